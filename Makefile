@@ -1,0 +1,42 @@
+# Everything runs in .venv, made by uv where it is there, else by Python itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check tests bench docs clean
+
+run: $(VENV)/.installed
+	$(BIN)/anamnesis status
+
+test: check tests
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.installed-dev
+	$(BIN)/pytest -n auto
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python docs/generate.py
+
+bench: $(VENV)/.installed
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Anamnesis needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
+	@if command -v uv >/dev/null; then uv venv --quiet --allow-existing --python $(PYTHON) $(VENV); else $(PYTHON) -m venv $(VENV); fi
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python -e .; else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e .; fi
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.made pyproject.toml
+	@if command -v uv >/dev/null; then uv pip install --quiet --python $(BIN)/python -e '.[dev]'; else $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; fi
+	@touch $@ $(VENV)/.installed

@@ -1,0 +1,5 @@
+"""`python -m anamnesis` is the `anamnesis` command."""
+
+from anamnesis.cli import main
+
+main()

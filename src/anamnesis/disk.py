@@ -1,0 +1,110 @@
+"""Files that survive a crash, and a lock between processes. Knows nothing of notes."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from anamnesis.errors import StoreUnavailable
+
+_serial = itertools.count()
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace `path` by `data`: a reader or a crash sees the old file or the new one, never half of one."""
+    temporary = write_beside(path, data, durable=durable)
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(path.parent)
+
+
+def write_beside(path: Path, data: bytes, *, durable: bool = True) -> Path:
+    """Write `data` to a temporary file in the folder of `path`, with the permissions `path` has or 0600."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
+    try:
+        mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
+    except OSError:
+        mode = 0o600
+    descriptor = os.open(temporary, _CREATE, mode)
+    try:
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            view = memoryview(data)
+            while view:
+                view = view[file.write(view) :]
+            if durable:
+                os.fsync(descriptor)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def sync_file(path: Path) -> None:
+    """Make the content of a written file durable."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can (Windows does it by itself)."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
+    """Hold the lock file `path`, alone among threads and processes; a dead holder lets go of it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + timeout
+        pause = 0.001
+        while not _try_lock(descriptor):
+            if time.monotonic() > deadline:
+                raise StoreUnavailable(
+                    f"Another process has held {path} for {timeout:.0f} s.",
+                    "Wait for it or stop it, then try again.",
+                )
+            time.sleep(pause)
+            pause = min(pause * 2, 0.05)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+if os.name == "nt":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

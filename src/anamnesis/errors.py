@@ -1,0 +1,39 @@
+"""The exception tree. Every message names the thing, the cause and, in the hint, the next step."""
+
+from __future__ import annotations
+
+
+class AnamnesisError(Exception):
+    """Something the user can understand and act on; each surface maps it once."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class InvalidNote(AnamnesisError, ValueError):
+    """A file or a value that is not a note. `line` is 1-based in the file, 0 where there is no file."""
+
+    def __init__(self, message: str, hint: str = "", line: int = 0) -> None:
+        super().__init__(message, hint)
+        self.line = line
+
+
+class InvalidArgument(AnamnesisError, ValueError):
+    """A filter, a limit or a setting with a value it cannot have."""
+
+
+class NoteNotFound(AnamnesisError, KeyError):
+    """No note has this id."""
+
+
+class NoteConflict(AnamnesisError):
+    """Two versions of a note disagree; both are kept."""
+
+
+class StoreUnavailable(AnamnesisError):
+    """The files or the index cannot be read or written now."""

@@ -1,0 +1,20 @@
+"""What a note is: its record, its markdown form, its id. Pure: no I/O, no clock."""
+
+from anamnesis.notes.markdown import decode, parse, render
+from anamnesis.notes.record import SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, check_id, validate
+from anamnesis.notes.ulid import ulid
+
+__all__ = [
+    "SCOPES",
+    "SOURCES",
+    "TYPES",
+    "Memory",
+    "MemoryType",
+    "Scope",
+    "check_id",
+    "decode",
+    "parse",
+    "render",
+    "ulid",
+    "validate",
+]

@@ -1,0 +1,129 @@
+"""The note as a value. Construction makes texts writable; `validate` says whether it may be stored."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from anamnesis.errors import InvalidNote
+
+MemoryType = str
+Scope = str
+
+TYPES = ("procedural", "semantic", "episodic")
+SCOPES = ("portable", "machine-local")
+SOURCES = ("human", "session-end", "reflection", "import")
+
+# An id becomes a file name: no separator, no leading dot or dash, nothing a file system would fold away.
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?<!\.)")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One note. Equal notes have the same text in every field, and the same front matter we do not know."""
+
+    id: str
+    type: MemoryType
+    title: str
+    body: str
+    project: str = "global"
+    machine_id: str = "unknown"
+    scope: Scope = "portable"
+    tags: list[str] = field(default_factory=list)
+    created_at: str = ""
+    updated_at: str = ""
+    prov_source: str = "human"
+    prov_model: str = ""
+    prov_session: str = ""
+    confidence: float = 1.0
+    supersedes: str | list[str] = ""
+    # Front-matter lines that are not ours, verbatim, by the known key they follow ("" before the first).
+    extra: dict[str, str] = field(default_factory=dict)
+    newline: str = "\n"
+
+    def __post_init__(self) -> None:
+        for name in _TEXTS:
+            object.__setattr__(self, name, _writable(getattr(self, name)))
+        for name in ("created_at", "updated_at"):
+            object.__setattr__(self, name, _utc(getattr(self, name)))
+        object.__setattr__(self, "confidence", float(self.confidence))
+        object.__setattr__(self, "tags", _unique(self.tags))
+        ids = _unique(self.supersedes)
+        object.__setattr__(self, "supersedes", ids if len(ids) > 1 else "".join(ids))
+
+    @property
+    def superseded(self) -> list[str]:
+        """The ids of the notes that this one replaces, always as a list."""
+        if isinstance(self.supersedes, str):
+            return [self.supersedes] if self.supersedes else []
+        return self.supersedes
+
+
+_TEXTS = (
+    "id",
+    "type",
+    "title",
+    "body",
+    "project",
+    "machine_id",
+    "scope",
+    "prov_source",
+    "prov_model",
+    "prov_session",
+)
+
+
+def validate(memory: Memory) -> None:
+    """Refuse a note that cannot be stored, naming the field and what it may hold."""
+    check_id(memory.id)
+    for name, allowed in (("type", TYPES), ("scope", SCOPES), ("prov_source", SOURCES)):
+        value = getattr(memory, name)
+        if value not in allowed:
+            raise InvalidNote(f"{name} {value!r} is not one of {', '.join(allowed)}.")
+    if not memory.title.strip():
+        raise InvalidNote("The title is empty.", "Give the note a short title.")
+    if not math.isfinite(memory.confidence):
+        raise InvalidNote(f"confidence {memory.confidence!r} is not a finite number.", "Use 0.0 to 1.0.")
+    for superseded in memory.superseded:
+        check_id(superseded)
+
+
+def check_id(text: str) -> str:
+    """The id itself, if it is safe as a file name."""
+    if not _ID.fullmatch(text):
+        raise InvalidNote(
+            f"{_shown(text)} is not a note id.",
+            "An id is 1 to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit.",
+        )
+    return text
+
+
+def _writable(text: str) -> str:
+    """Lone surrogates cannot be encoded: they become U+FFFD, so that no write ever fails on them."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def _unique(texts: str | Iterable[str]) -> list[str]:
+    """One text or many, as a list without blanks and repetitions."""
+    each = (texts,) if isinstance(texts, str) else texts
+    return list(dict.fromkeys(_writable(text) for text in each if text))
+
+
+def _utc(text: str) -> str:
+    """A time in the one form that sorts as text; what is not a time stays as it was written."""
+    if _STAMP.fullmatch(text):
+        return text
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return _writable(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,18 @@
+"""The store of notes: markdown files as the truth, a derived index for recall."""
+
+from anamnesis.notes import Memory, MemoryType, Scope
+from anamnesis.store.files import Trashed
+from anamnesis.store.queries import Problem, StoreStats
+from anamnesis.store.store import Changes, Hit, MemoryStore
+
+__all__ = [
+    "Changes",
+    "Hit",
+    "Memory",
+    "MemoryStore",
+    "MemoryType",
+    "Problem",
+    "Scope",
+    "StoreStats",
+    "Trashed",
+]

@@ -1,0 +1,300 @@
+"""The note files of a store: where they are, how they are read, written, listed and put in the trash.
+
+Paths are relative to the store's root and use "/", as the index keeps them. No symbolic link is followed
+below `memory/` and `local/`: a synced folder must not be able to point outside the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from anamnesis.disk import TEMPORARY_SUFFIX, sync_file, sync_folder, write_atomically, write_beside
+from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.notes import SCOPES, TYPES, Memory, Scope, decode, parse, render, validate
+
+TREES = {"portable": "memory", "machine-local": "local"}
+TRASH = "trash"
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
+# the time that the listing has already recorded.
+_CLOCK_TICK_NS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFile:
+    """One *.md file as read: its note, or the reason why it is none."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    hash: bytes
+    memory: Memory | None = None
+    problem: str | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One folder as listed: its *.md files by name with size and mtime, and the folders in it."""
+
+    path: str
+    mtime_ns: int
+    files: dict[str, tuple[int, int]]
+    folders: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """A deleted note that can be restored."""
+
+    id: str
+    scope: Scope
+    path: str
+    deleted_at: str
+
+    @property
+    def home(self) -> str:
+        """Where it is restored to."""
+        return f"{TREES[self.scope]}/{self.path.split('/')[-2]}/{self.id}.md"
+
+
+def note_path(memory: Memory) -> str:
+    """Where a note of this type, scope and id belongs."""
+    return f"{TREES[memory.scope]}/{memory.type}/{memory.id}.md"
+
+
+def scope_of(path: str) -> Scope:
+    """The scope of a file: the tree it is in wins over what its front matter says."""
+    tree = path.partition("/")[0]
+    return next(scope for scope in SCOPES if TREES[scope] == tree)
+
+
+class NoteFiles:
+    """The two trees of note files and the trash, under one root."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        try:
+            for tree in TREES.values():
+                (root / tree).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise _failed("create", root, error) from error
+
+    def read(self, path: str) -> NoteFile | None:
+        """The file as it is now; None if there is no such file."""
+        try:
+            self._refuse_links(path)
+            descriptor = os.open(self.root / path, _READ)
+        except (FileNotFoundError, NotADirectoryError, StoreUnavailable):
+            return None
+        except OSError as error:
+            return _unreadable(path, error)
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            try:
+                status, data = os.fstat(descriptor), file.readall()
+            except OSError as error:
+                return _unreadable(path, error)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        seen = NoteFile(path, status.st_size, status.st_mtime_ns, digest)
+        try:
+            memory = replace(parse(decode(data)), scope=scope_of(path))
+            validate(memory)
+        except InvalidNote as error:
+            return replace(seen, problem=str(error), line=error.line)
+        return replace(seen, memory=memory)
+
+    def write(self, path: str, memory: Memory) -> NoteFile:
+        """Write the note to `path`, atomically and durably."""
+        data = _encoded(memory)
+        target = self._prepare(path)
+        try:
+            write_atomically(target, data)
+            return self._written(path, data, memory)
+        except OSError as error:
+            raise _failed("write", target, error) from error
+
+    def write_all(self, notes: Iterable[tuple[str, Memory]]) -> list[NoteFile]:
+        """Write many notes, durable together at the end: an import does not wait for the disk at each one."""
+        waiting: list[tuple[str, Path, Path, bytes, Memory]] = []
+        try:
+            for path, memory in notes:
+                data = _encoded(memory)
+                target = self._prepare(path)
+                waiting.append((path, write_beside(target, data, durable=False), target, data, memory))
+            for _, temporary, *_ in waiting:
+                sync_file(temporary)
+            for _, temporary, target, *_ in waiting:
+                os.replace(temporary, target)
+            for folder in {target.parent for _, _, target, *_ in waiting}:
+                sync_folder(folder)
+            return [self._written(path, data, memory) for path, _, _, data, memory in waiting]
+        except OSError as error:
+            raise _failed("write", self.root, error) from error
+        finally:
+            for _, temporary, *_ in waiting:
+                temporary.unlink(missing_ok=True)
+
+    def remove(self, path: str) -> None:
+        """Remove a file whose note has been written elsewhere."""
+        self._refuse_links(path)
+        (self.root / path).unlink(missing_ok=True)
+        sync_folder((self.root / path).parent)
+
+    def discard(self, path: str, memory: Memory, moment: str) -> str:
+        """Move a file to the trash, as it is; the same id may be there more than once."""
+        self._refuse_links(path)
+        stamp = "".join(character for character in moment if character.isalnum())[:15]
+        folder = self.root / TRASH / TREES[memory.scope] / memory.type
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        serial = 0
+        while (target := folder / f"{memory.id}~{stamp}-{serial}.md").exists():
+            serial += 1
+        try:
+            os.replace(self.root / path, target)
+        except FileNotFoundError:
+            raise NoteNotFound(f"The file {path} has gone.") from None
+        except OSError as error:
+            raise _failed("move to the trash", self.root / path, error) from error
+        sync_folder(folder)
+        sync_folder((self.root / path).parent)
+        return target.relative_to(self.root).as_posix()
+
+    def restore(self, trashed: Trashed) -> None:
+        """Move a file back from the trash, as it is."""
+        target = self._prepare(trashed.home)
+        source = self.root / trashed.path
+        try:
+            os.link(source, target)  # unlike a rename, this cannot replace a file
+            source.unlink()
+        except FileExistsError:
+            raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.") from None
+        except OSError as error:
+            raise _failed("restore", source, error) from error
+        sync_folder(target.parent)
+
+    def trashed(self) -> list[Trashed]:
+        """What is in the trash, the last deleted first."""
+        found = []
+        for scope, tree in TREES.items():
+            for kind in TYPES:
+                folder = self.root / TRASH / tree / kind
+                for path in folder.glob("*~*.md") if folder.is_dir() else ():
+                    note_id, _, stamp = path.stem.rpartition("~")
+                    found.append(Trashed(note_id, scope, path.relative_to(self.root).as_posix(), stamp))
+        return sorted(found, key=lambda trashed: (trashed.deleted_at, trashed.id), reverse=True)
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(self.root / path)
+
+    def seen(self, path: str) -> tuple[int, int] | None:
+        """Size and mtime of a file; None if there is none."""
+        try:
+            status = os.stat(self.root / path, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_size, status.st_mtime_ns
+
+    def folder_time(self, folder: str) -> int:
+        """The mtime of a folder, which every new, removed and renamed file in it changes; -1 if it is none."""
+        try:
+            status = os.stat(self.root / folder, follow_symlinks=folder in TREES.values())
+        except OSError:
+            return -1
+        return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else -1
+
+    def touch_folder(self, folder: str) -> None:
+        """Make a folder look changed, so that the next one who opens the store lists it."""
+        os.utime(self.root / folder)
+
+    def list_folder(self, folder: str) -> Folder | None:
+        """What is in one folder now; None if it has gone."""
+        mtime_ns = self.folder_time(folder)
+        if mtime_ns == -1:
+            return None
+        if 0 <= time.time_ns() - mtime_ns < _CLOCK_TICK_NS:
+            time.sleep(_CLOCK_TICK_NS / 1e9)
+        listed = Folder(folder, mtime_ns, {}, [])
+        try:
+            with os.scandir(self.root / folder) as entries:
+                for entry in entries:
+                    if entry.name.startswith(".") or entry.is_symlink():
+                        continue
+                    if entry.is_dir():
+                        listed.folders.append(f"{folder}/{_storable(entry.name)}")
+                    elif entry.name.endswith(".md") and entry.is_file():
+                        status = entry.stat(follow_symlinks=False)
+                        listed.files[_storable(entry.name)] = (status.st_size, status.st_mtime_ns)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _failed("list", self.root / folder, error) from error
+        return listed
+
+    def leftovers(self) -> list[str]:
+        """Temporary files of writes that were killed."""
+        found: list[str] = []
+        for tree in TREES.values():
+            for folder, folders, names in os.walk(self.root / tree):
+                folders[:] = [name for name in folders if not name.startswith(".")]
+                found += [
+                    (Path(folder) / name).relative_to(self.root).as_posix()
+                    for name in names
+                    if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)
+                ]
+        return sorted(found)
+
+    def _prepare(self, path: str) -> Path:
+        """The absolute path of a file to write, its folder made."""
+        target = self.root / path
+        try:
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise _failed("create", target.parent, error) from error
+        self._refuse_links(path)
+        return target
+
+    def _refuse_links(self, path: str) -> None:
+        """No folder between the tree and the file may be a link. (The tree itself is the user's to place.)"""
+        folders = path.split("/")[1:-1]
+        place = self.root / path.partition("/")[0]
+        for name in folders:
+            place = place / name
+            if place.is_symlink():
+                raise StoreUnavailable(
+                    f"{place} is a symbolic link, and notes are not read or written through one.",
+                    "Replace it by a folder.",
+                )
+
+    def _written(self, path: str, data: bytes, memory: Memory) -> NoteFile:
+        status = os.stat(self.root / path, follow_symlinks=False)
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        return NoteFile(path, status.st_size, status.st_mtime_ns, digest, memory)
+
+
+def _unreadable(path: str, error: OSError) -> NoteFile:
+    """A file that is there but gives nothing; its impossible size makes every refresh try again."""
+    return NoteFile(path, -1, -1, b"unreadable", problem=f"The file cannot be read: {error.strerror}.")
+
+
+def _encoded(memory: Memory) -> bytes:
+    text = render(memory)
+    if memory.extra:
+        parse(
+            text
+        )  # foreign lines may lean on a line of ours (a YAML alias): never write what cannot be read
+    return text.encode("utf-8")
+
+
+def _storable(name: str) -> str:
+    """A file name as text; bytes that are not UTF-8 are shown as U+FFFD, and no file is found under it."""
+    return name.encode("utf-8", "replace").decode("utf-8") if not name.isascii() else name
+
+
+def _failed(action: str, path: Path, error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"Cannot {action} {path}: {error.strerror or error}.")

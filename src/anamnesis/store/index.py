@@ -1,0 +1,289 @@
+"""index.db: its connections, its transactions, and its rebuilding from the files. Knows no query.
+
+Reads take no lock. A rebuild happens in a file beside the live index and replaces its content in one
+transaction; the other processes' readers go from the old content to the new one between two statements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+from anamnesis.disk import locked
+from anamnesis.errors import StoreUnavailable
+from anamnesis.store.files import NoteFiles
+from anamnesis.store.refresh import Difference, Progress, outdated, refresh
+
+# Of the earlier releases' indexes, none went beyond 9.
+SCHEMA_VERSION = 10
+BUSY_TIMEOUT = 5.0
+_CORRUPT, _NOT_A_DATABASE, _READONLY = 11, 26, 8
+
+_READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
+
+T = TypeVar("T")
+
+
+class Index:
+    """The index of one store, for any number of threads; other processes may use the same file."""
+
+    def __init__(self, path: Path, files: NoteFiles) -> None:
+        self.path = path
+        self._files = files
+        self._idle: list[Connection] = []
+        self._identity: tuple[int, int, int] | None = (
+            None  # of the file that the idle connections are open on
+        )
+        self._opening = threading.Lock()
+        self._writing = threading.Lock()
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Run `query` on one snapshot of the index; a damaged or missing index is rebuilt first."""
+        return self._run(_READ, query)
+
+    def write(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
+        """Run `change` as one transaction; where not `patient`, only if nobody else is writing."""
+        if not self._writing.acquire(blocking=patient):
+            raise StoreUnavailable(f"The index {self.path} is being written.")
+        try:
+            return self._run(_WRITE if patient else _WRITE_NOW, change)
+        finally:
+            self._writing.release()
+
+    def refresh(self, *, only: list[str] | None = None, progress: Progress | None = None) -> Difference:
+        """Enter what differs between the files and the index."""
+        return refresh(self.read, self.write, self._files, only=only, progress=progress)
+
+    def catch_up(self) -> None:
+        """Enter what changed in the folders whose time changed, unless somebody else is writing."""
+        changed = self.read(lambda db: outdated(db, self._files))
+        if changed is not None:
+            refresh(self.read, partial(self.write, patient=False), self._files, only=changed)
+
+    def rebuild(self, progress: Progress | None = None) -> None:
+        """Make the index anew from the files and put it in the place of the live one."""
+        with self._translated(), locked(self.path.with_name("index.lock")):
+            self._rebuild(progress)
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+        self._identity = None
+
+    def _run(self, mode: str, work: Callable[[Connection], T]) -> T:
+        with self._translated():
+            for last_try in (False, True):
+                try:
+                    with self._connection() as db:
+                        _begin(db, mode)
+                        try:
+                            result = work(db)
+                            db.execute("COMMIT")
+                            return result
+                        except BaseException:
+                            if db.in_transaction:
+                                db.execute("ROLLBACK")
+                            raise
+                except sqlite3.DatabaseError as error:
+                    if last_try or not _is_unusable(error):
+                        raise
+                    self._replace()
+            raise AssertionError("unreachable")
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(
+                f"The index {self.path} cannot be used now: {error}.",
+                "The notes are safe in their files; run `anamnesis doctor`.",
+            ) from error
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        """A connection for one use: as many are kept as were ever needed at once."""
+        identity = self._current_identity()
+        if identity is None or identity != self._identity:
+            with self._opening:
+                identity = self._open()
+        try:
+            db = self._idle.pop()
+        except IndexError:
+            db = _connect(self.path)
+        try:
+            yield db
+        finally:
+            if identity == self._identity:
+                self._idle.append(db)
+            else:
+                db.close()
+
+    def _current_identity(self) -> tuple[int, int, int] | None:
+        """Which file index.db is now. A fork has connections of its own: they must not cross processes."""
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return os.getpid(), status.st_dev, status.st_ino
+
+    def _open(self) -> tuple[int, int, int] | None:
+        """Leave the connections to another file or of another process, and see that there is an index."""
+        identity = self._current_identity()
+        if identity is None or identity != self._identity:
+            if self._identity and self._identity[0] != os.getpid():
+                _inherited.extend(self._idle)  # closing them here would disturb the parent's locks
+                self._idle.clear()
+            self.close()
+            if db := self._usable():
+                self._idle.append(db)
+            else:
+                self._replace()
+            self._identity = self._current_identity()
+        return self._identity
+
+    def _usable(self) -> Connection | None:
+        """A connection, if index.db is an index of this version."""
+        if not self.path.exists():
+            return None
+        db = None
+        try:
+            db = _connect(self.path)
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if version == SCHEMA_VERSION:
+                return db
+        except sqlite3.DatabaseError as error:
+            if not _is_unusable(error):
+                raise
+        if db:
+            db.close()
+        return None
+
+    def _stamp(self) -> tuple[int, int] | None:
+        """What changes when the index is replaced: the file, or the schema cookie that a rebuild raises."""
+        try:
+            with contextlib.closing(_connect(self.path)) as db:
+                (cookie,) = db.execute("PRAGMA schema_version").fetchone()
+            return self.path.stat().st_ino, cookie
+        except (sqlite3.DatabaseError, FileNotFoundError):
+            return None
+
+    def _replace(self) -> None:
+        """Rebuild an index found to be unusable; whoever comes later uses what the first one made."""
+        found = self._stamp()
+        with locked(self.path.with_name("index.lock")):
+            if self._stamp() != found and (db := self._usable()):
+                db.close()
+            else:
+                self._rebuild(None)
+
+    def _rebuild(self, progress: Progress | None) -> None:
+        beside = self.path.with_name(f"{self.path.name}.new")
+        beside.unlink(missing_ok=True)
+        with contextlib.closing(_connect(beside, create=True)) as db:
+            db.execute("PRAGMA journal_mode = OFF")
+            db.execute("PRAGMA synchronous = OFF")
+            db.executescript(resources.files("anamnesis.store").joinpath("schema.sql").read_text("utf-8"))
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
+            bring_up = partial(refresh, partial(_apply, db), partial(_transact, db), self._files)
+            bring_up(progress=progress)
+            self._replace_by(db, bring_up)
+        beside.unlink(missing_ok=True)
+
+    def _replace_by(self, new: Connection, bring_up: Callable[[], Difference]) -> None:
+        """Copy the new index over the live one in one transaction, so that no reader sees half of it."""
+        caught_up = False
+
+        def catch_up(status: int, remaining: int, total: int) -> None:
+            # From the first copied page on, no other process can write: what was entered in the live index
+            # while the new one was being built is entered here, and none can be missed.
+            nonlocal caught_up
+            if status == sqlite3.SQLITE_OK and not caught_up:
+                caught_up = True
+                bring_up()
+
+        try:
+            with contextlib.closing(_connect(self.path, create=True)) as live:
+                live.execute("PRAGMA journal_mode = WAL")
+                new.backup(live, pages=1024, progress=catch_up)
+        except sqlite3.DatabaseError as error:
+            if not _is_unusable(error):
+                raise
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            with contextlib.closing(_connect(self.path, create=True)) as live:
+                live.execute("PRAGMA journal_mode = WAL")
+                new.backup(live)
+
+
+class Connection(sqlite3.Connection):
+    """A connection that remembers how many notes hold a word, for as long as the index stays as it is."""
+
+    _counted_at: tuple[int, int] | None = None
+    _word_counts: dict[str, int]
+
+    def word_counts(self) -> dict[str, int]:
+        (others_commits,) = self.execute("PRAGMA data_version").fetchone()
+        now = (others_commits, self.total_changes)
+        if now != self._counted_at or len(self._word_counts) > 50_000:
+            self._counted_at, self._word_counts = now, {}
+        return self._word_counts
+
+
+_inherited: list[Connection] = []
+
+
+def _connect(path: Path, *, create: bool = False) -> Connection:
+    db = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}",
+        uri=True,
+        timeout=BUSY_TIMEOUT,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=64,
+        factory=Connection,
+    )
+    try:
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA cache_size = -16000")
+        db.execute("PRAGMA journal_size_limit = 4000000")
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
+    return db
+
+
+def _begin(db: Connection, mode: str) -> None:
+    if mode == _READ:
+        db.execute("BEGIN")
+    elif mode == _WRITE:
+        db.execute("BEGIN IMMEDIATE")
+    else:
+        db.execute("PRAGMA busy_timeout = 0")
+        try:
+            db.execute("BEGIN IMMEDIATE")
+        finally:
+            db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT * 1000:.0f}")
+
+
+def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
+    return query(db)
+
+
+def _transact(db: Connection, change: Callable[[Connection], None]) -> None:
+    db.execute("BEGIN")
+    change(db)
+    db.execute("COMMIT")
+
+
+def _is_unusable(error: sqlite3.DatabaseError) -> bool:
+    """Damaged, not a database, another page size, or the tables of another version."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code in (_CORRUPT, _NOT_A_DATABASE, _READONLY) or "no such" in str(error)

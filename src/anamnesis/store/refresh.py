@@ -1,0 +1,139 @@
+"""Brings the index in line with the files: finds what differs and reads only that.
+
+A note is entered before the file it was moved from is taken out, and every file is looked at once more inside
+the transaction that enters it, so that a slow reader never overwrites what a writer entered meanwhile.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles
+from anamnesis.store.rows import forget_file, forget_folder, record_folder, save_file
+
+Progress = Callable[[int, int], None]
+# Files read between two transactions: other writers wait some 20 ms for one of these.
+_BATCH = 200
+
+
+# `read` gives a query one snapshot of the index; `write` runs a change as one transaction.
+Read = Callable[[Callable[[sqlite3.Connection], Any]], Any]
+Write = Callable[[Callable[[sqlite3.Connection], None]], None]
+
+
+@dataclass(slots=True)
+class Difference:
+    """What the files have that the index has not, and the other way round."""
+
+    changed: list[str] = field(default_factory=list)
+    added: int = 0  # of the changed ones, those that the index had never seen
+    gone: list[str] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    gone_folders: list[str] = field(default_factory=list)
+
+
+def refresh(
+    read: Read,
+    write: Write,
+    files: NoteFiles,
+    *,
+    only: Iterable[str] | None = None,
+    progress: Progress | None = None,
+) -> Difference:
+    """Enter every difference, in all folders or `only` in some, and say what they were."""
+    found: Difference = read(lambda db: difference(db, files, only=only))
+    for start in range(0, len(found.changed), _BATCH):
+        paths = found.changed[start : start + _BATCH]
+        write(partial(_enter, files, [file for path in paths if (file := files.read(path))]))
+        if progress:
+            progress(start + len(paths), len(found.changed))
+    if found.gone or found.folders or found.gone_folders:
+        write(partial(_close, files, found))
+    while unread := read(_unread):
+        write(partial(_settle, files, {path: files.read(path) for path in unread}))
+    return found
+
+
+def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
+    """Compare listings with rows; reads no file."""
+    found = Difference()
+    recorded = dict(db.execute("SELECT path, number FROM folders"))
+    waiting = list(TREES.values()) if only is None else list(only)
+    listed = set()
+    while waiting:
+        path = waiting.pop()
+        listed.add(path)
+        folder = files.list_folder(path)
+        if folder is None:
+            found.gone_folders.append(path)
+            folder = Folder(path, -1, {}, [])
+        else:
+            found.folders.append(folder)
+        known = _known_files(db, recorded.get(path))
+        for name, seen in folder.files.items():
+            before = known.pop(name, None)
+            if before != seen:
+                found.changed.append(f"{path}/{name}")
+                found.added += before is None
+        found.gone += [f"{path}/{name}" for name in known]
+        if only is None:
+            waiting += folder.folders
+        else:
+            waiting += [inner for inner in folder.folders if inner not in recorded and inner not in listed]
+    if only is None:
+        for path in recorded.keys() - listed:
+            found.gone += [f"{path}/{name}" for name in _known_files(db, recorded[path])]
+            found.gone_folders.append(path)
+    found.changed.sort()
+    return found
+
+
+def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
+    """The folders whose time is not the recorded one, None if there is nothing to do.
+
+    A few system calls, whatever the number of notes.
+    """
+    recorded = db.execute("SELECT path, mtime_ns FROM folders")
+    changed = [path for path, mtime_ns in recorded if files.folder_time(path) != mtime_ns]
+    return changed if changed or _unread(db) else None
+
+
+def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[int, int]]:
+    rows = db.execute("SELECT name, size, mtime_ns FROM files WHERE folder = :folder", {"folder": folder})
+    return {name: (size, mtime_ns) for name, size, mtime_ns in rows}
+
+
+def _enter(files: NoteFiles, read: list[NoteFile], db: sqlite3.Connection) -> None:
+    for file in read:
+        if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns):
+            save_file(db, file, files.exists)
+
+
+def _close(files: NoteFiles, found: Difference, db: sqlite3.Connection) -> None:
+    for path in found.gone:
+        if not files.exists(path):
+            forget_file(db, path)
+    for folder in found.folders:
+        record_folder(db, folder.path, folder.mtime_ns)
+    for path in found.gone_folders:
+        forget_folder(db, path)
+
+
+def _unread(db: sqlite3.Connection) -> list[str]:
+    """Second files of an id whose first file has gone."""
+    rows = db.execute(
+        "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE hash = x''"
+    )
+    return [path for (path,) in rows]
+
+
+def _settle(files: NoteFiles, read: dict[str, NoteFile | None], db: sqlite3.Connection) -> None:
+    for path, file in read.items():
+        if file:
+            save_file(db, file, files.exists)
+        else:
+            forget_file(db, path)

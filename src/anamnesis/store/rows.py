@@ -1,0 +1,160 @@
+"""The rows of the index: how one file's note is entered, replaced and taken out. Runs inside a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from anamnesis.notes import Memory
+from anamnesis.store.files import TREES, NoteFile, note_path, scope_of
+
+# A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
+_Claim = tuple[str, bool, str]
+
+
+def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool]) -> None:
+    """Enter what was read of a file: its note, or why it has none."""
+    folder, name = _split(db, file.path)
+    known = db.execute(
+        "SELECT hash, memory_id FROM files WHERE folder = :folder AND name = :name",
+        {"folder": folder, "name": name},
+    ).fetchone()
+    if known and known[0] == file.hash:
+        db.execute(
+            "UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE folder = :folder AND name = :name",
+            {"size": file.size, "mtime_ns": file.mtime_ns, "folder": folder, "name": name},
+        )
+        return
+    memory_id = file.memory.id if file.memory else None
+    if known and known[1] not in (None, memory_id):
+        _release(db, known[1], file.path)
+    db.execute(
+        "INSERT OR REPLACE INTO files (folder, name, size, mtime_ns, hash, memory_id, problem, line)"
+        " VALUES (:folder, :name, :size, :mtime_ns, :hash, :memory_id, :problem, :line)",
+        {
+            "folder": folder,
+            "name": name,
+            "size": file.size,
+            "mtime_ns": file.mtime_ns,
+            "hash": file.hash,
+            "memory_id": memory_id,
+            "problem": file.problem,
+            "line": file.line,
+        },
+    )
+    if file.memory:
+        _claim(db, file.path, file.memory, exists)
+
+
+def forget_file(db: sqlite3.Connection, path: str) -> None:
+    """Take out a file that has gone, and its note if no other file holds it."""
+    folder, name = _split(db, path)
+    key = {"folder": folder, "name": name}
+    known = db.execute("SELECT memory_id FROM files WHERE folder = :folder AND name = :name", key).fetchone()
+    db.execute("DELETE FROM files WHERE folder = :folder AND name = :name", key)
+    if known and known[0] is not None:
+        _release(db, known[0], path)
+
+
+def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
+    """Remember that everything in a folder up to this time is in the index."""
+    db.execute(
+        "INSERT INTO folders (path, mtime_ns) VALUES (:path, :mtime_ns)"
+        " ON CONFLICT (path) DO UPDATE SET mtime_ns = excluded.mtime_ns",
+        {"path": path, "mtime_ns": mtime_ns},
+    )
+
+
+def advance_folder(db: sqlite3.Connection, path: str, before: int, after: int) -> None:
+    """Our own change took the folder from `before` to `after`; if it was seen otherwise, it must be listed."""
+    db.execute(
+        "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
+        {"path": path, "before": before, "after": after},
+    )
+
+
+def forget_folder(db: sqlite3.Connection, path: str) -> None:
+    db.execute("DELETE FROM folders WHERE path = :path", {"path": path})
+
+
+def _split(db: sqlite3.Connection, path: str) -> tuple[int, str]:
+    folder, _, name = path.rpartition("/")
+    row = db.execute("SELECT number FROM folders WHERE path = :path", {"path": folder}).fetchone()
+    if row is None:
+        row = db.execute(
+            "INSERT INTO folders (path, mtime_ns) VALUES (:path, 0) RETURNING number", {"path": folder}
+        ).fetchone()
+    return row[0], name
+
+
+def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:
+    """Let this file stand for its note's id, unless another file has the better claim."""
+    owner = db.execute(
+        "SELECT number, scope, body_path, updated_at, type FROM memories WHERE id = :id", {"id": memory.id}
+    ).fetchone()
+    if owner is None:
+        _insert(db, path, memory)
+        return
+    number, scope, body_path, updated_at, kind = owner
+    other = f"{TREES[scope]}/{body_path}"
+    if other != path and exists(other):
+        proper = f"{TREES[scope]}/{kind}/{memory.id}.md"
+        theirs: _Claim = (updated_at, other == proper, other)
+        ours: _Claim = (memory.updated_at, path == note_path(memory), path)
+        if ours < theirs:
+            return
+    _delete(db, number, memory.id)
+    _insert(db, path, memory, number)
+
+
+def _release(db: sqlite3.Connection, memory_id: str, path: str) -> None:
+    """The file no longer holds this note; another file that does is marked, so that it is read again."""
+    row = db.execute(
+        "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
+        {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},
+    ).fetchone()
+    if row:
+        _delete(db, row[0], memory_id)
+        db.execute("UPDATE files SET hash = x'' WHERE memory_id = :id", {"id": memory_id})
+
+
+def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | None = None) -> None:
+    cursor = db.execute(
+        "INSERT INTO memories (number, id, type, title, body_path, project, machine_id, scope, created_at,"
+        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number,
+            memory.id,
+            memory.type,
+            memory.title,
+            path.partition("/")[2],
+            memory.project,
+            memory.machine_id,
+            memory.scope,
+            memory.created_at,
+            memory.updated_at,
+            memory.prov_source,
+            memory.prov_model or None,
+            memory.prov_session or None,
+            memory.confidence,
+            " ".join(memory.superseded) or None,
+        ),
+    )
+    for tag in memory.tags:
+        db.execute("INSERT INTO memory_tags (memory_id, tag) VALUES (?, ?)", (memory.id, tag))
+    for superseded in memory.superseded:
+        db.execute(
+            "INSERT INTO supersessions (memory_id, superseded_id) VALUES (?, ?)", (memory.id, superseded)
+        )
+    db.execute(
+        "INSERT INTO memories_fts (rowid, id, title, body, tags) VALUES (?, ?, ?, ?, ?)",
+        (cursor.lastrowid, memory.id, memory.title, memory.body, " ".join(memory.tags)),
+    )
+
+
+def _delete(db: sqlite3.Connection, number: int, memory_id: str) -> None:
+    db.execute("DELETE FROM memories_fts WHERE rowid = ?", (number,))
+    db.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
+    db.execute("DELETE FROM supersessions WHERE memory_id = ?", (memory_id,))
+    db.execute("DELETE FROM memories WHERE number = ?", (number,))

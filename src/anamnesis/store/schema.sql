@@ -1,0 +1,67 @@
+-- index.db: derived from the note files, rebuilt whenever it is missing, damaged or of another version.
+
+-- `number` joins a note with its row in memories_fts; an implicit rowid would not survive a VACUUM.
+CREATE TABLE memories (
+    number      INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    type        TEXT NOT NULL CHECK (type IN ('procedural','semantic','episodic')),
+    title       TEXT NOT NULL,
+    body_path   TEXT NOT NULL,
+    project     TEXT NOT NULL DEFAULT 'global',
+    machine_id  TEXT NOT NULL,
+    scope       TEXT NOT NULL DEFAULT 'portable' CHECK (scope IN ('portable','machine-local')),
+    created_at  TEXT NOT NULL,
+    updated_at  TEXT NOT NULL,
+    prov_source TEXT NOT NULL DEFAULT 'human'
+                CHECK (prov_source IN ('human','session-end','reflection','import')),
+    prov_model  TEXT,
+    prov_session TEXT,
+    confidence  REAL NOT NULL DEFAULT 1.0,
+    supersedes  TEXT
+);
+CREATE INDEX idx_mem_scope ON memories(project, type, scope);
+CREATE INDEX idx_mem_recency ON memories(updated_at DESC, id DESC);
+CREATE INDEX idx_mem_prov ON memories(prov_source);
+-- Lists of one project stay proportional to their limit.
+CREATE INDEX idx_mem_project_recency ON memories(project, updated_at DESC, id DESC);
+
+CREATE TABLE memory_tags (
+    memory_id TEXT NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+    tag       TEXT NOT NULL,
+    PRIMARY KEY (memory_id, tag)
+);
+
+-- One row for each id that a note replaces; memories.supersedes holds the same ids, separated by blanks.
+CREATE TABLE supersessions (
+    memory_id     TEXT NOT NULL,
+    superseded_id TEXT NOT NULL,
+    PRIMARY KEY (superseded_id, memory_id)
+) WITHOUT ROWID;
+CREATE INDEX idx_supersessions_memory ON supersessions(memory_id);
+
+CREATE VIRTUAL TABLE memories_fts USING fts5(
+    id UNINDEXED, title, body, tags, tokenize='porter unicode61'
+);
+
+-- What the index has seen of the disk. Paths are relative to the store's root.
+CREATE TABLE folders (
+    number   INTEGER PRIMARY KEY,
+    path     TEXT NOT NULL UNIQUE,
+    mtime_ns INTEGER NOT NULL
+);
+-- Every *.md file, also the ones that are no notes (`problem` says why) and second files of one id.
+CREATE TABLE files (
+    folder    INTEGER NOT NULL,
+    name      TEXT NOT NULL,
+    size      INTEGER NOT NULL,
+    mtime_ns  INTEGER NOT NULL,
+    hash      BLOB NOT NULL,
+    memory_id TEXT,
+    problem   TEXT,
+    line      INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+CREATE INDEX idx_files_memory ON files(memory_id);
+CREATE INDEX idx_files_problem ON files(problem) WHERE problem IS NOT NULL;
+-- Files to read again: the note they hold lost the file that stood for it.
+CREATE INDEX idx_files_unread ON files(folder) WHERE hash = x'';

@@ -1,0 +1,424 @@
+"""MemoryStore: notes in files, and an index over them. The file is written first; the index follows."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from anamnesis.disk import locked
+from anamnesis.errors import InvalidArgument, InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, check_id, ulid, validate
+from anamnesis.store import queries
+from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed, note_path
+from anamnesis.store.index import Connection, Index
+from anamnesis.store.queries import Filter, Problem, Ranked, StoreStats
+from anamnesis.store.refresh import Progress
+from anamnesis.store.rows import advance_folder, forget_file, save_file
+
+# How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
+_TRUST_SECONDS = 1.0
+_MOST = 2**31 - 1  # of anything that SQLite is asked to count
+_CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {
+    "id",
+    "created_at",
+    "updated_at",
+    "newline",
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A note that a search found, with its score: higher is better."""
+
+    memory: Memory
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a refresh found: notes' files that were new, edited or gone."""
+
+    added: int
+    updated: int
+    removed: int
+
+
+class MemoryStore:
+    """The notes under one root. Any number of threads and processes may use it at once."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root).expanduser().absolute()
+        self.memory_dir = self.root / TREES["portable"]
+        self.local_dir = self.root / TREES["machine-local"]
+        self.db_path = self.root / "index.db"
+        self._files = NoteFiles(self.root)
+        self._index = Index(self.db_path, self._files)
+        self._checked = float("-inf")
+        self._last_id = (0, 0)
+        self._id_lock = threading.Lock()
+        self._look()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._index.close()
+
+    def write(
+        self,
+        *,
+        type: MemoryType,
+        title: str,
+        body: str,
+        project: str = "global",
+        machine_id: str = "unknown",
+        tags: builtins.list[str] | None = None,
+        scope: Scope = "portable",
+        prov_source: str = "human",
+        prov_model: str = "",
+        prov_session: str = "",
+        confidence: float = 1.0,
+        supersedes: str | builtins.list[str] = "",
+    ) -> Memory:
+        """Create a note: its file, then its index entry."""
+        now = _utcnow()
+        memory = Memory(
+            id=self._new_id(),
+            type=type,
+            title=title,
+            body=body,
+            project=project,
+            machine_id=machine_id,
+            scope=scope,
+            tags=tags or [],
+            created_at=now,
+            updated_at=now,
+            prov_source=prov_source,
+            prov_model=prov_model,
+            prov_session=prov_session,
+            confidence=confidence,
+            supersedes=supersedes,
+        )
+        validate(memory)
+        return self._save(memory, None)
+
+    def put(self, memory: Memory) -> Memory:
+        """Store a note under its own id and times, in place of the one that has this id."""
+        validate(memory)
+        with self._alone():
+            return self._save(memory, self._find(memory.id))
+
+    def put_all(self, memories: Iterable[Memory]) -> int:
+        """Store many notes, each as `put` does, durable together at the end."""
+        notes, moved = [], []
+        with self._alone():
+            for memory in memories:
+                validate(memory)
+                found = self._find(memory.id)
+                path, memory = _placed(memory, found)
+                notes.append((path, memory))
+                if found and found.path != path:
+                    moved.append(found.path)
+            before = self._folder_times([*(path for path, _ in notes), *moved])
+            written = self._files.write_all(notes)
+            for path in moved:
+                self._files.remove(path)
+            self._enter(before, written, moved)
+        return len(notes)
+
+    def update(self, memory_id: str, **changes: Any) -> Memory:
+        """Change some fields of a note and set its `updated_at`; what is not named stays."""
+        unknown = sorted(changes.keys() - _CHANGEABLE)
+        if unknown:
+            names = ", ".join(sorted(_CHANGEABLE))
+            raise InvalidArgument(f"{unknown[0]!r} of a note cannot be changed.", f"These can: {names}.")
+        with self._alone():
+            found, memory = self._located(memory_id)
+            changed = replace(memory, **changes)
+            if changed == memory:
+                return memory
+            changed = replace(changed, updated_at=_utcnow())
+            validate(changed)
+            return self._save(changed, found)
+
+    def move(self, memory_id: str, scope: Scope) -> Memory:
+        """Let a note travel to the other machines, or keep it on this one."""
+        return self.update(memory_id, scope=scope)
+
+    def delete(self, memory_id: str) -> Memory:
+        """Move a note's file to the trash, from where `restore` brings it back."""
+        with self._alone():
+            found, memory = self._located(memory_id)
+            before = self._folder_times([found.path])
+            self._files.discard(found.path, memory, _utcnow())
+            self._enter(before, [], [found.path])
+        return memory
+
+    def restore(self, memory_id: str) -> Memory:
+        """Bring back the last deleted version of a note."""
+        check_id(memory_id)
+        with self._alone():
+            trashed = next((item for item in self.trashed() if item.id == memory_id), None)
+            if trashed is None:
+                raise NoteNotFound(
+                    f"No deleted note has the id {memory_id}.", "`anamnesis restore` lists them."
+                )
+            if self._find(memory_id):
+                raise NoteConflict(f"A note {memory_id} exists.", "Delete it first, then restore the other.")
+            path = trashed.home
+            before = self._folder_times([path])
+            self._files.restore(trashed)
+            file = self._files.read(path)
+            self._enter(before, [file] if file else [], [])
+        return self.get(memory_id)
+
+    def trashed(self) -> builtins.list[Trashed]:
+        """The deleted notes, the last one first."""
+        return self._files.trashed()
+
+    def get(self, memory_id: str) -> Memory:
+        """Read a note from its file."""
+        check_id(memory_id)
+        return self._located(memory_id)[1]
+
+    def search(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        k: int = 8,
+    ) -> builtins.list[Memory]:
+        """The k notes that best match any words of the query, read from their files."""
+        return [hit.memory for hit in self.hits(query, project=project, type=type, scope=scope, k=k)]
+
+    def hits(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        k: int = 8,
+    ) -> builtins.list[Hit]:
+        """What `search` finds, with scores."""
+        wanted = _filter(project, type, scope)
+        k = _at_least_zero("k", k)
+        while True:
+            ranked = self._ask(lambda db: queries.search(db, query, wanted, k))
+            hits, stale = self._read_hits(ranked)
+            if not stale or not self._mend(stale):
+                return hits
+
+    def list(
+        self,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> builtins.list[Memory]:
+        """Notes, newest first, as the index knows them: no file is read, foreign front matter is not there."""
+        wanted = _filter(project, type, scope)
+        limit = None if limit is None else _at_least_zero("limit", limit)
+        offset = _at_least_zero("offset", offset)
+        return self._ask(lambda db: queries.list_notes(db, wanted, limit, offset))
+
+    def count(
+        self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None
+    ) -> int:
+        """How many notes there are."""
+        wanted = _filter(project, type, scope)
+        return self._ask(lambda db: queries.count_notes(db, wanted))
+
+    def stats(self) -> StoreStats:
+        """How many notes there are, in all, by type, project and scope."""
+        return self._ask(queries.stats)
+
+    def superseded_ids(self) -> set[str]:
+        """The ids that some note supersedes; search leaves them out."""
+        return self._ask(queries.superseded_ids)
+
+    def problems(self) -> builtins.list[Problem]:
+        """The files that are no notes, with the reason."""
+        return self._ask(queries.problems)
+
+    def ids_starting(self, prefix: str, limit: int = 10) -> builtins.list[str]:
+        """Ids that start with `prefix`, in either case."""
+        return self._ask(lambda db: queries.ids_starting(db, prefix, limit))
+
+    def refresh(self) -> Changes:
+        """Look at every file's size and time, and enter what changed."""
+        found = self._index.refresh()
+        return Changes(found.added, len(found.changed) - found.added, len(found.gone))
+
+    def reindex(self, progress: Progress | None = None) -> int:
+        """Rebuild the whole index from the files; how many notes it holds."""
+        self._index.rebuild(progress)
+        return self.count()
+
+    def _ask(self, query: Callable[[Connection], T]) -> T:
+        self._look()
+        return self._index.read(query)
+
+    def _look(self) -> None:
+        """Enter what other programs did to the folders, unless a look was just taken or the index is busy."""
+        now = time.monotonic()
+        if now - self._checked > _TRUST_SECONDS:
+            with contextlib.suppress(StoreUnavailable):
+                self._index.catch_up()
+                self._checked = now
+
+    def _save(self, memory: Memory, found: NoteFile | None) -> Memory:
+        """Write a note's file and enter it, in place of the file `found` that held it so far."""
+        path, memory = _placed(memory, found)
+        gone = [found.path] if found and found.path != path else []
+        before = self._folder_times([path, *gone])
+        written = self._files.write(path, memory)
+        for old in gone:
+            self._files.remove(old)
+        self._enter(before, [written], gone)
+        return memory
+
+    def _enter(
+        self, before: dict[str, int], written: builtins.list[NoteFile], gone: builtins.list[str]
+    ) -> None:
+        """Enter our own changes of files. If the index cannot take them now, whoever looks next finds them."""
+        after = {folder: self._files.folder_time(folder) for folder in before}
+
+        def change(db: Connection) -> None:
+            for file in written:
+                save_file(db, file, self._files.exists)
+            for path in gone:
+                forget_file(db, path)
+            for folder, time_before in before.items():
+                advance_folder(db, folder, time_before, after[folder])
+
+        try:
+            self._index.write(change)
+        except StoreUnavailable:
+            self._checked = float("-inf")
+            for folder in before:
+                self._files.touch_folder(folder)
+
+    def _folder_times(self, paths: Iterable[str]) -> dict[str, int]:
+        folders = {path.rpartition("/")[0] for path in paths}
+        return {folder: self._files.folder_time(folder) for folder in folders}
+
+    def _located(self, memory_id: str) -> tuple[NoteFile, Memory]:
+        check_id(memory_id)
+        found = self._find(memory_id)
+        if found is None:
+            raise NoteNotFound(f"No note has the id {memory_id}.", "`anamnesis list` shows the ids.")
+        return found, _readable(found)
+
+    def _find(self, memory_id: str) -> NoteFile | None:
+        """The file that holds a note: where the index says, or else where it belongs."""
+        known = None
+        with contextlib.suppress(StoreUnavailable):
+            known = self._ask(lambda db: queries.path_of(db, memory_id))
+        proper = [f"{tree}/{kind}/{memory_id}.md" for tree in TREES.values() for kind in TYPES]
+        for path in [known, *proper] if known else proper:
+            file = self._files.read(path)
+            if file and (file.memory is None or file.memory.id == memory_id):
+                return file
+        return None
+
+    def _read_hits(
+        self, ranked: builtins.list[Ranked]
+    ) -> tuple[builtins.list[Hit], builtins.list[tuple[str, NoteFile | None]]]:
+        """The notes of the hits, and those files that are not as the index has them."""
+        hits, stale = [], []
+        for found in ranked:
+            file = self._files.read(found.path)
+            if file is None or (file.size, file.mtime_ns) != found.seen:
+                stale.append((found.path, file))
+            if file and file.memory and file.memory.id == found.id:
+                hits.append(Hit(file.memory, found.score))
+        return hits, stale
+
+    def _mend(self, stale: builtins.list[tuple[str, NoteFile | None]]) -> bool:
+        """Enter files that were edited or removed in place; not if somebody is writing now."""
+
+        def change(db: Connection) -> None:
+            for path, file in stale:
+                if file:
+                    save_file(db, file, self._files.exists)
+                else:
+                    forget_file(db, path)
+
+        try:
+            self._index.write(change, patient=False)
+        except StoreUnavailable:
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One reader-then-writer of a note at a time, among threads and processes."""
+        with locked(self.root / "store.lock"):
+            yield
+
+    def _new_id(self) -> str:
+        """A new ULID, later than every other that this process made."""
+        with self._id_lock:
+            milliseconds, randomness = time.time_ns() // 1_000_000, secrets.randbits(80)
+            if milliseconds <= self._last_id[0]:
+                milliseconds, randomness = self._last_id[0], self._last_id[1] + 1
+            self._last_id = (milliseconds, randomness)
+        return ulid(milliseconds, randomness)
+
+
+def _utcnow() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _readable(file: NoteFile) -> Memory:
+    """The note of a file; a file that cannot be read is never written over."""
+    if file.memory is None:
+        raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Mend the file first.", file.line)
+    return file.memory
+
+
+def _placed(memory: Memory, found: NoteFile | None) -> tuple[str, Memory]:
+    """Where a note goes, and with which foreign lines: in place of the file that held it, unless it moves."""
+    if found is None:
+        return note_path(memory), memory
+    old = _readable(found)
+    if not memory.extra:
+        memory = replace(memory, extra=old.extra)
+    if "\r" not in memory.newline:
+        memory = replace(memory, newline=old.newline)
+    stays = (memory.type, memory.scope) == (old.type, old.scope)
+    return found.path if stays else note_path(memory), memory
+
+
+def _filter(project: str | None, type: MemoryType | None, scope: Scope | None) -> Filter:
+    for name, value, allowed in (("type", type, TYPES), ("scope", scope, SCOPES)):
+        if value is not None and value not in allowed:
+            raise InvalidArgument(f"{name} {value!r} is not one of {', '.join(allowed)}.")
+    return Filter(project, type, scope)
+
+
+def _at_least_zero(name: str, value: int) -> int:
+    if value < 0:
+        raise InvalidArgument(f"{name} is {value}, but cannot be less than 0.")
+    return min(value, _MOST)
