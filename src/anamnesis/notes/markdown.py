@@ -35,10 +35,17 @@ _REQUIRED = ("id", "type", "title")
 _OPENING = re.compile(r"\s*---[ \t]*(\r?\n)")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
-_NULL = "tag:yaml.org,2002:null"
+_NULLS = ("", "~", "null", "Null", "NULL")
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Parser):  # type: ignore[misc]
+    """Composes nodes without asking what a scalar might mean: we take it as it is written."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        return ""
 
 
 def render(memory: Memory) -> str:
@@ -69,8 +76,11 @@ def decode(data: bytes) -> str:
         raise InvalidNote("The file is not UTF-8 text.", "Save it as UTF-8.", line) from None
 
 
-def parse(text: str) -> Memory:
-    """The note of a file's text. The inverse of `render`, and tolerant of what people and editors write."""
+def parse(text: str, **instead: str) -> Memory:
+    """The note of a file's text, some fields given `instead` of read.
+
+    The inverse of `render`, and tolerant of what people and editors write.
+    """
     text = text.removeprefix("\ufeff")
     opening = _OPENING.match(text)
     if not opening:
@@ -88,12 +98,12 @@ def parse(text: str) -> Memory:
     for key in _REQUIRED:
         if key not in values:
             raise InvalidNote(f"The front matter has no {key}.", f"Add a line `{key}: ...`.", first_line)
-    return Memory(**values, body=body, extra=extra, newline=newline)
+    return Memory(**{**values, **instead}, body=body, extra=extra, newline=newline)
 
 
 def _dump(meta: dict[str, Any]) -> str:
-    # libyaml escapes what lies beyond the BMP (emoji); the Python emitter writes it as it is, 20 times slower,
-    # but loses the line breaks that only Unicode knows.
+    # libyaml escapes what lies beyond the BMP (emoji). The Python emitter writes it as it is, but is 20 times
+    # slower and loses the line breaks that only Unicode knows.
     title, tags = meta.get("title", ""), meta.get("tags", ())
     text = "".join((title, *tags))
     readable = not text.isascii() and max(text) > "\uffff" and not re.search("[\x85\u2028\u2029]", text)
@@ -111,7 +121,7 @@ def _read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, 
         if key in KEYS:
             anchor = key
             line = first_line + node.start_mark.line
-            if node.tag != _NULL:
+            if not _is_null(node):
                 values[key] = _value(key, node, line)
             source = _comments(source)
         if source:
@@ -122,21 +132,18 @@ def _read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, 
 def _entries(front: str, first_line: int) -> Iterator[tuple[str, Any, str]]:
     """Each top-level entry: its key, its value's node and its source text up to the next entry."""
     pairs = _compose(front, first_line)
-    in_lines = all(key.start_mark.column == 0 for key, _ in pairs)
+    if any(key.start_mark.column for key, _ in pairs):
+        # `{id: x, ...}` or an indented block: give every entry lines of its own
+        root = yaml.compose(front, Loader=_Parser)
+        root.flow_style = False
+        front = yaml.serialize(root, Dumper=_Dumper, allow_unicode=True)
+        pairs = _compose(front, first_line)
     starts = [key.start_mark.index for key, _ in pairs] + [len(front)]
-    if pairs and in_lines and starts[0]:
+    if starts[0] and pairs:
         yield "", pairs[0][0], front[: starts[0]]
     for position, (key, node) in enumerate(pairs):
         name = key.value if isinstance(key, yaml.ScalarNode) else ""
-        if in_lines:
-            yield name, node, front[starts[position] : starts[position + 1]]
-        else:  # `{id: x, ...}` or an indented block: there are no lines of its own to keep
-            entry = yaml.MappingNode("tag:yaml.org,2002:map", [(key, node)], flow_style=False)
-            yield (
-                name,
-                node,
-                "" if name in KEYS else yaml.serialize(entry, Dumper=_Dumper, allow_unicode=True),
-            )
+        yield name, node, front[starts[position] : starts[position + 1]]
 
 
 def _compose(front: str, first_line: int) -> list[tuple[Any, Any]]:
@@ -163,11 +170,12 @@ def _compose(front: str, first_line: int) -> list[tuple[Any, Any]]:
 def _unreadable(error: yaml.YAMLError, front: str, first_line: int) -> InvalidNote:
     mark = getattr(error, "problem_mark", None)
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
-    if mark is not None:
-        offset = mark.line
-    else:
-        offset = front.count("\n", 0, getattr(error, "position", 0))
+    offset = mark.line if mark else front.count("\n", 0, getattr(error, "position", 0))
     return InvalidNote(f"The front matter cannot be read: {reason}.", "", first_line + offset)
+
+
+def _is_null(node: Any) -> bool:
+    return isinstance(node, yaml.ScalarNode) and not node.style and node.value in _NULLS
 
 
 def _value(key: str, node: Any, line: int) -> Any:
@@ -180,7 +188,7 @@ def _value(key: str, node: Any, line: int) -> Any:
             return [tag.strip() for tag in text.split(",") if tag.strip()]
         return text
     if key in _LISTS and isinstance(node, yaml.SequenceNode):
-        items = [item for item in node.value if item.tag != _NULL]
+        items = [item for item in node.value if not _is_null(item)]
         if all(isinstance(item, yaml.ScalarNode) for item in items):
             return [item.value for item in items]
     expected = "a list of words" if key in _LISTS else "one value"

@@ -48,13 +48,20 @@ class Memory:
 
     def __post_init__(self) -> None:
         for name in _TEXTS:
-            object.__setattr__(self, name, _writable(getattr(self, name)))
-        for name in ("created_at", "updated_at"):
-            object.__setattr__(self, name, _utc(getattr(self, name)))
+            text = getattr(self, name)
+            if not text.isascii():
+                object.__setattr__(self, name, _writable(text))
+        for name in _TIMES:
+            time = getattr(self, name)
+            if not _STAMP.fullmatch(time):
+                object.__setattr__(self, name, _utc(time))
         object.__setattr__(self, "confidence", float(self.confidence))
         object.__setattr__(self, "tags", _unique(self.tags))
-        ids = _unique(self.supersedes)
-        object.__setattr__(self, "supersedes", ids if len(ids) > 1 else "".join(ids))
+        if self.supersedes:
+            ids = _unique(self.supersedes)
+            object.__setattr__(self, "supersedes", ids if len(ids) > 1 else "".join(ids))
+        elif self.supersedes != "":
+            object.__setattr__(self, "supersedes", "")
 
     @property
     def superseded(self) -> list[str]:
@@ -76,6 +83,7 @@ _TEXTS = (
     "prov_model",
     "prov_session",
 )
+_TIMES = ("created_at", "updated_at")
 
 
 def validate(memory: Memory) -> None:
@@ -98,14 +106,14 @@ def check_id(text: str) -> str:
     if not _ID.fullmatch(text):
         raise InvalidNote(
             f"{_shown(text)} is not a note id.",
-            "An id is 1 to 128 letters, digits, dots, dashes and underscores, and starts with a letter or digit.",
+            "An id is 1 to 128 letters, digits, dots, dashes and underscores and starts with a letter or digit.",
         )
     return text
 
 
 def _writable(text: str) -> str:
     """Lone surrogates cannot be encoded: they become U+FFFD, so that no write ever fails on them."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _unique(texts: str | Iterable[str]) -> list[str]:
@@ -116,8 +124,6 @@ def _unique(texts: str | Iterable[str]) -> list[str]:
 
 def _utc(text: str) -> str:
     """A time in the one form that sorts as text; what is not a time stays as it was written."""
-    if _STAMP.fullmatch(text):
-        return text
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -1,14 +1,16 @@
-"""Which words of a query decide its answer. A word in half of the notes costs a thousand times what a rare one
-costs and moves nothing: the notes that hold a rare word are scored by all words, and those that hold only
-common ones are left out where their best possible score is below the k-th found. The answer is exact.
+"""Which words of a query decide its answer.
+
+A word in half of the notes costs a thousand times what a rare one costs, and moves nothing. So the notes that
+hold a rare word are scored by all words, and those that hold only common ones are left out where their best
+possible score is below the k-th found.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 # The saturation constant of FTS5's bm25(): a word contributes less than (K1 + 1) times its idf.
 _K1 = 1.2
@@ -23,10 +25,19 @@ class Word:
     times: int
     notes: int
 
+    def is_telling(self, total: int) -> bool:
+        """Whether fewer than half of the notes hold it; of the others, bm25() keeps only _LEAST_IDF."""
+        return 2 * self.notes < total
+
     def most(self, total: int) -> float:
         """More than this word can add to any note's score, among `total` notes."""
         idf = math.log((max(total, self.notes) - self.notes + 0.5) / (self.notes + 0.5))
         return self.times * max(idf, _LEAST_IDF) * (_K1 + 1)
+
+
+def any_of(words: Iterable[Word]) -> str:
+    """The FTS5 expression for notes with any of the words; quoted, no word can act as an operator."""
+    return " OR ".join(f'"{word.text}"' for word in words for _ in range(word.times))
 
 
 def rarest_first(words: Sequence[Word]) -> list[Word]:
@@ -49,3 +60,8 @@ def head_deciding(words: Sequence[Word], total: int, score: float) -> int:
         if rest >= score:
             return count
     return 1
+
+
+def is_settled(scores: Sequence[float], most: float) -> bool:
+    """Whether no addition of up to `most` to each score can change the order of these bm25 scores."""
+    return all(worse - better > most for better, worse in pairwise(scores))

@@ -11,7 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from anamnesis.disk import TEMPORARY_SUFFIX, sync_file, sync_folder, write_atomically, write_beside
@@ -71,8 +71,7 @@ def note_path(memory: Memory) -> str:
 
 def scope_of(path: str) -> Scope:
     """The scope of a file: the tree it is in wins over what its front matter says."""
-    tree = path.partition("/")[0]
-    return next(scope for scope in SCOPES if TREES[scope] == tree)
+    return SCOPES[path.startswith("local/")]
 
 
 class NoteFiles:
@@ -80,6 +79,7 @@ class NoteFiles:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._root = str(root)  # joining strings is 20 times faster than joining paths
         try:
             for tree in TREES.values():
                 (root / tree).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ class NoteFiles:
         """The file as it is now; None if there is no such file."""
         try:
             self._refuse_links(path)
-            descriptor = os.open(self.root / path, _READ)
+            descriptor = os.open(f"{self._root}/{path}", _READ)
         except (FileNotFoundError, NotADirectoryError, StoreUnavailable):
             return None
         except OSError as error:
@@ -101,13 +101,13 @@ class NoteFiles:
             except OSError as error:
                 return _unreadable(path, error)
         digest = hashlib.blake2b(data, digest_size=16).digest()
-        seen = NoteFile(path, status.st_size, status.st_mtime_ns, digest)
+        seen = (path, status.st_size, status.st_mtime_ns, digest)
         try:
-            memory = replace(parse(decode(data)), scope=scope_of(path))
+            memory = parse(decode(data), scope=scope_of(path))
             validate(memory)
         except InvalidNote as error:
-            return replace(seen, problem=str(error), line=error.line)
-        return replace(seen, memory=memory)
+            return NoteFile(*seen, problem=str(error), line=error.line)
+        return NoteFile(*seen, memory)
 
     def write(self, path: str, memory: Memory) -> NoteFile:
         """Write the note to `path`, atomically and durably."""
@@ -190,18 +190,18 @@ class NoteFiles:
         return sorted(found, key=lambda trashed: (trashed.deleted_at, trashed.id), reverse=True)
 
     def exists(self, path: str) -> bool:
-        return os.path.lexists(self.root / path)
+        return os.path.lexists(f"{self._root}/{path}")
 
     def seen(self, path: str) -> tuple[int, int] | None:
         """Size and mtime of a file; None if there is none."""
         try:
-            status = os.stat(self.root / path, follow_symlinks=False)
+            status = os.stat(f"{self._root}/{path}", follow_symlinks=False)
         except (FileNotFoundError, NotADirectoryError):
             return None
         return status.st_size, status.st_mtime_ns
 
     def folder_time(self, folder: str) -> int:
-        """The mtime of a folder, which every new, removed and renamed file in it changes; -1 if it is none."""
+        """The mtime of a folder, which new, removed and renamed files change; -1 if it is none."""
         try:
             status = os.stat(self.root / folder, follow_symlinks=folder in TREES.values())
         except OSError:
@@ -261,11 +261,11 @@ class NoteFiles:
 
     def _refuse_links(self, path: str) -> None:
         """No folder between the tree and the file may be a link. (The tree itself is the user's to place.)"""
-        folders = path.split("/")[1:-1]
-        place = self.root / path.partition("/")[0]
+        tree, *folders, _ = path.split("/")
+        place = f"{self._root}/{tree}"
         for name in folders:
-            place = place / name
-            if place.is_symlink():
+            place = f"{place}/{name}"
+            if os.path.islink(place):
                 raise StoreUnavailable(
                     f"{place} is a symbolic link, and notes are not read or written through one.",
                     "Replace it by a folder.",

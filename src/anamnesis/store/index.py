@@ -190,10 +190,16 @@ class Index:
         with contextlib.closing(_connect(beside, create=True)) as db:
             db.execute("PRAGMA journal_mode = OFF")
             db.execute("PRAGMA synchronous = OFF")
-            db.executescript(resources.files("anamnesis.store").joinpath("schema.sql").read_text("utf-8"))
+            db.execute("PRAGMA cache_size = -200000")
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
-            bring_up = partial(refresh, partial(_apply, db), partial(_transact, db), self._files)
+            schema = resources.files("anamnesis.store").joinpath("schema.sql").read_text("utf-8")
+            tables, indexes = schema.split("\n-- Indexes", 1)
+            db.executescript(tables)
+            bring_up = partial(refresh, partial(_apply, db), partial(_apply, db), self._files)
+            db.execute("BEGIN")
             bring_up(progress=progress)
+            db.execute("COMMIT")
+            db.executescript(indexes.partition("\n")[2])
             self._replace_by(db, bring_up)
         beside.unlink(missing_ok=True)
 
@@ -201,7 +207,7 @@ class Index:
         """Copy the new index over the live one in one transaction, so that no reader sees half of it."""
         caught_up = False
 
-        def catch_up(status: int, remaining: int, total: int) -> None:
+        def catch_up(status: int, *_: int) -> None:
             # From the first copied page on, no other process can write: what was entered in the live index
             # while the new one was being built is entered here, and none can be missed.
             nonlocal caught_up
@@ -275,12 +281,6 @@ def _begin(db: Connection, mode: str) -> None:
 
 def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
     return query(db)
-
-
-def _transact(db: Connection, change: Callable[[Connection], None]) -> None:
-    db.execute("BEGIN")
-    change(db)
-    db.execute("COMMIT")
 
 
 def _is_unusable(error: sqlite3.DatabaseError) -> bool:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import heapq
 import json
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 
 from anamnesis.notes import Memory, MemoryType, Scope
-from anamnesis.recall.pruning import Word, head_deciding, head_holding, rarest_first
-from anamnesis.recall.query import any_of, words
+from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
+from anamnesis.recall.query import words
 from anamnesis.store.files import TREES
 from anamnesis.store.index import Connection
+
+# So few notes are scored faster in one go (1 ms) than in steps.
+_FEW_NOTES = 1_500
+# A word in half of the notes weighs a millionth in bm25(). Where notes tie but for such words, their rows are
+# read as long as there are so few (1 ms); beyond, the tie stands, and the newest note comes first.
+_NOISE_WORTH_READING = 10_000
+
+# bm25 (lower is better), updated_at, id, number
+_Scored = tuple[float, str, str, int]
 
 # The rarest words of a query that are asked for; a 10,000-word query costs no more than one of this many.
 _MOST_ASKED = 128
@@ -73,7 +81,8 @@ def path_of(db: sqlite3.Connection, memory_id: str) -> str | None:
 def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     """The ids that start with a prefix, in either case."""
     rows = db.execute(
-        "SELECT id FROM memories WHERE substr(id, 1, length(:prefix)) = :prefix COLLATE NOCASE ORDER BY id LIMIT :limit",
+        "SELECT id FROM memories WHERE substr(id, 1, length(:prefix)) = :prefix COLLATE NOCASE"
+        " ORDER BY id LIMIT :limit",
         {"prefix": prefix, "limit": limit},
     )
     return [row[0] for row in rows]
@@ -82,15 +91,14 @@ def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
 def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
     """Notes, newest first, with what the index knows of them: everything but foreign front matter."""
     rows = db.execute(
-        "SELECT m.id, m.type, m.title, f.body, m.project, m.machine_id, m.scope,"
+        "SELECT m.id, m.type, m.title, (SELECT body FROM memories_fts WHERE rowid = m.number),"
+        " m.project, m.machine_id, m.scope,"
         " (SELECT json_group_array(tag) FROM"
-        "   (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY rowid)),"
+        " (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY rowid)),"
         " m.created_at, m.updated_at, m.prov_source, coalesce(m.prov_model, ''),"
         " coalesce(m.prov_session, ''), m.confidence, coalesce(m.supersedes, '')"
-        " FROM (SELECT * FROM memories AS m WHERE TRUE"
-        + wanted.sql
-        + "   ORDER BY updated_at DESC, id DESC LIMIT :limit OFFSET :offset) AS m"
-        " JOIN memories_fts AS f ON f.rowid = m.number ORDER BY m.updated_at DESC, m.id DESC",
+        f" FROM memories AS m WHERE TRUE {wanted.sql}"
+        " ORDER BY m.updated_at DESC, m.id DESC LIMIT :limit OFFSET :offset",
         {**wanted.values, "limit": -1 if limit is None else limit, "offset": offset},
     )
     return [Memory(*row[:7], json.loads(row[7]), *row[8:14], row[14].split(" ")) for row in rows]
@@ -140,21 +148,34 @@ def problems(db: sqlite3.Connection) -> list[Problem]:
 
 
 def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
-    """The k best notes by BM25 over the OR of the query's words, newest first on a tie, superseded out."""
+    """The k best notes by BM25 over the OR of the query's words, newest first on a tie, superseded out.
+
+    Starts with the notes that hold one of the rarest words, and takes in commoner words while notes that
+    hold only those could be among the best. Every note is scored by all words: the answer is exact.
+    """
+    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
-    if not asked or not k:
-        return []
-    (total,) = db.execute("SELECT max(number) FROM memories").fetchone()
-    head = head_holding(asked, 4 * k)
+    if sum(word.notes for word in asked) <= _FEW_NOTES:
+        return _ranked(db, _match(db, any_of(asked), wanted, k) if asked else [])
+    telling = [word for word in asked if word.is_telling(total)] or asked
+    noise = asked[len(telling) :]
+    head = head_holding(telling, max(4 * k, 200))
     while True:
-        best = _score(db, asked[:head], asked[head:], wanted, k)
-        worst = -best[-1][0] if len(best) == k else 0.0
-        needed = head_deciding(asked, total or 0, worst) if worst > 0 else len(asked)
+        # One more than wanted: the order is settled only when the next one is known to be worse.
+        best = _best(db, telling[:head], telling[head:], wanted, k + 1)
+        needed = head_deciding(telling, total, -best[-1][0]) if len(best) > k else len(telling)
         if needed <= head:
-            return _ranked(db, best)
-        # Too few notes yet to say what the common words can do: ask for eight times as many.
-        held = sum(word.notes for word in asked[:head])
-        head = min(needed, max(head + 1, head_holding(asked, 8 * held)))
+            break
+        held = sum(word.notes for word in telling[:head])
+        head = min(needed, max(head + 1, head_holding(telling, 8 * held)))
+    if noise and len(best) < k:
+        best = _match(db, any_of(asked), wanted, k)
+    elif noise and sum(word.notes for word in noise) <= _NOISE_WORTH_READING:
+        most = sum(word.most(total) for word in noise)
+        if not is_settled([row[0] for row in best], most):
+            some, rest = any_of(telling[:head]), any_of([*telling[head:], *noise])
+            best = _merged(best, _match(db, f"({some}) AND ({rest})", wanted, k + 1))
+    return _ranked(db, best[:k])
 
 
 def _counted(db: Connection, query: str) -> list[Word]:
@@ -174,53 +195,71 @@ def _counted(db: Connection, query: str) -> list[Word]:
     return counted
 
 
-_Scored = tuple[float, str, str, int]
+def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k: int) -> list[_Scored]:
+    """The k best of the notes that hold a word of `head`, each scored by the words of `head` and `tail`.
+
+    FTS5 scores a note by every word of the expression it matched, so the notes that hold a word of `tail` too
+    are asked for apart. A note that is not among the k best of either answer is not among the k best.
+    """
+    best = _match(db, any_of(head), wanted, k)
+    if tail:
+        best = _merged(best, _match(db, f"({any_of(head)}) AND ({any_of(tail)})", wanted, k))
+    return best[:k]
 
 
-def _score(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k: int) -> list[_Scored]:
-    """The k best of the notes that hold a word of `head`, each scored by the words of `head` and `tail`."""
-    some_head = any_of((word.text, word.times) for word in head)
-    query = (
+def _merged(scored: list[_Scored], fuller: list[_Scored]) -> list[_Scored]:
+    """Both answers as one; where a note is in both, it has the score of the fuller one."""
+    notes = {row[3]: row for row in (*scored, *fuller)}
+    return sorted(sorted(notes.values(), key=lambda row: row[1:3], reverse=True), key=lambda row: row[0])
+
+
+def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
+    """The k best notes of an expression."""
+    if wanted == Filter():
+        # Sorting by score alone takes half the time. It suffices unless many notes tie with the k-th.
+        reach = k + 24
+        rows = db.execute(
+            "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH :match"
+            " ORDER BY score LIMIT :reach",
+            {"match": match, "reach": reach},
+        ).fetchall()
+        best = _merged([], _described(db, rows))
+        if len(rows) < reach or (len(best) >= k and best[k - 1][0] < rows[-1][1]):
+            return best[:k]
+    found = db.execute(
         "SELECT bm25(memories_fts) AS score, m.updated_at, m.id, m.number"
         " FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
-        " WHERE memories_fts MATCH :match"
-        + wanted.sql
-        + " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        f" WHERE memories_fts MATCH :match {wanted.sql}"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        " ORDER BY score, m.updated_at DESC, m.id DESC LIMIT :k",
+        {"match": match, "k": k, **wanted.values},
     )
-    if not tail:
-        query += " ORDER BY score, m.updated_at DESC, m.id DESC LIMIT :k"
-        return db.execute(query, {"match": some_head, "k": k, **wanted.values}).fetchall()
-    rows: list[_Scored] = db.execute(query, {"match": some_head, **wanted.values}).fetchall()
-    both = f"({some_head}) AND ({any_of((word.text, word.times) for word in tail)})"
-    fuller = dict(
-        db.execute(
-            "SELECT rowid, bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH :both",
-            {"both": both},
-        )
-    )
-    rescored = [
-        (fuller.get(number, score), updated_at, note, number) for score, updated_at, note, number in rows
-    ]
-    if len(rescored) > k:
-        worst = heapq.nsmallest(k, (row[0] for row in rescored))[-1]
-        rescored = [row for row in rescored if row[0] <= worst]
-    rescored.sort(key=lambda row: row[1:3], reverse=True)
-    rescored.sort(key=lambda row: row[0])
-    return rescored[:k]
+    return found.fetchall()
 
 
-def _ranked(db: Connection, scored: list[_Scored]) -> list[Ranked]:
-    ranked = []
-    for score, _, note, number in scored:
-        scope, body_path = db.execute(
-            "SELECT scope, body_path FROM memories WHERE number = :number", {"number": number}
-        ).fetchone()
-        path = f"{TREES[scope]}/{body_path}"
-        folder, _, name = path.rpartition("/")
-        seen = db.execute(
-            "SELECT size, mtime_ns FROM files WHERE name = :name"
-            " AND folder = (SELECT number FROM folders WHERE path = :folder)",
-            {"name": name, "folder": folder},
-        ).fetchone()
-        ranked.append(Ranked(note, path, -score, seen))
-    return ranked
+def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
+    """The rows of a search with the times and ids of their notes, the superseded ones left out."""
+    scores = dict(rows)
+    notes = db.execute(
+        "SELECT m.updated_at, m.id, m.number FROM memories AS m"
+        " WHERE m.number IN (SELECT value FROM json_each(:numbers))"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)",
+        {"numbers": json.dumps(list(scores))},
+    )
+    return [(scores[number], updated_at, note, number) for updated_at, note, number in notes]
+
+
+def _ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
+    """The hits with their files, as the index has seen them."""
+    rows = db.execute(
+        "SELECT m.number, m.scope, m.body_path, folders.path || '/' || files.name, files.size, files.mtime_ns"
+        " FROM json_each(:numbers) AS hit JOIN memories AS m ON m.number = hit.value"
+        " JOIN files ON files.memory_id = m.id JOIN folders ON folders.number = files.folder",
+        {"numbers": json.dumps([row[3] for row in best])},
+    )
+    files = {
+        number: (path, (size, mtime_ns))
+        for number, scope, body_path, path, size, mtime_ns in rows
+        if path == f"{TREES[scope]}/{body_path}"
+    }
+    return [Ranked(note, files[number][0], -score, files[number][1]) for score, _, note, number in best]

@@ -1,4 +1,4 @@
-"""The rows of the index: how one file's note is entered, replaced and taken out. Runs inside a transaction."""
+"""The rows of the index: how one file's note is entered, replaced and taken out, inside a transaction."""
 
 from __future__ import annotations
 
@@ -11,47 +11,54 @@ from anamnesis.store.files import TREES, NoteFile, note_path, scope_of
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
 
+_THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
+
 
 def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool]) -> None:
     """Enter what was read of a file: its note, or why it has none."""
-    folder, name = _split(db, file.path)
-    known = db.execute(
-        "SELECT hash, memory_id FROM files WHERE folder = :folder AND name = :name",
-        {"folder": folder, "name": name},
-    ).fetchone()
-    if known and known[0] == file.hash:
-        db.execute(
-            "UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE folder = :folder AND name = :name",
-            {"size": file.size, "mtime_ns": file.mtime_ns, "folder": folder, "name": name},
-        )
-        return
+    folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
+    row = {
+        "folder": folder,
+        "name": name,
+        "size": file.size,
+        "mtime_ns": file.mtime_ns,
+        "hash": file.hash,
+        "memory_id": memory_id,
+        "problem": file.problem,
+        "line": file.line,
+    }
+    known = db.execute(f"SELECT hash, memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
+    if known and known[0] == file.hash:
+        db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
+        return
     if known and known[1] not in (None, memory_id):
         _release(db, known[1], file.path)
-    db.execute(
-        "INSERT OR REPLACE INTO files (folder, name, size, mtime_ns, hash, memory_id, problem, line)"
-        " VALUES (:folder, :name, :size, :mtime_ns, :hash, :memory_id, :problem, :line)",
-        {
-            "folder": folder,
-            "name": name,
-            "size": file.size,
-            "mtime_ns": file.mtime_ns,
-            "hash": file.hash,
-            "memory_id": memory_id,
-            "problem": file.problem,
-            "line": file.line,
-        },
-    )
+    if known:
+        db.execute(
+            "UPDATE files SET size = :size, mtime_ns = :mtime_ns, hash = :hash, memory_id = :memory_id,"
+            f" problem = :problem, line = :line WHERE {_THE_FILE}",
+            row,
+        )
+    else:
+        # A new folder gets the time 0: whoever looks next has to list it.
+        db.execute("INSERT OR IGNORE INTO folders (path, mtime_ns) VALUES (:folder, 0)", row)
+        db.execute(
+            "INSERT INTO files (folder, name, size, mtime_ns, hash, memory_id, problem, line)"
+            " VALUES ((SELECT number FROM folders WHERE path = :folder),"
+            " :name, :size, :mtime_ns, :hash, :memory_id, :problem, :line)",
+            row,
+        )
     if file.memory:
         _claim(db, file.path, file.memory, exists)
 
 
 def forget_file(db: sqlite3.Connection, path: str) -> None:
     """Take out a file that has gone, and its note if no other file holds it."""
-    folder, name = _split(db, path)
-    key = {"folder": folder, "name": name}
-    known = db.execute("SELECT memory_id FROM files WHERE folder = :folder AND name = :name", key).fetchone()
-    db.execute("DELETE FROM files WHERE folder = :folder AND name = :name", key)
+    folder, _, name = path.rpartition("/")
+    row = {"folder": folder, "name": name}
+    known = db.execute(f"SELECT memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
+    db.execute(f"DELETE FROM files WHERE {_THE_FILE}", row)
     if known and known[0] is not None:
         _release(db, known[0], path)
 
@@ -66,7 +73,7 @@ def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
 
 
 def advance_folder(db: sqlite3.Connection, path: str, before: int, after: int) -> None:
-    """Our own change took the folder from `before` to `after`; if it was seen otherwise, it must be listed."""
+    """Our own change took the folder from `before` to `after`; seen otherwise, it must be listed."""
     db.execute(
         "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
         {"path": path, "before": before, "after": after},
@@ -75,16 +82,6 @@ def advance_folder(db: sqlite3.Connection, path: str, before: int, after: int) -
 
 def forget_folder(db: sqlite3.Connection, path: str) -> None:
     db.execute("DELETE FROM folders WHERE path = :path", {"path": path})
-
-
-def _split(db: sqlite3.Connection, path: str) -> tuple[int, str]:
-    folder, _, name = path.rpartition("/")
-    row = db.execute("SELECT number FROM folders WHERE path = :path", {"path": folder}).fetchone()
-    if row is None:
-        row = db.execute(
-            "INSERT INTO folders (path, mtime_ns) VALUES (:path, 0) RETURNING number", {"path": folder}
-        ).fetchone()
-    return row[0], name
 
 
 def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:
@@ -119,7 +116,7 @@ def _release(db: sqlite3.Connection, memory_id: str, path: str) -> None:
 
 
 def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | None = None) -> None:
-    cursor = db.execute(
+    inserted = db.execute(
         "INSERT INTO memories (number, id, type, title, body_path, project, machine_id, scope, created_at,"
         " updated_at, prov_source, prov_model, prov_session, confidence, supersedes)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -141,15 +138,15 @@ def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | Non
             " ".join(memory.superseded) or None,
         ),
     )
-    for tag in memory.tags:
-        db.execute("INSERT INTO memory_tags (memory_id, tag) VALUES (?, ?)", (memory.id, tag))
-    for superseded in memory.superseded:
-        db.execute(
-            "INSERT INTO supersessions (memory_id, superseded_id) VALUES (?, ?)", (memory.id, superseded)
-        )
+    if memory.tags:
+        tags = [(memory.id, tag) for tag in memory.tags]
+        db.executemany("INSERT INTO memory_tags (memory_id, tag) VALUES (?, ?)", tags)
+    if memory.superseded:
+        pairs = [(memory.id, superseded) for superseded in memory.superseded]
+        db.executemany("INSERT INTO supersessions (memory_id, superseded_id) VALUES (?, ?)", pairs)
     db.execute(
         "INSERT INTO memories_fts (rowid, id, title, body, tags) VALUES (?, ?, ?, ?, ?)",
-        (cursor.lastrowid, memory.id, memory.title, memory.body, " ".join(memory.tags)),
+        (inserted.lastrowid, memory.id, memory.title, memory.body, " ".join(memory.tags)),
     )
 
 

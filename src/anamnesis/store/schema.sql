@@ -2,28 +2,23 @@
 
 -- `number` joins a note with its row in memories_fts; an implicit rowid would not survive a VACUUM.
 CREATE TABLE memories (
-    number      INTEGER PRIMARY KEY,
-    id          TEXT NOT NULL UNIQUE,
-    type        TEXT NOT NULL CHECK (type IN ('procedural','semantic','episodic')),
-    title       TEXT NOT NULL,
-    body_path   TEXT NOT NULL,
-    project     TEXT NOT NULL DEFAULT 'global',
-    machine_id  TEXT NOT NULL,
-    scope       TEXT NOT NULL DEFAULT 'portable' CHECK (scope IN ('portable','machine-local')),
-    created_at  TEXT NOT NULL,
-    updated_at  TEXT NOT NULL,
-    prov_source TEXT NOT NULL DEFAULT 'human'
-                CHECK (prov_source IN ('human','session-end','reflection','import')),
-    prov_model  TEXT,
+    number       INTEGER PRIMARY KEY,
+    id           TEXT NOT NULL UNIQUE,
+    type         TEXT NOT NULL CHECK (type IN ('procedural','semantic','episodic')),
+    title        TEXT NOT NULL,
+    body_path    TEXT NOT NULL,
+    project      TEXT NOT NULL DEFAULT 'global',
+    machine_id   TEXT NOT NULL,
+    scope        TEXT NOT NULL DEFAULT 'portable' CHECK (scope IN ('portable','machine-local')),
+    created_at   TEXT NOT NULL,
+    updated_at   TEXT NOT NULL,
+    prov_source  TEXT NOT NULL DEFAULT 'human'
+                 CHECK (prov_source IN ('human','session-end','reflection','import')),
+    prov_model   TEXT,
     prov_session TEXT,
-    confidence  REAL NOT NULL DEFAULT 1.0,
-    supersedes  TEXT
+    confidence   REAL NOT NULL DEFAULT 1.0,
+    supersedes   TEXT
 );
-CREATE INDEX idx_mem_scope ON memories(project, type, scope);
-CREATE INDEX idx_mem_recency ON memories(updated_at DESC, id DESC);
-CREATE INDEX idx_mem_prov ON memories(prov_source);
--- Lists of one project stay proportional to their limit.
-CREATE INDEX idx_mem_project_recency ON memories(project, updated_at DESC, id DESC);
 
 CREATE TABLE memory_tags (
     memory_id TEXT NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
@@ -37,7 +32,6 @@ CREATE TABLE supersessions (
     superseded_id TEXT NOT NULL,
     PRIMARY KEY (superseded_id, memory_id)
 ) WITHOUT ROWID;
-CREATE INDEX idx_supersessions_memory ON supersessions(memory_id);
 
 CREATE VIRTUAL TABLE memories_fts USING fts5(
     id UNINDEXED, title, body, tags, tokenize='porter unicode61'
@@ -49,7 +43,9 @@ CREATE TABLE folders (
     path     TEXT NOT NULL UNIQUE,
     mtime_ns INTEGER NOT NULL
 );
+
 -- Every *.md file, also the ones that are no notes (`problem` says why) and second files of one id.
+-- An empty hash marks a file to read again: the note it holds lost the file that stood for it.
 CREATE TABLE files (
     folder    INTEGER NOT NULL,
     name      TEXT NOT NULL,
@@ -61,7 +57,13 @@ CREATE TABLE files (
     line      INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (folder, name)
 ) WITHOUT ROWID;
+
+-- Indexes: a rebuild makes them when the tables are filled, which is faster.
+CREATE INDEX idx_mem_scope ON memories(project, type, scope);
+CREATE INDEX idx_mem_recency ON memories(updated_at DESC, id DESC);
+CREATE INDEX idx_mem_prov ON memories(prov_source);
+CREATE INDEX idx_mem_project_recency ON memories(project, updated_at DESC, id DESC);
+CREATE INDEX idx_supersessions_memory ON supersessions(memory_id);
 CREATE INDEX idx_files_memory ON files(memory_id);
 CREATE INDEX idx_files_problem ON files(problem) WHERE problem IS NOT NULL;
--- Files to read again: the note they hold lost the file that stood for it.
 CREATE INDEX idx_files_unread ON files(folder) WHERE hash = x'';

@@ -236,7 +236,7 @@ class MemoryStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> builtins.list[Memory]:
-        """Notes, newest first, as the index knows them: no file is read, foreign front matter is not there."""
+        """Notes, newest first, as the index knows them: without foreign front matter, and no file is read."""
         wanted = _filter(project, type, scope)
         limit = None if limit is None else _at_least_zero("limit", limit)
         offset = _at_least_zero("offset", offset)
@@ -301,7 +301,7 @@ class MemoryStore:
     def _enter(
         self, before: dict[str, int], written: builtins.list[NoteFile], gone: builtins.list[str]
     ) -> None:
-        """Enter our own changes of files. If the index cannot take them now, whoever looks next finds them."""
+        """Enter our own changes of files; if the index cannot take them now, whoever looks next finds them."""
         after = {folder: self._files.folder_time(folder) for folder in before}
 
         def change(db: Connection) -> None:
