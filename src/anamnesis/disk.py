@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,25 +17,25 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 TEMPORARY_SUFFIX = ".tmp"
 
 
-def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace `path` by `data`: a reader or a crash sees the old file or the new one, never half of one."""
-    temporary = write_beside(path, data, durable=durable)
+    temporary = write_beside(path, data, mode=mode)
     try:
         os.replace(temporary, path)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    if durable:
-        sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
-def write_beside(path: Path, data: bytes, *, durable: bool = True) -> Path:
-    """Write `data` to a temporary file in the folder of `path`, with the permissions `path` has or 0600."""
+def write_beside(path: Path, data: bytes, *, durable: bool = True, mode: int | None = None) -> Path:
+    """Write `data` to a temporary file in the folder of `path`, with `mode` or the one `path` has or 0600."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
-    try:
-        mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
-    except OSError:
-        mode = 0o600
+    if mode is None:
+        try:
+            mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
+        except OSError:
+            mode = 0o600
     descriptor = os.open(temporary, _CREATE, mode)
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
@@ -60,7 +61,7 @@ def sync_file(path: Path) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable, where the system can (Windows does it by itself)."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -72,7 +73,10 @@ def sync_folder(folder: Path) -> None:
 @contextlib.contextmanager
 def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
     """Hold the lock file `path`, alone among threads and processes; a dead holder lets go of it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"Cannot write {path}: {error.strerror}.") from error
     try:
         deadline = time.monotonic() + timeout
         pause = 0.001
@@ -89,7 +93,7 @@ def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
         os.close(descriptor)
 
 
-if os.name == "nt":
+if sys.platform == "win32":
     import msvcrt
 
     def _try_lock(descriptor: int) -> bool:

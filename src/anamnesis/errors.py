@@ -12,7 +12,7 @@ class AnamnesisError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
+        return f"{self.message.rstrip('.')}. {self.hint}" if self.hint else self.message
 
 
 class InvalidNote(AnamnesisError, ValueError):

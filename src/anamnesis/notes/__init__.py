@@ -1,7 +1,17 @@
 """What a note is: its record, its markdown form, its id. Pure: no I/O, no clock."""
 
 from anamnesis.notes.markdown import decode, parse, render
-from anamnesis.notes.record import SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, check_id, validate
+from anamnesis.notes.record import (
+    SCOPES,
+    SOURCES,
+    TYPES,
+    Memory,
+    MemoryType,
+    Scope,
+    as_dict,
+    check_id,
+    validate,
+)
 from anamnesis.notes.ulid import ulid
 
 __all__ = [
@@ -11,6 +21,7 @@ __all__ = [
     "Memory",
     "MemoryType",
     "Scope",
+    "as_dict",
     "check_id",
     "decode",
     "parse",

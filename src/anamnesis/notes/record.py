@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from anamnesis.errors import InvalidNote
 
@@ -83,7 +84,29 @@ _TEXTS = (
     "prov_model",
     "prov_session",
 )
+_SHOWN = (
+    "id",
+    "type",
+    "title",
+    "project",
+    "machine_id",
+    "scope",
+    "tags",
+    "created_at",
+    "updated_at",
+    "prov_source",
+    "prov_model",
+    "prov_session",
+    "confidence",
+    "supersedes",
+)
 _TIMES = ("created_at", "updated_at")
+
+
+def as_dict(memory: Memory, *, body: bool = True) -> dict[str, Any]:
+    """A note as every surface shows it to programs."""
+    shown = {name: getattr(memory, name) for name in _SHOWN}
+    return {**shown, "body": memory.body} if body else shown
 
 
 def validate(memory: Memory) -> None:
@@ -106,7 +129,7 @@ def check_id(text: str) -> str:
     if not _ID.fullmatch(text):
         raise InvalidNote(
             f"{_shown(text)} is not a note id.",
-            "An id is 1 to 128 letters, digits, dots, dashes and underscores and starts with a letter or digit.",
+            "An id has up to 128 letters, digits, dots, dashes and underscores, a letter or digit first.",
         )
     return text
 

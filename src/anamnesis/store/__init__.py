@@ -3,9 +3,10 @@
 from anamnesis.notes import Memory, MemoryType, Scope
 from anamnesis.store.files import Trashed
 from anamnesis.store.queries import Problem, StoreStats
-from anamnesis.store.store import Changes, Hit, MemoryStore
+from anamnesis.store.store import CHANGEABLE, Changes, Hit, MemoryStore
 
 __all__ = [
+    "CHANGEABLE",
     "Changes",
     "Hit",
     "Memory",

@@ -81,8 +81,9 @@ class NoteFiles:
         self.root = root
         self._root = str(root)  # joining strings is 20 times faster than joining paths
         try:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
             for tree in TREES.values():
-                (root / tree).mkdir(mode=0o700, parents=True, exist_ok=True)
+                (root / tree).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise _failed("create", root, error) from error
 
@@ -151,7 +152,8 @@ class NoteFiles:
         self._refuse_links(path)
         stamp = "".join(character for character in moment if character.isalnum())[:15]
         folder = self.root / TRASH / TREES[memory.scope] / memory.type
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (self.root / TRASH).mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         serial = 0
         while (target := folder / f"{memory.id}~{stamp}-{serial}.md").exists():
             serial += 1
@@ -238,15 +240,21 @@ class NoteFiles:
 
     def leftovers(self) -> list[str]:
         """Temporary files of writes that were killed."""
+        names = ((path, path.rpartition("/")[2]) for path in self._walk())
+        return [path for path, name in names if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)]
+
+    def links(self) -> list[str]:
+        """Symbolic links in the trees."""
+        return [path for path in self._walk() if os.path.islink(self.root / path)]
+
+    def _walk(self) -> list[str]:
+        """Every path in the trees but for what is in hidden folders, such as git's."""
         found: list[str] = []
         for tree in TREES.values():
             for folder, folders, names in os.walk(self.root / tree):
                 folders[:] = [name for name in folders if not name.startswith(".")]
-                found += [
-                    (Path(folder) / name).relative_to(self.root).as_posix()
-                    for name in names
-                    if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)
-                ]
+                inside = Path(folder).relative_to(self.root).as_posix()
+                found += [f"{inside}/{name}" for name in (*folders, *names)]
         return sorted(found)
 
     def _prepare(self, path: str) -> Path:

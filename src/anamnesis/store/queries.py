@@ -6,8 +6,10 @@ import json
 import sqlite3
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
-from anamnesis.notes import Memory, MemoryType, Scope
+from anamnesis.errors import InvalidArgument
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope
 from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
 from anamnesis.recall.query import words
 from anamnesis.store.files import TREES
@@ -25,6 +27,16 @@ _Scored = tuple[float, str, str, int]
 # The rarest words of a query that are asked for; a 10,000-word query costs no more than one of this many.
 _MOST_ASKED = 128
 
+# The fields of a note that the index knows, and where.
+_FIELDS = {
+    **{name: f"m.{name}" for name in ("id", "type", "title", "project", "machine_id", "scope")},
+    "body": "(SELECT body FROM memories_fts WHERE rowid = m.number)",
+    "tags": "(SELECT json_group_array(tag) FROM"
+    " (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY rowid))",
+    **{name: f"m.{name}" for name in ("created_at", "updated_at", "prov_source", "confidence")},
+    **{name: f"coalesce(m.{name}, '')" for name in ("prov_model", "prov_session", "supersedes")},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -33,6 +45,12 @@ class Filter:
     project: str | None = None
     type: MemoryType | None = None
     scope: Scope | None = None
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("type", TYPES), ("scope", SCOPES)):
+            value = getattr(self, name)
+            if value is not None and value not in allowed:
+                raise InvalidArgument(f"{name} {value!r} is not one of {', '.join(allowed)}.")
 
     @property
     def sql(self) -> str:
@@ -71,6 +89,14 @@ class Problem:
     path: str
     line: int
     reason: str
+    owner: str = ""  # the file that stands for the id, where there are two
+
+
+def at_least_zero(name: str, value: int) -> int:
+    """A limit, no larger than what SQLite takes."""
+    if value < 0:
+        raise InvalidArgument(f"{name} is {value}, but cannot be less than 0.")
+    return min(value, 2**31 - 1)
 
 
 def path_of(db: sqlite3.Connection, memory_id: str) -> str | None:
@@ -90,18 +116,20 @@ def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
 
 def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
     """Notes, newest first, with what the index knows of them: everything but foreign front matter."""
+    columns = ", ".join(f"{source} AS {name}" for name, source in _FIELDS.items())
     rows = db.execute(
-        "SELECT m.id, m.type, m.title, (SELECT body FROM memories_fts WHERE rowid = m.number),"
-        " m.project, m.machine_id, m.scope,"
-        " (SELECT json_group_array(tag) FROM"
-        " (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY rowid)),"
-        " m.created_at, m.updated_at, m.prov_source, coalesce(m.prov_model, ''),"
-        " coalesce(m.prov_session, ''), m.confidence, coalesce(m.supersedes, '')"
+        f"SELECT {columns}"
         f" FROM memories AS m WHERE TRUE {wanted.sql}"
         " ORDER BY m.updated_at DESC, m.id DESC LIMIT :limit OFFSET :offset",
         {**wanted.values, "limit": -1 if limit is None else limit, "offset": offset},
     )
-    return [Memory(*row[:7], json.loads(row[7]), *row[8:14], row[14].split(" ")) for row in rows]
+    return [_memory(row) for row in rows]
+
+
+def _memory(row: tuple[Any, ...]) -> Memory:
+    values = dict(zip(_FIELDS, row, strict=True))
+    tags, supersedes = json.loads(values["tags"]), values["supersedes"].split(" ")
+    return Memory(**{**values, "tags": tags, "supersedes": supersedes})
 
 
 def count_notes(db: sqlite3.Connection, wanted: Filter) -> int:
@@ -118,6 +146,26 @@ def stats(db: sqlite3.Connection) -> StoreStats:
         by_project[project] += count
         by_scope[scope] += count
     return StoreStats(by_type.total(), dict(by_type), dict(by_project), dict(by_scope))
+
+
+def activity(db: sqlite3.Connection, since: str) -> dict[str, int]:
+    return dict(
+        db.execute(
+            "SELECT substr(created_at, 1, 10) AS day, count(*) FROM memories WHERE created_at >= :since"
+            " GROUP BY day ORDER BY day",
+            {"since": since},
+        )
+    )
+
+
+def damage(db: sqlite3.Connection) -> list[str]:
+    """What the two integrity checks of SQLite find; FTS5's needs a write transaction."""
+    found = [row[0] for row in db.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
+    try:
+        db.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        found.append(f"full-text index: {error}")
+    return found
 
 
 def superseded_ids(db: sqlite3.Connection) -> set[str]:
@@ -141,9 +189,8 @@ def problems(db: sqlite3.Connection) -> list[Problem]:
     for path, scope, body_path in repeated:
         other = f"{TREES[scope]}/{body_path}"
         if path != other:
-            found.append(
-                Problem(path, 0, f"Its id is that of {other}, which is newer or in its proper place.")
-            )
+            reason = f"Its id is that of {other}, which is newer or in its proper place."
+            found.append(Problem(path, 0, reason, other))
     return sorted(found, key=lambda problem: problem.path)
 
 

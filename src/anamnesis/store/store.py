@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -15,24 +13,20 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from anamnesis.disk import locked
-from anamnesis.errors import InvalidArgument, InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, check_id, ulid, validate
+from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.notes import TYPES, Memory, MemoryType, Scope, check_id, validate
 from anamnesis.store import queries
-from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed, note_path
+from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
+from anamnesis.store.ids import UlidMaker
 from anamnesis.store.index import Connection, Index
-from anamnesis.store.queries import Filter, Problem, Ranked, StoreStats
-from anamnesis.store.refresh import Progress
+from anamnesis.store.placing import place, readable, with_foreign_lines
+from anamnesis.store.queries import Filter, Problem, Ranked, StoreStats, at_least_zero
+from anamnesis.store.refresh import Difference, Progress
 from anamnesis.store.rows import advance_folder, forget_file, save_file
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
 _TRUST_SECONDS = 1.0
-_MOST = 2**31 - 1  # of anything that SQLite is asked to count
-_CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {
-    "id",
-    "created_at",
-    "updated_at",
-    "newline",
-}
+CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 T = TypeVar("T")
 
@@ -53,6 +47,10 @@ class Changes:
     updated: int
     removed: int
 
+    @classmethod
+    def of(cls, found: Difference) -> Self:
+        return cls(found.added, len(found.changed) - found.added, len(found.gone))
+
 
 class MemoryStore:
     """The notes under one root. Any number of threads and processes may use it at once."""
@@ -65,8 +63,7 @@ class MemoryStore:
         self._files = NoteFiles(self.root)
         self._index = Index(self.db_path, self._files)
         self._checked = float("-inf")
-        self._last_id = (0, 0)
-        self._id_lock = threading.Lock()
+        self._ids = UlidMaker()
         self._look()
 
     def __enter__(self) -> Self:
@@ -99,7 +96,7 @@ class MemoryStore:
         """Create a note: its file, then its index entry."""
         now = _utcnow()
         memory = Memory(
-            id=self._new_id(),
+            id=self._ids.next(),
             type=type,
             title=title,
             body=body,
@@ -122,7 +119,8 @@ class MemoryStore:
         """Store a note under its own id and times, in place of the one that has this id."""
         validate(memory)
         with self._alone():
-            return self._save(memory, self._find(memory.id))
+            found = self._find(memory.id)
+            return self._save(with_foreign_lines(memory, found), found)
 
     def put_all(self, memories: Iterable[Memory]) -> int:
         """Store many notes, each as `put` does, durable together at the end."""
@@ -131,7 +129,8 @@ class MemoryStore:
             for memory in memories:
                 validate(memory)
                 found = self._find(memory.id)
-                path, memory = _placed(memory, found)
+                memory = with_foreign_lines(memory, found)
+                path = place(memory, found)
                 notes.append((path, memory))
                 if found and found.path != path:
                     moved.append(found.path)
@@ -142,14 +141,16 @@ class MemoryStore:
             self._enter(before, written, moved)
         return len(notes)
 
-    def update(self, memory_id: str, **changes: Any) -> Memory:
-        """Change some fields of a note and set its `updated_at`; what is not named stays."""
-        unknown = sorted(changes.keys() - _CHANGEABLE)
+    def update(self, memory_id: str, *, expected: Memory | None = None, **changes: Any) -> Memory:
+        """Change some fields of a note and set its `updated_at`; not if it is no longer as `expected`."""
+        unknown = sorted(changes.keys() - CHANGEABLE)
         if unknown:
-            names = ", ".join(sorted(_CHANGEABLE))
+            names = ", ".join(sorted(CHANGEABLE))
             raise InvalidArgument(f"{unknown[0]!r} of a note cannot be changed.", f"These can: {names}.")
         with self._alone():
             found, memory = self._located(memory_id)
+            if expected not in (None, memory):
+                raise NoteConflict(f"Somebody else has changed the note {memory_id}.", "Look at it again.")
             changed = replace(memory, **changes)
             if changed == memory:
                 return memory
@@ -219,8 +220,8 @@ class MemoryStore:
         k: int = 8,
     ) -> builtins.list[Hit]:
         """What `search` finds, with scores."""
-        wanted = _filter(project, type, scope)
-        k = _at_least_zero("k", k)
+        wanted = Filter(project, type, scope)
+        k = at_least_zero("k", k)
         while True:
             ranked = self._ask(lambda db: queries.search(db, query, wanted, k))
             hits, stale = self._read_hits(ranked)
@@ -237,16 +238,16 @@ class MemoryStore:
         offset: int = 0,
     ) -> builtins.list[Memory]:
         """Notes, newest first, as the index knows them: without foreign front matter, and no file is read."""
-        wanted = _filter(project, type, scope)
-        limit = None if limit is None else _at_least_zero("limit", limit)
-        offset = _at_least_zero("offset", offset)
+        wanted = Filter(project, type, scope)
+        limit = None if limit is None else at_least_zero("limit", limit)
+        offset = at_least_zero("offset", offset)
         return self._ask(lambda db: queries.list_notes(db, wanted, limit, offset))
 
     def count(
         self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None
     ) -> int:
         """How many notes there are."""
-        wanted = _filter(project, type, scope)
+        wanted = Filter(project, type, scope)
         return self._ask(lambda db: queries.count_notes(db, wanted))
 
     def stats(self) -> StoreStats:
@@ -265,10 +266,13 @@ class MemoryStore:
         """Ids that start with `prefix`, in either case."""
         return self._ask(lambda db: queries.ids_starting(db, prefix, limit))
 
+    def activity(self, since: str) -> dict[str, int]:
+        """How many notes were made on each day since a day."""
+        return self._ask(lambda db: queries.activity(db, since))
+
     def refresh(self) -> Changes:
         """Look at every file's size and time, and enter what changed."""
-        found = self._index.refresh()
-        return Changes(found.added, len(found.changed) - found.added, len(found.gone))
+        return Changes.of(self._index.refresh())
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the whole index from the files; how many notes it holds."""
@@ -289,7 +293,7 @@ class MemoryStore:
 
     def _save(self, memory: Memory, found: NoteFile | None) -> Memory:
         """Write a note's file and enter it, in place of the file `found` that held it so far."""
-        path, memory = _placed(memory, found)
+        path = place(memory, found)
         gone = [found.path] if found and found.path != path else []
         before = self._folder_times([path, *gone])
         written = self._files.write(path, memory)
@@ -301,7 +305,7 @@ class MemoryStore:
     def _enter(
         self, before: dict[str, int], written: builtins.list[NoteFile], gone: builtins.list[str]
     ) -> None:
-        """Enter our own changes of files; if the index cannot take them now, whoever looks next finds them."""
+        """Enter our changes of files; if the index cannot take them now, whoever looks next finds them."""
         after = {folder: self._files.folder_time(folder) for folder in before}
 
         def change(db: Connection) -> None:
@@ -328,7 +332,7 @@ class MemoryStore:
         found = self._find(memory_id)
         if found is None:
             raise NoteNotFound(f"No note has the id {memory_id}.", "`anamnesis list` shows the ids.")
-        return found, _readable(found)
+        return found, readable(found)
 
     def _find(self, memory_id: str) -> NoteFile | None:
         """The file that holds a note: where the index says, or else where it belongs."""
@@ -377,48 +381,6 @@ class MemoryStore:
         with locked(self.root / "store.lock"):
             yield
 
-    def _new_id(self) -> str:
-        """A new ULID, later than every other that this process made."""
-        with self._id_lock:
-            milliseconds, randomness = time.time_ns() // 1_000_000, secrets.randbits(80)
-            if milliseconds <= self._last_id[0]:
-                milliseconds, randomness = self._last_id[0], self._last_id[1] + 1
-            self._last_id = (milliseconds, randomness)
-        return ulid(milliseconds, randomness)
-
 
 def _utcnow() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _readable(file: NoteFile) -> Memory:
-    """The note of a file; a file that cannot be read is never written over."""
-    if file.memory is None:
-        raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Mend the file first.", file.line)
-    return file.memory
-
-
-def _placed(memory: Memory, found: NoteFile | None) -> tuple[str, Memory]:
-    """Where a note goes, and with which foreign lines: in place of the file that held it, unless it moves."""
-    if found is None:
-        return note_path(memory), memory
-    old = _readable(found)
-    if not memory.extra:
-        memory = replace(memory, extra=old.extra)
-    if "\r" not in memory.newline:
-        memory = replace(memory, newline=old.newline)
-    stays = (memory.type, memory.scope) == (old.type, old.scope)
-    return found.path if stays else note_path(memory), memory
-
-
-def _filter(project: str | None, type: MemoryType | None, scope: Scope | None) -> Filter:
-    for name, value, allowed in (("type", type, TYPES), ("scope", scope, SCOPES)):
-        if value is not None and value not in allowed:
-            raise InvalidArgument(f"{name} {value!r} is not one of {', '.join(allowed)}.")
-    return Filter(project, type, scope)
-
-
-def _at_least_zero(name: str, value: int) -> int:
-    if value < 0:
-        raise InvalidArgument(f"{name} is {value}, but cannot be less than 0.")
-    return min(value, _MOST)

@@ -1,0 +1,59 @@
+"""The `anamnesis` command: a group that imports a command when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from anamnesis import __version__
+from anamnesis.errors import AnamnesisError
+
+COMMANDS = (
+    "status",
+    "search",
+    "list",
+    "show",
+    "write",
+    "edit",
+    "delete",
+    "restore",
+    "reindex",
+    "doctor",
+    "config",
+    "completion",
+)
+
+
+class LazyGroup(click.Group):
+    """Knows the names of its commands; each is a module `anamnesis.cli.NAME` with a `command`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"anamnesis.cli.{cmd_name}").command
+        return command
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="anamnesis")
+def anamnesis() -> None:
+    """One memory for every coding agent: markdown notes in a folder you own, found at once.
+
+    The notes are under ANAMNESIS_HOME, by default ~/.anamnesis. Every command takes --json.
+    """
+
+
+def main() -> None:
+    """Run the command. What a user can act on is a sentence on stderr and exit code 1, not a traceback."""
+    try:
+        anamnesis.main(prog_name="anamnesis")
+    except AnamnesisError as error:
+        click.echo(f"anamnesis: {error}", err=True)
+        sys.exit(1)

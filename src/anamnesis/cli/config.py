@@ -1,0 +1,110 @@
+"""`anamnesis config`: this machine's settings."""
+
+from __future__ import annotations
+
+import click
+
+from anamnesis.cli.options import as_json
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines
+from anamnesis.config import SETTINGS, change_config, resolve, resolve_home, setting
+
+
+@click.group()
+def command() -> None:
+    """Read and change this machine's settings.
+
+    A setting comes from its environment variable, else from config.json, else from its default.
+    """
+
+
+@command.command("list")
+@as_json
+def list_settings(as_json: bool) -> None:
+    """List the settings in force, with where each comes from.
+
+    \b
+    In a pipe: name, value, source, separated by tabs.
+    JSON: [{"name", "value", "source", "variable", "purpose"}]
+    """
+    found = [resolve(each) for each in SETTINGS]
+    if as_json:
+        rows = [(each.setting, each) for each in found]
+        print_json(
+            [
+                {
+                    "name": wanted.name,
+                    "value": each.value,
+                    "source": each.source,
+                    "variable": wanted.variable,
+                    "purpose": wanted.purpose,
+                }
+                for wanted, each in rows
+            ]
+        )
+    elif on_terminal():
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, header_style="dim", padding=(0, 1))
+        for column in ("name", "value", "from", "for"):
+            table.add_column(column)
+        for each in found:
+            value = Text(each.value or "not set", "bold" if each.value else "dim")
+            table.add_row(
+                Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim")
+            )
+        console().print(table)
+    else:
+        print_lines([(each.setting.name, each.value or "", each.source) for each in found])
+
+
+@command.command("get")
+@click.argument("name")
+@as_json
+def get_setting(name: str, as_json: bool) -> None:
+    """Print the value of a setting.
+
+    JSON: the value, or null.
+    """
+    value = resolve(setting(name)).value
+    if as_json:
+        print_json(value)
+    elif value is not None:
+        click.echo(value)
+
+
+@command.command("set")
+@click.argument("name")
+@click.argument("value")
+@as_json
+def set_setting(name: str, value: str, as_json: bool) -> None:
+    """Set a setting in config.json.
+
+    JSON: the value in force.
+    """
+    change_config(resolve_home(), name, value)
+    _report(name, as_json)
+
+
+@command.command("unset")
+@click.argument("name")
+@as_json
+def unset_setting(name: str, as_json: bool) -> None:
+    """Remove a setting from config.json.
+
+    JSON: the value in force, or null.
+    """
+    change_config(resolve_home(), name, None)
+    _report(name, as_json)
+
+
+def _report(name: str, as_json: bool) -> None:
+    now = resolve(setting(name))
+    if as_json:
+        print_json(now.value)
+    elif now.source == now.setting.variable:
+        click.echo(f"Saved, but {now.source} is set and wins: {now.value}", err=True)
+    elif now.value:
+        click.echo(f"{name} is {now.value} (from {now.source}).")
+    else:
+        click.echo(f"{name} is not set.")

@@ -1,0 +1,60 @@
+"""`anamnesis doctor`: what is wrong, and how to mend it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from anamnesis.cli.options import as_json
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines
+from anamnesis.config import resolve_home
+from anamnesis.doctor import Finding, examine, mend
+
+
+@click.command()
+@click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
+@as_json
+def command(fix: bool, as_json: bool) -> None:
+    """Check files, index and configuration; name each fault with its fix.
+
+    Exits with 1 where a fault remains.
+
+    \b
+    In a pipe: subject, fault, fix, separated by tabs.
+    JSON: {"mended": [FAULT], "faults": [FAULT]}, a FAULT being
+          {"subject", "fault", "fix", "mendable"}
+    """
+    home = resolve_home()
+    faults = examine(home)
+    mended: list[Finding] = []
+    if fix and faults:
+        mended = mend(faults)
+        faults = examine(home)
+    if as_json:
+        print_json({"mended": [_shown(each) for each in mended], "faults": [_shown(each) for each in faults]})
+    elif on_terminal():
+        _draw(mended, faults)
+    else:
+        print_lines([(each.subject, each.fault, each.fix) for each in faults])
+    sys.exit(1 if faults else 0)
+
+
+def _shown(finding: Finding) -> dict[str, object]:
+    mendable = finding.mend is not None
+    return {"subject": finding.subject, "fault": finding.fault, "fix": finding.fix, "mendable": mendable}
+
+
+def _draw(mended: list[Finding], faults: list[Finding]) -> None:
+    from rich.text import Text
+
+    screen = console()
+    for each in mended:
+        screen.print(Text.assemble(("✓ mended ", "green"), (each.subject, "bold"), f"  {each.fault}"))
+    for each in faults:
+        screen.print(Text.assemble(("✗ ", "red"), (each.subject, "bold"), f"  {each.fault}"))
+        screen.print(Text(f"  {each.fix}", "dim"))
+    if not faults:
+        screen.print(Text("✓ Files, index and configuration are in order.", "green"))
+    elif any(each.mend for each in faults):
+        screen.print("anamnesis doctor --fix mends what it can.", style="cyan")

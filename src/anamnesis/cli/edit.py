@@ -1,0 +1,54 @@
+"""`anamnesis edit`: a note's file in an editor; what was typed is never lost."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.output import print_json
+from anamnesis.errors import AnamnesisError, InvalidNote
+from anamnesis.notes import Memory, as_dict, parse, render
+from anamnesis.store import CHANGEABLE, MemoryStore
+
+
+@click.command()
+@note_id()
+@as_json
+def command(note_id: str, as_json: bool) -> None:
+    """Edit a note, front matter and all, in $VISUAL or $EDITOR.
+
+    ID may be the beginning of an id.
+
+    JSON: the note, as of show.
+    """
+    with open_store() as store:
+        before = store.get(full_id(store, note_id))
+        text = click.edit(render(before), extension=".md", require_save=True)
+        if text is None:
+            note = before
+        else:
+            try:
+                note = _save(store, before, text)
+            except AnamnesisError as error:
+                error.hint = f"{error.hint} What you typed is in {_keep(text)}.".strip()
+                raise
+    if as_json:
+        print_json(as_dict(note))
+    else:
+        click.echo(f"{'Unchanged' if note == before else 'Saved'}: {note.id}")
+
+
+def _save(store: MemoryStore, before: Memory, text: str) -> Memory:
+    after = parse(text)
+    if after.id != before.id:
+        raise InvalidNote(f"The id was changed from {before.id} to {after.id}.", "An id stays for good.")
+    return store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
+
+
+def _keep(text: str) -> Path:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".md", delete=False) as file:
+        file.write(text)
+    return Path(file.name)

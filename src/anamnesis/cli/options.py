@@ -1,0 +1,67 @@
+"""What several commands share: the store they open, their filters and the ids they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from anamnesis.config import resolve_home
+from anamnesis.errors import NoteNotFound
+from anamnesis.notes import SCOPES, TYPES
+from anamnesis.project import resolve_project_key
+from anamnesis.store import MemoryStore
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def open_store() -> MemoryStore:
+    return MemoryStore(resolve_home())
+
+
+def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    return resolve_project_key(Path.cwd()) if value == "." else value
+
+
+def project_option(help: str, default: str | None = None) -> Callable[..., Any]:
+    return click.option(
+        "-p",
+        "--project",
+        callback=_project,
+        default=default,
+        help=f"{help} `.` is the project of this folder.",
+    )
+
+
+def filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The three filters that lists and searches have."""
+    scope = click.option("--scope", type=click.Choice(SCOPES), help="Only notes of this scope.")
+    type = click.option("-t", "--type", type=click.Choice(TYPES), help="Only notes of this type.")
+    project = project_option("Only notes of this project.")
+    filtered: Callable[..., Any] = project(type(scope(command)))
+    return filtered
+
+
+def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    with open_store() as store:
+        notes = store.list(limit=500)
+    started = incomplete.upper()
+    return [CompletionItem(note.id, help=note.title) for note in notes if note.id.startswith(started)][:30]
+
+
+def note_id(name: str = "note_id", **settings: Any) -> Callable[..., Any]:
+    """An argument that takes a note's id, completed by the shell."""
+    return click.argument(name, **{"metavar": "ID", "shell_complete": _complete, **settings})
+
+
+def full_id(store: MemoryStore, given: str) -> str:
+    """The id that `given` is, or the only one that it begins."""
+    found = store.ids_starting(given) if given else []
+    if given in found or len(found) == 1:
+        return given if given in found else found[0]
+    if found:
+        raise NoteNotFound(f"{given!r} begins several ids: {', '.join(found)}.", "Give more of it.")
+    return given

@@ -1,0 +1,87 @@
+"""How results look: pictures on a terminal, plain lines in a pipe, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anamnesis.store.refresh import Progress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+def console() -> Console:
+    """The terminal; imported only for people, as it costs as much as all the rest."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2 if on_terminal() else None))
+
+
+def print_lines(rows: Sequence[Sequence[object]]) -> None:
+    """Rows for other programs: columns separated by tabs, one row a line."""
+    for row in rows:
+        click.echo("\t".join(" ".join(str(cell).split()) for cell in row))
+
+
+def bars(counts: Mapping[str, int], width: int = 24) -> list[tuple[str, str, int]]:
+    """Each name with a bar and its count, the largest first."""
+    most = max(counts.values(), default=0)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [(name, "█" * max(1, round(width * count / most)), count) for name, count in ordered]
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    most = max(counts, default=0)
+    return "".join(_BLOCKS[(count * 7 + most - 1) // most] if most else _BLOCKS[0] for count in counts)
+
+
+def age(moment: str) -> str:
+    """How long ago a time was, as one number and a unit."""
+    try:
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    except (ValueError, TypeError):
+        return moment
+    for unit, length in (
+        ("y", 31_536_000),
+        ("mo", 2_592_000),
+        ("w", 604_800),
+        ("d", 86_400),
+        ("h", 3600),
+        ("min", 60),
+    ):
+        if seconds >= length:
+            return f"{seconds // length:.0f} {unit} ago"
+    return "just now" if seconds >= 0 else moment[:10]
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress | None]:
+    """A bar on stderr while long work runs, where somebody watches."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

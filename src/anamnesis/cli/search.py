@@ -1,0 +1,71 @@
+"""`anamnesis search`: the notes that best match any words."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from anamnesis.cli.options import as_json, filters, open_store
+from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
+from anamnesis.notes import as_dict
+from anamnesis.recall.query import words
+from anamnesis.store import Hit
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@filters
+@click.option("-k", type=click.IntRange(min=0), default=8, show_default=True, help="How many at the most.")
+@as_json
+def command(
+    query: tuple[str, ...], project: str | None, type: str | None, scope: str | None, k: int, as_json: bool
+) -> None:
+    """Find the notes that best match any words of QUERY, the best first.
+
+    \b
+    In a pipe: id, score, type, project, title, separated by tabs.
+    JSON: [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at",
+            "updated_at", "prov_source", "prov_model", "prov_session", "confidence",
+            "supersedes", "body", "score"}]
+    """
+    text = " ".join(query)
+    with open_store() as store:
+        hits = store.hits(text, project=project, type=type, scope=scope, k=k)
+    if as_json:
+        print_json([{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits])
+    elif on_terminal():
+        _draw(text, hits)
+    else:
+        found = [(hit.memory, f"{hit.score:.3f}") for hit in hits]
+        print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])
+
+
+def _draw(query: str, hits: list[Hit]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    screen = console()
+    if not hits:
+        screen.print("Nothing found.", style="dim")
+    pattern = re.compile("|".join(re.escape(word) for word in words(query)) or r"(?!)", re.IGNORECASE)
+    best = max((hit.score for hit in hits), default=0.0)
+    for number, hit in enumerate(hits, start=1):
+        note = hit.memory
+        strength = "▮" * max(1, round(5 * hit.score / best)) if best > 0 else "▮"
+        head = Text.assemble((f"{number:>2} ", "dim"), (note.title, "bold"), "  ", (f"{strength:<5}", "cyan"))
+        head.highlight_regex(pattern, "yellow")
+        screen.print(head)
+        screen.print(Text(f"   {note.id}  {note.type} · {note.project} · {age(note.updated_at)}", "dim"))
+        excerpt = Text(_excerpt(note.body, pattern))
+        excerpt.highlight_regex(pattern, "yellow")
+        screen.print(Padding(excerpt, (0, 0, 1, 3)))
+
+
+def _excerpt(body: str, pattern: re.Pattern[str], width: int = 240) -> str:
+    """The part of a text around the first of the words that were asked for."""
+    text = " ".join(body.split())
+    match = pattern.search(text)
+    start = max(0, match.start() - width // 4) if match else 0
+    part = text[start : start + width]
+    return f"{'…' if start else ''}{part}{'…' if start + width < len(text) else ''}"

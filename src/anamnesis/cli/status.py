@@ -1,0 +1,76 @@
+"""`anamnesis status`: what is in the memory, at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import click
+
+from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline
+from anamnesis.config import resolve_machine_id
+from anamnesis.project import resolve_project_key
+from anamnesis.store import MemoryStore, StoreStats
+
+_WEEKS = 26
+
+
+@click.command()
+@as_json
+def command(as_json: bool) -> None:
+    """Show how many notes there are, of which kind, and where.
+
+    \b
+    JSON: {"root", "db_path", "machine_id", "total", "by_type": {TYPE: COUNT},
+           "by_project": {...}, "by_scope": {...}, "unreadable_files"}
+    """
+    with open_store() as store:
+        stats = store.stats()
+        unreadable = len(store.problems())
+        facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": resolve_machine_id()}
+        if as_json:
+            print_json({**facts, **asdict(stats), "unreadable_files": unreadable})
+        elif on_terminal():
+            _draw(store, stats, unreadable)
+        else:
+            counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
+            rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
+            rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
+            print_lines([*rows, ("unreadable_files", unreadable)])
+
+
+def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = console()
+    here = resolve_project_key(Path.cwd())
+    screen.print(f"[bold]{stats.total:,} notes[/] in {store.root} on {resolve_machine_id()}")
+    if not stats.total:
+        screen.print('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
+        return
+    screen.print(f"[green]{sparkline(_weekly(store))}[/] new notes a week, half a year", style="dim")
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for title, counts in (("type", stats.by_type), ("scope", stats.by_scope), ("project", stats.by_project)):
+        shown = bars(counts)
+        for position, (name, bar, count) in enumerate(shown[:8]):
+            style = "bold" if title == "project" and name == here else ""
+            label = "" if position else title
+            table.add_row(Text(label, "dim"), Text(name, style), Text(bar, "cyan"), Text(f"{count:,}"))
+        if len(shown) > 8:
+            table.add_row("", Text(f"and {len(shown) - 8} more", "dim"), "", "")
+    screen.print(table)
+    if unreadable:
+        screen.print(f"[yellow]{unreadable} files could not be read as notes:[/] anamnesis doctor")
+
+
+def _weekly(store: MemoryStore) -> list[int]:
+    first = datetime.now(UTC).date() - timedelta(weeks=_WEEKS) + timedelta(days=1)
+    weeks = [0] * _WEEKS
+    for day, count in store.activity(first.isoformat()).items():
+        week = (date.fromisoformat(day) - first).days // 7 if len(day) == 10 and day[4] == "-" else -1
+        if 0 <= week < _WEEKS:
+            weeks[week] += count
+    return weeks

@@ -1,0 +1,138 @@
+"""This machine's settings: the environment, then config.json, then a default. Read once, passed down."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anamnesis.disk import write_atomically
+from anamnesis.errors import InvalidArgument, StoreUnavailable
+
+CONFIG_NAME = "config.json"
+
+
+def _machine_id(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]{1,64}", text):
+        raise InvalidArgument(
+            f"machine_id {text!r} has characters that it cannot have.",
+            "Use up to 64 letters, digits, dots, dashes and underscores.",
+        )
+    return text
+
+
+def _remote(text: str) -> str:
+    """A git remote that git cannot take for an option or a command."""
+    if text.startswith("-") or "::" in text or not text.isprintable() or not text.strip():
+        raise InvalidArgument(
+            f"remote {text!r} is not the address of a git repository.",
+            "Use a form like git@host:notes.git, https://host/notes.git or /path/to/notes.git.",
+        )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its key in config.json, its variable, what it is for, and how a value is checked."""
+
+    name: str
+    variable: str
+    purpose: str
+    default: str
+    check: Callable[[str], str]
+
+
+SETTINGS = (
+    Setting(
+        "machine_id",
+        "ANAMNESIS_MACHINE_ID",
+        "The name of this machine in its notes.",
+        "the host name",
+        _machine_id,
+    ),
+    Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", "none", _remote),
+)
+HOME_VARIABLE = "ANAMNESIS_HOME"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A setting's value and where it comes from: the environment, config.json or the default."""
+
+    setting: Setting
+    value: str | None
+    source: str
+
+
+def resolve_home() -> Path:
+    """The store's root: ANAMNESIS_HOME, else ~/.anamnesis."""
+    home = os.environ.get(HOME_VARIABLE)
+    return Path(home).expanduser().absolute() if home else Path.home() / ".anamnesis"
+
+
+def resolve_machine_id() -> str:
+    """The name of this machine: ANAMNESIS_MACHINE_ID, else config.json, else the host name."""
+    return resolve(setting("machine_id")).value or "unknown"
+
+
+def resolve_remote() -> str | None:
+    """The git remote: ANAMNESIS_GIT_REMOTE, else config.json, else none."""
+    return resolve(setting("remote")).value
+
+
+def setting(name: str) -> Setting:
+    """The setting of a name."""
+    for each in SETTINGS:
+        if each.name == name:
+            return each
+    names = ", ".join(each.name for each in SETTINGS)
+    raise InvalidArgument(f"There is no setting {name!r}.", f"There are: {names}.")
+
+
+def resolve(wanted: Setting) -> Resolved:
+    """A setting's value in force. A broken config.json counts as empty, so that nothing stops at it."""
+    if value := os.environ.get(wanted.variable):
+        return Resolved(wanted, value, wanted.variable)
+    try:
+        value = read_config(resolve_home()).get(wanted.name)
+    except StoreUnavailable:
+        value = None
+    if isinstance(value, str) and value:
+        return Resolved(wanted, value, CONFIG_NAME)
+    return Resolved(wanted, socket.gethostname() or None if wanted.name == "machine_id" else None, "default")
+
+
+def read_config(home: Path) -> dict[str, Any]:
+    """The content of config.json; empty where there is none."""
+    path = home / CONFIG_NAME
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+    if not isinstance(content, dict):
+        raise StoreUnavailable(f"{path} does not hold a JSON object.", "Mend or remove it.")
+    return content
+
+
+def change_config(home: Path, name: str, value: str | None) -> None:
+    """Set or, with None, unset a setting in config.json; what else is there stays."""
+    wanted = setting(name)
+    content = read_config(home)
+    if value is None:
+        content.pop(wanted.name, None)
+    else:
+        content[wanted.name] = wanted.check(value)
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    path = home / CONFIG_NAME
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_atomically(path.resolve(), text.encode("utf-8", "replace"), mode=0o600)
+    except OSError as error:
+        raise StoreUnavailable(f"Cannot write {path}: {error.strerror}.") from error

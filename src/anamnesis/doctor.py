@@ -1,0 +1,118 @@
+"""Checks of files, index and configuration: each fault with its fix, and the fix itself where it is safe."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from anamnesis.config import CONFIG_NAME, SETTINGS, read_config
+from anamnesis.errors import AnamnesisError
+from anamnesis.store import MemoryStore, upkeep
+
+# A temporary file this old belongs to no write that is still going on.
+_STALE_SECONDS = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fault: of what, which, and what mends it. Without `mend`, the fix is the user's to make."""
+
+    subject: str
+    fault: str
+    fix: str
+    mend: Callable[[], object] | None = None
+
+
+def examine(home: Path) -> list[Finding]:
+    """Everything that is wrong with the store under `home`."""
+    found = [*_permissions(home), *_configuration(home), *_programs()]
+    try:
+        with MemoryStore(home) as store:
+            found += [*_index(store), *_files(store)]
+    except AnamnesisError as error:
+        found.append(Finding(str(home), error.message, error.hint or "Make it readable and writable."))
+    return found
+
+
+def mend(findings: list[Finding]) -> list[Finding]:
+    """Mend what can be mended; what was."""
+    mended = []
+    for finding in findings:
+        if finding.mend:
+            finding.mend()
+            mended.append(finding)
+    return mended
+
+
+def _permissions(home: Path) -> Iterator[Finding]:
+    for path, allowed in ((home, 0o700), (home / CONFIG_NAME, 0o600)):
+        if sys.platform != "win32" and path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            fault = "Other users of this machine can read it."
+            yield Finding(str(path), fault, f"chmod {allowed:o} {path}", partial(path.chmod, allowed))
+
+
+def _configuration(home: Path) -> Iterator[Finding]:
+    path = str(home / CONFIG_NAME)
+    try:
+        content = read_config(home)
+    except AnamnesisError as error:
+        yield Finding(path, error.message, "Mend it by hand or remove it; until then it counts as empty.")
+        return
+    for setting in SETTINGS:
+        value = content.get(setting.name, "")
+        try:
+            if value != "":
+                setting.check(value if isinstance(value, str) else repr(value))
+        except AnamnesisError as error:
+            yield Finding(path, error.message, f"anamnesis config set {setting.name} VALUE")
+
+
+def _programs() -> Iterator[Finding]:
+    if not shutil.which("git"):
+        yield Finding("git", "It is not installed.", "Install it: projects are known and notes travel by it.")
+
+
+def _index(store: MemoryStore) -> Iterator[Finding]:
+    subject = str(store.db_path)
+    if faults := upkeep.damage(store):
+        fault = f"It is damaged: {faults[0]}."
+        yield Finding(subject, fault, "Rebuild it: anamnesis reindex", _with(store.root, MemoryStore.reindex))
+        return
+    drift = upkeep.drift(store)
+    if drift.added or drift.updated or drift.removed:
+        fault = f"It has missed {drift.added} new, {drift.updated} edited and {drift.removed} removed files."
+        yield Finding(subject, fault, "Bring it up to date.", _with(store.root, MemoryStore.refresh))
+
+
+def _files(store: MemoryStore) -> Iterator[Finding]:
+    for problem in store.problems():
+        place = f"{problem.path}:{problem.line}" if problem.line else problem.path
+        if problem.owner:
+            discard = _with(store.root, partial(upkeep.discard_second, path=problem.path))
+            yield Finding(place, problem.reason, "Move this file to the trash.", discard)
+        else:
+            yield Finding(place, problem.reason, "Mend the file, or move it out of the folder.")
+    for path in upkeep.leftovers(store):
+        file = store.root / path
+        if time.time() - file.stat().st_mtime > _STALE_SECONDS:
+            fault = "A write that was killed left this temporary file."
+            yield Finding(path, fault, "Remove it.", partial(file.unlink, missing_ok=True))
+    for path in upkeep.links(store):
+        fault = "It is a symbolic link, and links are not followed."
+        yield Finding(path, fault, "Put the file or the folder itself there.")
+
+
+def _with(root: Path, work: Callable[[MemoryStore], object]) -> Callable[[], object]:
+    """Work on the store, to be done when the one that found the fault has been closed."""
+
+    def mend() -> object:
+        with MemoryStore(root) as store:
+            return work(store)
+
+    return mend

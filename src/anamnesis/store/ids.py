@@ -1,0 +1,25 @@
+"""New ids: each later than every other that this process made, also within one millisecond."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+
+from anamnesis.notes import ulid
+
+
+class UlidMaker:
+    """Makes ULIDs, for any number of threads."""
+
+    def __init__(self) -> None:
+        self._last = (0, 0)
+        self._lock = threading.Lock()
+
+    def next(self) -> str:
+        with self._lock:
+            milliseconds, randomness = time.time_ns() // 1_000_000, secrets.randbits(79)
+            if milliseconds <= self._last[0]:
+                milliseconds, randomness = self._last[0], self._last[1] + 1
+            self._last = (milliseconds, randomness)
+        return ulid(milliseconds, randomness)

@@ -1,0 +1,32 @@
+"""Where a note goes when it takes the place of another version of itself, and what it keeps of that one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import Memory
+from anamnesis.store.files import NoteFile, note_path
+
+
+def readable(file: NoteFile) -> Memory:
+    """The note of a file; a file that cannot be read is never written over."""
+    if file.memory is None:
+        raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Mend the file first.", file.line)
+    return file.memory
+
+
+def place(memory: Memory, found: NoteFile | None) -> str:
+    """Where a note goes: in place of the file that held it, unless its type or scope moves it."""
+    old = readable(found) if found else None
+    if found and old and (memory.type, memory.scope) == (old.type, old.scope):
+        return found.path
+    return note_path(memory)
+
+
+def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:
+    """A note made without its file, with that file's front matter and line ends that are not ours."""
+    if found is None or memory.extra:
+        return memory
+    old = readable(found)
+    return replace(memory, extra=old.extra, newline=old.newline)

@@ -1,0 +1,37 @@
+"""What a doctor asks of a store: damage, drift, files out of place, and how to take a second file away."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from anamnesis.store import queries
+from anamnesis.store.refresh import difference
+from anamnesis.store.store import Changes, MemoryStore
+
+
+def damage(store: MemoryStore) -> list[str]:
+    """What SQLite finds wrong with the index; empty if it is sound."""
+    return store._index.write(queries.damage)
+
+
+def drift(store: MemoryStore) -> Changes:
+    """What `refresh` would find now."""
+    return Changes.of(store._index.read(lambda db: difference(db, store._files)))
+
+
+def leftovers(store: MemoryStore) -> list[str]:
+    """Temporary files that killed writes left in the note folders."""
+    return store._files.leftovers()
+
+
+def links(store: MemoryStore) -> list[str]:
+    """Symbolic links in the note folders, which are not followed."""
+    return store._files.links()
+
+
+def discard_second(store: MemoryStore, path: str) -> None:
+    """Move a file to the trash whose note another file stands for."""
+    file = store._files.read(path)
+    if file and file.memory and any(each.path == path and each.owner for each in store.problems()):
+        store._files.discard(path, file.memory, datetime.now(UTC).isoformat())
+        store.refresh()
