@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +103,13 @@ def resolve(wanted: Setting) -> Resolved:
         value = None
     if isinstance(value, str) and value:
         return Resolved(wanted, value, CONFIG_NAME)
-    return Resolved(wanted, socket.gethostname() or None if wanted.name == "machine_id" else None, "default")
+    return Resolved(wanted, _host_name() if wanted.name == "machine_id" else None, "default")
+
+
+def _host_name() -> str | None:
+    import socket  # 3 ms that only a machine without a name has to spend
+
+    return socket.gethostname() or None
 
 
 def read_config(home: Path) -> dict[str, Any]:

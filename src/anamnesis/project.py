@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from pathlib import Path
 
 GLOBAL = "global"
@@ -77,6 +76,8 @@ def _repository_name(folder: Path) -> str:
 
 def _git(folder: Path, *arguments: str) -> str:
     """What git says about a folder, whatever repository the caller's environment points at; "" if nothing."""
+    import subprocess  # 5 ms that most commands need not spend
+
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(

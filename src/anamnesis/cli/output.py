@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.notes import Memory
 from anamnesis.store.refresh import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -28,6 +32,19 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False)
+
+
+def visible(text: str) -> str:
+    """A text without the characters that would command the terminal."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def visible_note(note: Memory) -> Memory:
+    """A note without such characters, to be drawn."""
+    texts: dict[str, Any] = {
+        name: visible(getattr(note, name)) for name in ("title", "body", "project", "machine_id")
+    }
+    return replace(note, **texts, tags=[visible(tag) for tag in note.tags])
 
 
 def print_json(value: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline
+from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline, visible
 from anamnesis.config import resolve_machine_id
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore, StoreStats
@@ -58,7 +58,9 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         for position, (name, bar, count) in enumerate(shown[:8]):
             style = "bold" if title == "project" and name == here else ""
             label = "" if position else title
-            table.add_row(Text(label, "dim"), Text(name, style), Text(bar, "cyan"), Text(f"{count:,}"))
+            table.add_row(
+                Text(label, "dim"), Text(visible(name), style), Text(bar, "cyan"), Text(f"{count:,}")
+            )
         if len(shown) > 8:
             table.add_row("", Text(f"and {len(shown) - 8} more", "dim"), "", "")
     screen.print(table)

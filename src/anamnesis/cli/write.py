@@ -72,5 +72,5 @@ def _read(title: str) -> tuple[str, str]:
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     if title:
         return title, text.removesuffix("\n")
-    first, _, rest = text.lstrip().partition("\n")
-    return first.lstrip("#").strip(), rest.strip("\n")
+    first, _, rest = text.lstrip("# \t\r\n").partition("\n")
+    return first.strip(), rest.strip("\n")

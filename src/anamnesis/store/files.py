@@ -171,11 +171,10 @@ class NoteFiles:
         """Move a file back from the trash, as it is."""
         target = self._prepare(trashed.home)
         source = self.root / trashed.path
+        if os.path.lexists(target):
+            raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
         try:
-            os.link(source, target)  # unlike a rename, this cannot replace a file
-            source.unlink()
-        except FileExistsError:
-            raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.") from None
+            os.replace(source, target)
         except OSError as error:
             raise _failed("restore", source, error) from error
         sync_folder(target.parent)

@@ -12,7 +12,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
@@ -192,7 +191,7 @@ class Index:
             db.execute("PRAGMA synchronous = OFF")
             db.execute("PRAGMA cache_size = -200000")
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
-            schema = resources.files("anamnesis.store").joinpath("schema.sql").read_text("utf-8")
+            schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
             tables, indexes = schema.split("\n-- Indexes", 1)
             db.executescript(tables)
             bring_up = partial(refresh, partial(_apply, db), partial(_apply, db), self._files)

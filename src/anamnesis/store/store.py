@@ -26,6 +26,8 @@ from anamnesis.store.rows import advance_folder, forget_file, save_file
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
 _TRUST_SECONDS = 1.0
+# A search asks again after it has mended what it found out of date, but does not chase a file for ever.
+_MENDING_ROUNDS = 4
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 T = TypeVar("T")
@@ -222,11 +224,12 @@ class MemoryStore:
         """What `search` finds, with scores."""
         wanted = Filter(project, type, scope)
         k = at_least_zero("k", k)
-        while True:
+        for _ in range(_MENDING_ROUNDS):
             ranked = self._ask(lambda db: queries.search(db, query, wanted, k))
             hits, stale = self._read_hits(ranked)
             if not stale or not self._mend(stale):
-                return hits
+                break
+        return hits
 
     def list(
         self,

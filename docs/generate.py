@@ -1,0 +1,69 @@
+"""Writes the reference pages from the code: `make docs`. A test fails when they are not what this writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from anamnesis.cli import anamnesis
+from anamnesis.config import HOME_VARIABLE, SETTINGS
+
+DOCS = Path(__file__).parent
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page with its text."""
+    return {DOCS / "cli.md": _cli(), DOCS / "configuration.md": _configuration()}
+
+
+def _cli() -> str:
+    parts = [
+        "# Command line",
+        "Generated from the code by `make docs`.",
+        "Results go to stdout, messages to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage.",
+        "On a terminal, results are drawn; in a pipe, they are lines with columns separated by tabs.",
+        *_commands(
+            anamnesis, anamnesis.make_context("anamnesis", [], resilient_parsing=True, terminal_width=100)
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is None:
+            continue
+        inner = click.Context(command, info_name=name, parent=context)
+        yield f"## {inner.command_path}"
+        yield f"```text\n{command.get_help(inner)}\n```"
+        if isinstance(command, click.Group):
+            yield from _commands(command, inner)
+
+
+def _configuration() -> str:
+    rows = [f"| | `{HOME_VARIABLE}` | Where the notes are. | `~/.anamnesis` |"]
+    rows += [f"| `{each.name}` | `{each.variable}` | {each.purpose} | {each.default} |" for each in SETTINGS]
+    return "\n".join(
+        [
+            "# Configuration",
+            "",
+            "Generated from the code by `make docs`.",
+            "",
+            "A setting comes from its environment variable, else from `config.json` in the store's root,",
+            "else from its default. `anamnesis config list` shows what is in force and where it comes from;",
+            "`anamnesis config set NAME VALUE` writes `config.json` (mode 0600). It stays on this machine.",
+            "",
+            "| in config.json | variable | purpose | default |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,66 @@
+"""Each fault named with its fix, and mended where nothing can be lost."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from tests.cli.command import Command
+
+
+def test_each_fault_is_named_and_the_safe_ones_are_mended(anamnesis: Command) -> None:
+    note_id = anamnesis("write", "Title", "body").out.strip()
+    folder = anamnesis.home / "memory/semantic"
+    (folder / "readme.md").write_text("no front matter")
+    (folder / "bad.md").write_text("---\nid: bad\ntype: semantic\ntitle: t\nconfidence: high\n---\n")
+    (folder / "copy.md").write_text((folder / f"{note_id}.md").read_text())
+    (folder / "link.md").symlink_to("/etc/passwd")
+    leftover = folder / ".x.md.1-1.tmp"
+    leftover.write_text("half")
+    os.utime(leftover, (0, 0))
+    anamnesis.home.chmod(0o755)
+    (anamnesis.home / "config.json").write_text('{"remote": "-o x"}')
+
+    done = anamnesis("doctor", "--json")
+    assert done.code == 1
+    faults = {fault["subject"]: fault for fault in done.json["faults"]}
+    in_notes = "memory/semantic"
+    assert faults[f"{in_notes}/readme.md:1"]["fault"].startswith("memory file missing YAML front-matter.")
+    assert faults[f"{in_notes}/bad.md:5"]["fault"] == "confidence 'high' is not a number. Use 0.0 to 1.0."
+    assert faults[f"{in_notes}/copy.md"]["mendable"]
+    assert faults[f"{in_notes}/link.md"]["fault"] == "It is a symbolic link, and links are not followed."
+    assert faults[f"{in_notes}/.x.md.1-1.tmp"]["mendable"]
+    assert faults[str(anamnesis.home)]["fix"] == f"chmod 700 {anamnesis.home}"
+    assert str(anamnesis.home / "config.json") in faults
+
+    fixed = anamnesis("doctor", "--fix", "--json").json
+    left = {fault["subject"] for fault in fixed["faults"]}
+    assert left == {
+        f"{in_notes}/readme.md:1",
+        f"{in_notes}/bad.md:5",
+        f"{in_notes}/link.md",
+        str(anamnesis.home / "config.json"),
+    }
+    assert not leftover.exists()
+    assert (folder / f"{note_id}.md").exists()
+    assert len(list((anamnesis.home / "trash").rglob("*.md"))) == 1
+    assert (folder / "bad.md").exists()
+
+
+def test_a_full_text_index_that_lost_rows_is_found_and_rebuilt(anamnesis: Command) -> None:
+    anamnesis("write", "Title", "zebra")
+    db = sqlite3.connect(anamnesis.home / "index.db")
+    db.execute("DELETE FROM memories_fts_data WHERE id > 10")
+    db.commit()
+    db.close()
+    done = anamnesis("doctor", "--json")
+    assert done.code == 1
+    (fault,) = done.json["faults"]
+    assert fault["fault"].startswith("It is damaged:")
+    assert anamnesis("doctor", "--fix").code == 0
+    assert "Title" in anamnesis("search", "zebra").out
+
+
+def test_a_fresh_store_has_no_fault(anamnesis: Command) -> None:
+    done = anamnesis("doctor")
+    assert (done.code, done.out, done.err) == (0, "", "")

@@ -1,0 +1,99 @@
+"""What people see: pictures on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import re
+
+from tests.cli.command import Command
+
+
+def plain(shown: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+
+
+def test_a_new_user_is_told_how_to_begin(anamnesis: Command) -> None:
+    shown = plain(anamnesis.on_terminal("status"))
+    assert "0 notes in" in shown
+    assert 'anamnesis write "Title" "What to remember"' in shown
+
+
+def test_status_draws_bars_and_the_last_half_year(anamnesis: Command) -> None:
+    for number in range(4):
+        anamnesis("write", f"Note {number}", "body", "-t", "semantic" if number else "procedural")
+    shown = plain(anamnesis.on_terminal("status"))
+    assert "4 notes in" in shown
+    assert "▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█ new notes a week" in shown
+    assert re.search(r"type +semantic +█{24} +3 *\n +procedural +█{8} +1", shown)
+
+
+def test_status_in_a_pipe_is_names_and_values(anamnesis: Command) -> None:
+    anamnesis("write", "Note", "body")
+    lines = dict(line.split("\t", 1) for line in anamnesis("status").out.splitlines())
+    assert lines["root"] == str(anamnesis.home)
+    assert lines["total"] == "1"
+    assert lines["type"] == "semantic\t1"
+
+
+def test_search_shows_title_strength_and_the_matching_part(anamnesis: Command) -> None:
+    anamnesis("write", "Use WAL mode", f"{'padding ' * 60}Set busy_timeout on every connection.")
+    anamnesis("write", "Another", "nothing of the kind")
+    shown = plain(anamnesis.on_terminal("search", "busy_timeout"))
+    assert re.search(r" 1 Use WAL mode +▮▮▮▮▮", shown)
+    assert "…padding" in shown
+    assert "busy_timeout" in shown
+    assert "Another" not in shown
+
+
+def test_search_says_when_it_finds_nothing_only_to_people(anamnesis: Command) -> None:
+    assert plain(anamnesis.on_terminal("search", "zebra")).strip() == "Nothing found."
+    done = anamnesis("search", "zebra")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_list_shows_how_many_of_how_many(anamnesis: Command) -> None:
+    for number in range(3):
+        anamnesis("write", f"Note {number}", "body", "--tag", "red")
+    shown = plain(anamnesis.on_terminal("list", "--limit", "2", "--offset", "1"))
+    assert "2 of 3 notes, from 2" in shown
+    assert "#red" in shown
+
+
+def test_a_title_cannot_paint_the_terminal(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        store.write(type="semantic", title="[bold]x[/bold] \x1b[31mred", body="\x1b]0;title\x07 [link=x]y")
+    for arguments in (["list"], ["search", "red"], ["show", "0"], ["status"]):
+        shown = anamnesis.on_terminal(*arguments)
+        assert "\x1b[31mred" not in shown
+        assert "\x1b]0;" not in shown
+
+
+def test_a_note_is_drawn_as_markdown(anamnesis: Command) -> None:
+    note_id = anamnesis("write", "Title", "# Heading\n\n- one\n- two\n").out.strip()
+    shown = plain(anamnesis.on_terminal("show", note_id))
+    assert "╭─ Title ─" in shown
+    assert " • one" in shown
+    assert "human on thinkpad" in shown
+
+
+def test_lines_in_a_pipe_stay_lines_whatever_the_title(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        store.write(type="semantic", title="a\tb\nc", body="")
+    assert anamnesis("list").out.splitlines()[0].endswith("\ta b c")
+    assert len(anamnesis("list").out.splitlines()) == 1
+
+
+def test_reindex_shows_progress_to_people_and_is_silent_in_a_pipe(anamnesis: Command) -> None:
+    anamnesis("write", "Title", "body")
+    assert "Indexed 1 notes." in plain(anamnesis.on_terminal("reindex"))
+    done = anamnesis("reindex")
+    assert (done.out, done.err) == ("Indexed 1 notes.\n", "")
+
+
+def test_doctor_names_faults_and_says_when_there_are_none(anamnesis: Command) -> None:
+    anamnesis("write", "Title", "body")
+    assert "in order" in plain(anamnesis.on_terminal("doctor"))
+    anamnesis.home.chmod(0o755)
+    shown = plain(anamnesis.on_terminal("doctor"))
+    assert "✗" in shown
+    assert "anamnesis doctor --fix" in shown
+    assert "✓ mended" in plain(anamnesis.on_terminal("doctor", "--fix"))

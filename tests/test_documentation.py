@@ -1,0 +1,111 @@
+"""The documentation says what is true: generated pages are current, examples work, nothing is left out."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.cli.command import Command
+
+from anamnesis.cli import COMMANDS, anamnesis
+from anamnesis.config import HOME_VARIABLE, SETTINGS
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_pages_are_what_the_code_says() -> None:
+    for path, text in generator().pages().items():
+        assert path.read_text("utf-8") == text, f"{path.name} is out of date: run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_and_variable_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text("utf-8")
+    named = re.findall(r"(?:`|^ {4}|^\$ )anamnesis ([a-z]+)", text, re.MULTILINE)
+    assert set(named) <= set(COMMANDS)
+    variables = {HOME_VARIABLE, *(each.variable for each in SETTINGS)}
+    assert set(re.findall(r"ANAMNESIS_[A-Z_]+", text)) <= variables
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_dependency_has_its_reason_on_a_decision_page() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    reasons = (ROOT / "docs/decisions/dependencies.md").read_text("utf-8").lower()
+    for requirement in wanted:
+        name = re.split(r"[><=\[]", requirement)[0].lower()
+        assert f"| {name} |" in reasons, name
+
+
+def test_every_command_has_a_page_section_and_takes_json() -> None:
+    page = (ROOT / "docs/cli.md").read_text("utf-8")
+    context = anamnesis.make_context("anamnesis", [], resilient_parsing=True)
+    for name in COMMANDS:
+        assert f"## anamnesis {name}\n" in page
+        command = anamnesis.get_command(context, name)
+        assert command
+        leaves = getattr(command, "commands", {"": command}).values()
+        assert all(any(option.name == "as_json" for option in leaf.params) for leaf in leaves), name
+
+
+def test_the_examples_of_the_readme_print_what_it_says(anamnesis_command: Command) -> None:
+    """Each `$ anamnesis ...` line in a console block is run in turn; ids and times may differ."""
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL):
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, expected = example.partition("\n")
+            done = subprocess.run(
+                ["bash", "-c", line],
+                env={
+                    **anamnesis_command.variables,
+                    "PATH": f"{_bin()}:{anamnesis_command.variables['PATH']}",
+                },
+                cwd=anamnesis_command.folder,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.stderr == "", line
+            assert _same(done.stdout) == _same(expected), line
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    script = example.replace("/tmp/demo", str(tmp_path / "demo"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "['Use WAL mode']\n"
+
+
+@pytest.fixture
+def anamnesis_command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+def _bin() -> Path:
+    return Path(sys.executable).parent
+
+
+def _same(text: str) -> str:
+    text = re.sub(r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "ID", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "TIME", text)
+    return re.sub(r"\b\d+\.\d{3}\b", "SCORE", text).strip()
