@@ -28,6 +28,7 @@ _CORRUPT, _NOT_A_DATABASE, _READONLY = 11, 26, 8
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
 
 T = TypeVar("T")
+_Identity = tuple[int, int, int]
 
 
 class Index:
@@ -37,9 +38,7 @@ class Index:
         self.path = path
         self._files = files
         self._idle: list[Connection] = []
-        self._identity: tuple[int, int, int] | None = (
-            None  # of the file that the idle connections are open on
-        )
+        self._identity: _Identity | None = None  # of the file that the idle connections are open on
         self._opening = threading.Lock()
         self._writing = threading.Lock()
 
@@ -78,23 +77,25 @@ class Index:
 
     def _run(self, mode: str, work: Callable[[Connection], T]) -> T:
         with self._translated():
-            for last_try in (False, True):
-                try:
-                    with self._connection() as db:
-                        _begin(db, mode)
-                        try:
-                            result = work(db)
-                            db.execute("COMMIT")
-                            return result
-                        except BaseException:
-                            if db.in_transaction:
-                                db.execute("ROLLBACK")
-                            raise
-                except sqlite3.DatabaseError as error:
-                    if last_try or not _is_unusable(error):
-                        raise
-                    self._replace()
-            raise AssertionError("unreachable")
+            try:
+                return self._transact(mode, work)
+            except sqlite3.DatabaseError as error:
+                if not _is_unusable(error):
+                    raise
+            self._replace()
+            return self._transact(mode, work)
+
+    def _transact(self, mode: str, work: Callable[[Connection], T]) -> T:
+        with self._connection() as db:
+            _begin(db, mode)
+            try:
+                result = work(db)
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+            return result
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -125,7 +126,7 @@ class Index:
             else:
                 db.close()
 
-    def _current_identity(self) -> tuple[int, int, int] | None:
+    def _current_identity(self) -> _Identity | None:
         """Which file index.db is now. A fork has connections of its own: they must not cross processes."""
         try:
             status = self.path.stat()
@@ -133,7 +134,7 @@ class Index:
             return None
         return os.getpid(), status.st_dev, status.st_ino
 
-    def _open(self) -> tuple[int, int, int] | None:
+    def _open(self) -> _Identity | None:
         """Leave the connections to another file or of another process, and see that there is an index."""
         identity = self._current_identity()
         if identity is None or identity != self._identity:

@@ -20,9 +20,10 @@ from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import place, readable, with_foreign_lines
-from anamnesis.store.queries import Filter, Problem, Ranked, StoreStats, at_least_zero
+from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Difference, Progress
 from anamnesis.store.rows import advance_folder, forget_file, save_file
+from anamnesis.store.search import Ranked, search
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
 _TRUST_SECONDS = 1.0
@@ -225,7 +226,7 @@ class MemoryStore:
         wanted = Filter(project, type, scope)
         k = at_least_zero("k", k)
         for _ in range(_MENDING_ROUNDS):
-            ranked = self._ask(lambda db: queries.search(db, query, wanted, k))
+            ranked = self._ask(lambda db: search(db, query, wanted, k))
             hits, stale = self._read_hits(ranked)
             if not stale or not self._mend(stale):
                 break

@@ -1,0 +1,152 @@
+"""The ranked search over the index: exact, and proportional to what the rare words of a query match."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
+from anamnesis.recall.query import words
+from anamnesis.store.files import TREES
+from anamnesis.store.index import Connection
+from anamnesis.store.queries import Filter
+
+# So few notes are scored faster in one go (1 ms) than in steps.
+_FEW_NOTES = 1_500
+# A word in half of the notes weighs a millionth in bm25(). Where notes tie but for such words, their rows are
+# read as long as there are so few (1 ms); beyond, the tie stands, and the newest note comes first.
+_NOISE_WORTH_READING = 10_000
+
+# bm25 (lower is better), updated_at, id, number
+_Scored = tuple[float, str, str, int]
+
+# The rarest words of a query that are asked for; a 10,000-word query costs no more than one of this many.
+_MOST_ASKED = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A search hit as the index knows it, with its file as last seen. A higher score is better."""
+
+    id: str
+    path: str
+    score: float
+    seen: tuple[int, int]
+
+
+def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
+    """The k best notes by BM25 over the OR of the query's words, newest first on a tie, superseded out.
+
+    Starts with the notes that hold one of the rarest words, and takes in commoner words while notes that
+    hold only those could be among the best. Every note is scored by all words: the answer is exact.
+    """
+    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
+    if sum(word.notes for word in asked) <= _FEW_NOTES:
+        return _ranked(db, _match(db, any_of(asked), wanted, k) if asked else [])
+    telling = [word for word in asked if word.is_telling(total)] or asked
+    noise = asked[len(telling) :]
+    head = head_holding(telling, max(4 * k, 200))
+    while True:
+        # One more than wanted: the order is settled only when the next one is known to be worse.
+        best = _best(db, telling[:head], telling[head:], wanted, k + 1)
+        needed = head_deciding(telling, total, -best[-1][0]) if len(best) > k else len(telling)
+        if needed <= head:
+            break
+        held = sum(word.notes for word in telling[:head])
+        head = min(needed, max(head + 1, head_holding(telling, 8 * held)))
+    if noise and len(best) < k:
+        best = _match(db, any_of(asked), wanted, k)
+    elif noise and sum(word.notes for word in noise) <= _NOISE_WORTH_READING:
+        most = sum(word.most(total) for word in noise)
+        if not is_settled([row[0] for row in best], most):
+            some, rest = any_of(telling[:head]), any_of([*telling[head:], *noise])
+            best = _merged(best, _match(db, f"({some}) AND ({rest})", wanted, k + 1))
+    return _ranked(db, best[:k])
+
+
+def _counted(db: Connection, query: str) -> list[Word]:
+    """The words that any note holds, with how many hold it."""
+    counts = db.word_counts()
+    counted = []
+    for text, times in words(query).items():
+        notes = counts.get(text)
+        if notes is None:
+            match = {"word": f'"{text}"'}
+            (notes,) = db.execute(
+                "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH :word", match
+            ).fetchone()
+            counts[text] = notes
+        if notes:
+            counted.append(Word(text, times, notes))
+    return counted
+
+
+def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k: int) -> list[_Scored]:
+    """The k best of the notes that hold a word of `head`, each scored by the words of `head` and `tail`.
+
+    FTS5 scores a note by every word of the expression it matched, so the notes that hold a word of `tail` too
+    are asked for apart. A note that is not among the k best of either answer is not among the k best.
+    """
+    best = _match(db, any_of(head), wanted, k)
+    if tail:
+        best = _merged(best, _match(db, f"({any_of(head)}) AND ({any_of(tail)})", wanted, k))
+    return best[:k]
+
+
+def _merged(scored: list[_Scored], fuller: list[_Scored]) -> list[_Scored]:
+    """Both answers as one; where a note is in both, it has the score of the fuller one."""
+    notes = {row[3]: row for row in (*scored, *fuller)}
+    return sorted(sorted(notes.values(), key=lambda row: row[1:3], reverse=True), key=lambda row: row[0])
+
+
+def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
+    """The k best notes of an expression."""
+    if wanted == Filter():
+        # Sorting by score alone takes half the time. It suffices unless many notes tie with the k-th.
+        reach = k + 24
+        rows = db.execute(
+            "SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH :match"
+            " ORDER BY score LIMIT :reach",
+            {"match": match, "reach": reach},
+        ).fetchall()
+        best = _merged([], _described(db, rows))
+        if len(rows) < reach or (len(best) >= k and best[k - 1][0] < rows[-1][1]):
+            return best[:k]
+    found = db.execute(
+        "SELECT bm25(memories_fts) AS score, m.updated_at, m.id, m.number"
+        " FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
+        f" WHERE memories_fts MATCH :match {wanted.sql}"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        " ORDER BY score, m.updated_at DESC, m.id DESC LIMIT :k",
+        {"match": match, "k": k, **wanted.values},
+    )
+    return found.fetchall()
+
+
+def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
+    """The rows of a search with the times and ids of their notes, the superseded ones left out."""
+    scores = dict(rows)
+    notes = db.execute(
+        "SELECT m.updated_at, m.id, m.number FROM memories AS m"
+        " WHERE m.number IN (SELECT value FROM json_each(:numbers))"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)",
+        {"numbers": json.dumps(list(scores))},
+    )
+    return [(scores[number], updated_at, note, number) for updated_at, note, number in notes]
+
+
+def _ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
+    """The hits with their files, as the index has seen them."""
+    rows = db.execute(
+        "SELECT m.number, m.scope, m.body_path, folders.path || '/' || files.name, files.size, files.mtime_ns"
+        " FROM json_each(:numbers) AS hit JOIN memories AS m ON m.number = hit.value"
+        " JOIN files ON files.memory_id = m.id JOIN folders ON folders.number = files.folder",
+        {"numbers": json.dumps([row[3] for row in best])},
+    )
+    files = {
+        number: (path, (size, mtime_ns))
+        for number, scope, body_path, path, size, mtime_ns in rows
+        if path == f"{TREES[scope]}/{body_path}"
+    }
+    return [Ranked(note, files[number][0], -score, files[number][1]) for score, _, note, number in best]
