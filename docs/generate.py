@@ -24,9 +24,7 @@ def _cli() -> str:
         "Generated from the code by `make docs`.",
         "Results go to stdout, messages to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage.",
         "On a terminal, results are drawn; in a pipe, they are lines with columns separated by tabs.",
-        *_commands(
-            anamnesis, anamnesis.make_context("anamnesis", [], resilient_parsing=True, terminal_width=100)
-        ),
+        *_commands(anamnesis, anamnesis.make_context("anamnesis", [], resilient_parsing=True, terminal_width=100)),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -20,6 +20,9 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
 
+SPEAKING_JSON_ALREADY = {"serve"}
+
+
 def generator() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs/generate.py")
     assert spec
@@ -61,8 +64,8 @@ def test_every_dependency_has_its_reason_on_a_decision_page() -> None:
 def test_every_command_has_a_page_section_and_takes_json() -> None:
     page = (ROOT / "docs/cli.md").read_text("utf-8")
     context = anamnesis.make_context("anamnesis", [], resilient_parsing=True)
-    for name in COMMANDS:
-        assert f"## anamnesis {name}\n" in page
+    assert all(f"## anamnesis {name}\n" in page for name in COMMANDS)
+    for name in set(COMMANDS) - SPEAKING_JSON_ALREADY:
         command = anamnesis.get_command(context, name)
         assert command
         leaves = getattr(command, "commands", {"": command}).values()

@@ -136,9 +136,7 @@ def test_a_marker_wins_and_is_looked_for_upwards(tmp_path: Path) -> None:
     assert resolve_project_key(folder / "a/b") == "acme/site"
 
 
-def test_a_marker_in_the_home_folder_counts_for_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_marker_in_the_home_folder_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".anamnesis").mkdir()
     (tmp_path / ".anamnesis/project").write_text("everything")
@@ -147,9 +145,7 @@ def test_a_marker_in_the_home_folder_counts_for_nothing(
     assert resolve_project_key(tmp_path) == tmp_path.name.lower()
 
 
-def test_an_inherited_git_dir_does_not_point_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_inherited_git_dir_does_not_point_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = repository(tmp_path / "other", "git@host:other.git")
     mine = repository(tmp_path / "mine", "git@host:mine.git")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))

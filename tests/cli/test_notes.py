@@ -217,9 +217,7 @@ def test_a_dot_is_the_project_of_this_folder(anamnesis: Command) -> None:
         (["frobnicate"], 2, "No such command"),
     ],
 )
-def test_bad_input_is_one_clear_message(
-    anamnesis: Command, arguments: list[str], code: int, says: str
-) -> None:
+def test_bad_input_is_one_clear_message(anamnesis: Command, arguments: list[str], code: int, says: str) -> None:
     done = anamnesis(*arguments)
     assert done.code == code
     assert done.out == ""

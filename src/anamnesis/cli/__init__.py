@@ -23,6 +23,7 @@ COMMANDS = (
     "doctor",
     "config",
     "completion",
+    "serve",
 )
 
 
@@ -33,21 +34,33 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = importlib.import_module(f"anamnesis.cli.{cmd_name}").command
+        return self.load(cmd_name) if cmd_name in COMMANDS else None
+
+    @staticmethod
+    def load(name: str) -> click.Command:
+        command: click.Command = importlib.import_module(f"anamnesis.cli.{name}").command
         return command
 
 
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="anamnesis")
-def anamnesis() -> None:
+@click.pass_context
+def anamnesis(ctx: click.Context) -> None:
     """One memory for every coding agent: markdown notes in a folder you own, found at once.
 
     The notes are under ANAMNESIS_HOME, by default ~/.anamnesis. Every command takes --json.
+
+    Without a command, an agent gets `serve`, and a person this help.
     """
+    if ctx.invoked_subcommand is None:
+        if sys.stdin.isatty():
+            click.echo(ctx.get_help())
+        else:
+            ctx.invoke(LazyGroup.load("serve"))
 
 
 def main() -> None:

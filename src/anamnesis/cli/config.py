@@ -50,9 +50,7 @@ def list_settings(as_json: bool) -> None:
             table.add_column(column)
         for each in found:
             value = Text(each.value or "not set", "bold" if each.value else "dim")
-            table.add_row(
-                Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim")
-            )
+            table.add_row(Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim"))
         console().print(table)
     else:
         print_lines([(each.setting.name, each.value or "", each.source) for each in found])

@@ -50,13 +50,9 @@ def _draw(mended: list[Finding], faults: list[Finding]) -> None:
 
     screen = console()
     for each in mended:
-        screen.print(
-            Text.assemble(("✓ mended ", "green"), (visible(each.subject), "bold"), f"  {visible(each.fault)}")
-        )
+        screen.print(Text.assemble(("✓ mended ", "green"), (visible(each.subject), "bold"), f"  {visible(each.fault)}"))
     for each in faults:
-        screen.print(
-            Text.assemble(("✗ ", "red"), (visible(each.subject), "bold"), f"  {visible(each.fault)}")
-        )
+        screen.print(Text.assemble(("✗ ", "red"), (visible(each.subject), "bold"), f"  {visible(each.fault)}"))
         screen.print(Text(f"  {visible(each.fix)}", "dim"))
     if not faults:
         screen.print(Text("✓ Files, index and configuration are in order.", "green"))

@@ -11,14 +11,10 @@ from anamnesis.notes import Memory, as_dict
 
 @click.command()
 @filters
-@click.option(
-    "--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at the most."
-)
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at the most.")
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="How many to leave out first.")
 @as_json
-def command(
-    project: str | None, type: str | None, scope: str | None, limit: int, offset: int, as_json: bool
-) -> None:
+def command(project: str | None, type: str | None, scope: str | None, limit: int, offset: int, as_json: bool) -> None:
     """List notes, the newest first.
 
     \b

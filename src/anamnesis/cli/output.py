@@ -41,9 +41,7 @@ def visible(text: str) -> str:
 
 def visible_note(note: Memory) -> Memory:
     """A note without such characters, to be drawn."""
-    texts: dict[str, Any] = {
-        name: visible(getattr(note, name)) for name in ("title", "body", "project", "machine_id")
-    }
+    texts: dict[str, Any] = {name: visible(getattr(note, name)) for name in ("title", "body", "project", "machine_id")}
     return replace(note, **texts, tags=[visible(tag) for tag in note.tags])
 
 

@@ -41,7 +41,5 @@ def _draw(note: Memory) -> None:
     if note.superseded:
         facts += f"\nsupersedes {' '.join(note.superseded)}"
     screen = console()
-    screen.print(
-        Panel(Text(facts, "dim"), title=Text(note.title, "bold"), subtitle=note.id, title_align="left")
-    )
+    screen.print(Panel(Text(facts, "dim"), title=Text(note.title, "bold"), subtitle=note.id, title_align="left"))
     screen.print(Markdown(note.body, hyperlinks=False))

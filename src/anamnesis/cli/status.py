@@ -58,9 +58,7 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         for position, (name, bar, count) in enumerate(shown[:8]):
             style = "bold" if title == "project" and name == here else ""
             label = "" if position else title
-            table.add_row(
-                Text(label, "dim"), Text(visible(name), style), Text(bar, "cyan"), Text(f"{count:,}")
-            )
+            table.add_row(Text(label, "dim"), Text(visible(name), style), Text(bar, "cyan"), Text(f"{count:,}"))
         if len(shown) > 8:
             table.add_row("", Text(f"and {len(shown) - 8} more", "dim"), "", "")
     screen.print(table)

@@ -16,9 +16,7 @@ from anamnesis.notes import SCOPES, TYPES, as_dict
 @click.command()
 @click.argument("title", default="")
 @click.argument("body", required=False)
-@click.option(
-    "-t", "--type", type=click.Choice(TYPES), default="semantic", show_default=True, help="Its type."
-)
+@click.option("-t", "--type", type=click.Choice(TYPES), default="semantic", show_default=True, help="Its type.")
 @project_option("Its project.", default="global")
 @click.option("--tag", "tags", multiple=True, help="A tag; may be given more than once.")
 @click.option("--scope", type=click.Choice(SCOPES), default="portable", show_default=True, help="Its scope.")

@@ -150,9 +150,7 @@ def _compose(front: str, first_line: int) -> list[tuple[Any, Any]]:
     conflict = _CONFLICT.search(front)
     if conflict:
         line = first_line + front.count("\n", 0, conflict.start())
-        raise InvalidNote(
-            "The front matter holds git conflict markers.", "Keep one side and remove them.", line
-        )
+        raise InvalidNote("The front matter holds git conflict markers.", "Keep one side and remove them.", line)
     try:
         root = yaml.compose(front, Loader=_Loader)
     except yaml.YAMLError as error:

@@ -292,9 +292,7 @@ def _unreadable(path: str, error: OSError) -> NoteFile:
 def _encoded(memory: Memory) -> bytes:
     text = render(memory)
     if memory.extra:
-        parse(
-            text
-        )  # foreign lines may lean on a line of ours (a YAML alias): never write what cannot be read
+        parse(text)  # foreign lines may lean on a line of ours (a YAML alias): never write what cannot be read
     return text.encode("utf-8")
 
 

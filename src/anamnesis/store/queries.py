@@ -16,8 +16,7 @@ from anamnesis.store.files import TREES
 _FIELDS = {
     **{name: f"m.{name}" for name in ("id", "type", "title", "project", "machine_id", "scope")},
     "body": "(SELECT body FROM memories_fts WHERE rowid = m.number)",
-    "tags": "(SELECT json_group_array(tag) FROM"
-    " (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY rowid))",
+    "tags": "(SELECT json_group_array(tag) FROM (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY rowid))",
     **{name: f"m.{name}" for name in ("created_at", "updated_at", "prov_source", "confidence")},
     **{name: f"coalesce(m.{name}, '')" for name in ("prov_model", "prov_session", "supersedes")},
 }

@@ -126,8 +126,7 @@ def _close(files: NoteFiles, found: Difference, db: sqlite3.Connection) -> None:
 def _unread(db: sqlite3.Connection) -> list[str]:
     """Second files of an id whose first file has gone."""
     rows = db.execute(
-        "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder"
-        " WHERE hash = x''"
+        "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE hash = x''"
     )
     return [path for (path,) in rows]
 

@@ -73,9 +73,7 @@ def _counted(db: Connection, query: str) -> list[Word]:
         notes = counts.get(text)
         if notes is None:
             match = {"word": f'"{text}"'}
-            (notes,) = db.execute(
-                "SELECT count(*) FROM memories_fts WHERE memories_fts MATCH :word", match
-            ).fetchone()
+            (notes,) = db.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH :word", match).fetchone()
             counts[text] = notes
         if notes:
             counted.append(Word(text, times, notes))

@@ -180,9 +180,7 @@ class MemoryStore:
         with self._alone():
             trashed = next((item for item in self.trashed() if item.id == memory_id), None)
             if trashed is None:
-                raise NoteNotFound(
-                    f"No deleted note has the id {memory_id}.", "`anamnesis restore` lists them."
-                )
+                raise NoteNotFound(f"No deleted note has the id {memory_id}.", "`anamnesis restore` lists them.")
             if self._find(memory_id):
                 raise NoteConflict(f"A note {memory_id} exists.", "Delete it first, then restore the other.")
             path = trashed.home
@@ -247,9 +245,7 @@ class MemoryStore:
         offset = at_least_zero("offset", offset)
         return self._ask(lambda db: queries.list_notes(db, wanted, limit, offset))
 
-    def count(
-        self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None
-    ) -> int:
+    def count(self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None) -> int:
         """How many notes there are."""
         wanted = Filter(project, type, scope)
         return self._ask(lambda db: queries.count_notes(db, wanted))
@@ -306,9 +302,7 @@ class MemoryStore:
         self._enter(before, [written], gone)
         return memory
 
-    def _enter(
-        self, before: dict[str, int], written: builtins.list[NoteFile], gone: builtins.list[str]
-    ) -> None:
+    def _enter(self, before: dict[str, int], written: builtins.list[NoteFile], gone: builtins.list[str]) -> None:
         """Enter our changes of files; if the index cannot take them now, whoever looks next finds them."""
         after = {folder: self._files.folder_time(folder) for folder in before}
 

@@ -1,0 +1,28 @@
+"""`anamnesis serve`: the MCP server for agents, on standard input and output."""
+
+from __future__ import annotations
+
+import click
+
+from anamnesis.config import resolve_home, resolve_machine_id
+
+
+@click.command()
+def command() -> None:
+    """Serve the memory to an agent over MCP, on standard input and output.
+
+    Agents start this themselves; it ends when its input ends.
+    """
+    run()
+
+
+def run() -> None:
+    """Serve until the input ends; what goes wrong inside is in the log."""
+    from anamnesis.log import log
+    from anamnesis.mcp.stdio import serve
+    from anamnesis.server import build_server
+    from anamnesis.store import MemoryStore
+
+    home = resolve_home()
+    with MemoryStore(home) as store:
+        serve(build_server(store, resolve_machine_id()), lambda trace: log(home, "mcp error", trace=trace))

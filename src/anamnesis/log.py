@@ -1,0 +1,25 @@
+"""The log file under ANAMNESIS_HOME: one JSON object a line, two files of at most a megabyte."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+_MOST_BYTES = 1_000_000
+
+
+def log(home: Path, event: str, **facts: object) -> None:
+    """Write a line to the log; a log that cannot be written stops nothing."""
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+    line = json.dumps({"time": moment, "event": event, "pid": os.getpid(), **facts}, default=str)
+    path = home / "anamnesis.log"
+    with contextlib.suppress(OSError):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists() and path.stat().st_size > _MOST_BYTES:
+            os.replace(path, path.with_suffix(".log.1"))
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+            file.write(line + "\n")

@@ -1,0 +1,259 @@
+"""JSON-RPC and MCP without a transport: a message goes in, its answer comes out.
+
+Speaks the protocol of 2026-07-28, in which every request names its version, and those before it, in which
+a handshake does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.mcp.schema import Schema, checked, parameters
+
+MODERN = "2026-07-28"
+HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+# Lists change only with the program: a client may keep them for an hour.
+_CACHEABLE = ("tools/list", "prompts/list", "resources/templates/list", "server/discover")
+_CACHED_MS = 3_600_000
+
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+_NO_RESOURCE, _NO_VERSION = -32002, -32022
+
+Message = dict[str, Any]
+
+
+class ProtocolError(Exception):
+    """A request that gets a JSON-RPC error for an answer."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that agents may call; its docstring is its description."""
+
+    call: Callable[..., Any]
+    title: str
+    input: Schema = field(default_factory=parameters)
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.call.__name__
+
+    def declaration(self) -> Message:
+        annotations: Message = {
+            "title": self.title,
+            "readOnlyHint": self.read_only,
+            "openWorldHint": self.open_world,
+        }
+        if not self.read_only:
+            annotations |= {"destructiveHint": self.destructive, "idempotentHint": self.idempotent}
+        description = _unwrapped(self.call.__doc__ or "")
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": description,
+            "inputSchema": self.input,
+            "annotations": annotations,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text that a user can ask for by name; arguments are (name, description) and optional."""
+
+    make: Callable[..., str]
+    title: str
+    arguments: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.make.__name__
+
+    def declaration(self) -> Message:
+        arguments = [
+            {"name": name, "description": description, "required": False} for name, description in self.arguments
+        ]
+        description = _unwrapped(self.make.__doc__ or "")
+        return {"name": self.name, "title": self.title, "description": description, "arguments": arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What can be read by address: a template of addresses, a list of some, and the reader."""
+
+    template: Message
+    listed: Callable[[], list[Message]]
+    read: Callable[[str], Message]
+
+
+class Server:
+    """The tools, resources and prompts of one server, for any number of clients at once."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        version: str,
+        instructions: str,
+        tools: Sequence[Tool],
+        prompts: Sequence[Prompt] = (),
+        resources: Resources | None = None,
+    ) -> None:
+        self._info = {"name": name, "title": name.capitalize(), "version": version}
+        self._instructions = instructions
+        self._tools = {tool.name: tool for tool in tools}
+        self._prompts = {prompt.name: prompt for prompt in prompts}
+        self._resources = resources
+        self._methods: dict[str, Callable[[Message], Message]] = {
+            "tools/list": lambda _: {"tools": [tool.declaration() for tool in self._tools.values()]},
+            "tools/call": self._call_tool,
+            "prompts/list": lambda _: {"prompts": [each.declaration() for each in self._prompts.values()]},
+            "prompts/get": self._get_prompt,
+        }
+        if resources:
+            self._methods |= {
+                "resources/list": lambda _: {"resources": resources.listed()},
+                "resources/templates/list": lambda _: {"resourceTemplates": [resources.template]},
+                "resources/read": self._read_resource,
+            }
+
+    def answer(self, message: object) -> Message | list[Message] | None:
+        """The answer to a message or a batch of them; None where none is due."""
+        if isinstance(message, list) and message:
+            answers = [answer for each in message if (answer := self._answer_one(each))]
+            return answers or None
+        return self._answer_one(message)
+
+    def _answer_one(self, message: object) -> Message | None:
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return error_answer(None, INVALID_REQUEST, "This is not a JSON-RPC 2.0 message.")
+        method, identity = message.get("method"), message.get("id")
+        if not isinstance(method, str):
+            if "result" in message or "error" in message:
+                return None
+            return error_answer(None, INVALID_REQUEST, "The message has no method.")
+        if "id" not in message:
+            return None
+        if not isinstance(identity, str | int) or isinstance(identity, bool):
+            return error_answer(None, INVALID_REQUEST, "The id of a request is a text or a whole number.")
+        try:
+            result = self._result(method, message.get("params"))
+        except ProtocolError as error:
+            return error_answer(identity, error.code, str(error), error.data)
+        return {"jsonrpc": "2.0", "id": identity, "result": result}
+
+    def _result(self, method: str, given: object) -> Message:
+        params = {} if given is None else given
+        if not isinstance(params, dict):
+            raise ProtocolError(INVALID_PARAMS, "params is not an object.")
+        meta = params.get("_meta")
+        version = meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
+        if version is None and method != "server/discover":
+            return self._handshake_result(method, params)
+        if not isinstance(version, str):
+            raise ProtocolError(INVALID_PARAMS, f"params._meta needs {_VERSION_KEY!r}, a text.")
+        if version != MODERN:
+            supported = {"supported": [MODERN], "requested": version}
+            raise ProtocolError(_NO_VERSION, "Unsupported protocol version", supported)
+        return self._modern_result(method, params)
+
+    def _handshake_result(self, method: str, params: Message) -> Message:
+        if method == "initialize":
+            asked = params.get("protocolVersion")
+            return {
+                "protocolVersion": asked if asked in HANDSHAKE else HANDSHAKE[0],
+                "capabilities": self._capabilities(),
+                "serverInfo": self._info,
+                "instructions": self._instructions,
+            }
+        if method == "ping":
+            return {}
+        return self._method(method)(params)
+
+    def _modern_result(self, method: str, params: Message) -> Message:
+        if method == "server/discover":
+            result: Message = {
+                "supportedVersions": [MODERN, *HANDSHAKE],
+                "capabilities": self._capabilities(),
+                "instructions": self._instructions,
+            }
+        else:
+            result = self._method(method)(params)
+        result |= {"resultType": "complete", "_meta": {_SERVER_KEY: self._info}}
+        if method in _CACHEABLE:
+            result |= {"ttlMs": _CACHED_MS, "cacheScope": "public"}
+        elif method in ("resources/list", "resources/read"):
+            result |= {"ttlMs": 0, "cacheScope": "private"}
+        return result
+
+    def _method(self, method: str) -> Callable[[Message], Message]:
+        if method not in self._methods:
+            raise ProtocolError(NO_METHOD, f"There is no method {method!r}.")
+        return self._methods[method]
+
+    def _capabilities(self) -> Message:
+        return {"tools": {}, "prompts": {}, **({"resources": {}} if self._resources else {})}
+
+    def _call_tool(self, params: Message) -> Message:
+        tool = self._tools.get(str(params.get("name")))
+        if tool is None:
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {params.get('name')}")
+        try:
+            value = tool.call(**checked(tool.name, tool.input, params.get("arguments")))
+        except AnamnesisError as error:
+            # An error of the tool, not of the protocol: the model reads it and tries again.
+            return {"content": [{"type": "text", "text": str(error)}], "isError": True}
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        structured = value if isinstance(value, dict) else {"result": value}
+        return {
+            "content": [{"type": "text", "text": shown}],
+            "structuredContent": structured,
+            "isError": False,
+        }
+
+    def _get_prompt(self, params: Message) -> Message:
+        prompt = self._prompts.get(str(params.get("name")))
+        if prompt is None:
+            raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {params.get('name')}")
+        given = params.get("arguments") or {}
+        known = {name for name, _ in prompt.arguments}
+        if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given.values()):
+            raise ProtocolError(INVALID_PARAMS, "The arguments of a prompt are texts.")
+        text = prompt.make(**{name: value for name, value in given.items() if name in known})
+        message = {"role": "user", "content": {"type": "text", "text": text}}
+        return {"description": prompt.title, "messages": [message]}
+
+    def _read_resource(self, params: Message) -> Message:
+        uri = params.get("uri")
+        if not self._resources or not isinstance(uri, str):
+            raise ProtocolError(INVALID_PARAMS, "resources/read needs a uri.")
+        try:
+            return {"contents": [self._resources.read(uri)]}
+        except AnamnesisError as error:
+            raise ProtocolError(_NO_RESOURCE, str(error), {"uri": uri}) from None
+
+
+def error_answer(identity: object, code: int, message: str, data: object = None) -> Message:
+    """A JSON-RPC error."""
+    error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+    return {"jsonrpc": "2.0", "id": identity, "error": error}
+
+
+def _unwrapped(docstring: str) -> str:
+    """A docstring as running text: paragraphs stay, line breaks within them go."""
+    paragraphs = docstring.strip().split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -1,0 +1,103 @@
+"""MCP over standard input and output: one message a line, and no message waits for another."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import BinaryIO
+
+from anamnesis.mcp.dispatcher import INTERNAL, PARSE_ERROR, Message, Server, error_answer
+
+# Calls under way at once; a client that sends more waits for its own.
+_MOST_CALLS = 16
+_LAST_CALLS_SECONDS = 10.0
+
+Report = Callable[[str], None]
+
+
+def serve(server: Server, report: Report) -> None:
+    """Answer what comes on stdin until it ends. `report` is told what went wrong inside."""
+    # The protocol keeps the real stdout for itself; a stray print goes to stderr and cannot break a line.
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    session = _Session(server, output, report)
+    for line in sys.stdin.buffer:
+        if line.strip() and not session.take(line):
+            break
+    session.finish()
+
+
+class _Session:
+    """The calls of one client that are under way."""
+
+    def __init__(self, server: Server, output: BinaryIO, report: Report) -> None:
+        self._server = server
+        self._output = output
+        self._report = report
+        self._writing = threading.Lock()
+        self._free = threading.BoundedSemaphore(_MOST_CALLS)
+        self._cancelled: set[object] = set()
+        self._running: set[threading.Thread] = set()
+        self._open = True
+
+    def take(self, line: bytes) -> bool:
+        """Take one line; whether the client still listens."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            self._send(error_answer(None, PARSE_ERROR, "The line is not JSON."))
+            return self._open
+        if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
+            params = message.get("params")
+            self._cancelled.add(str(params.get("requestId")) if isinstance(params, dict) else None)
+        elif isinstance(message, dict) and message.get("method") == "tools/call":
+            self._free.acquire()
+            thread = threading.Thread(target=self._work, args=(message,), daemon=True)
+            self._running.add(thread)
+            thread.start()
+        else:
+            self._send(self._answer(message))
+        return self._open
+
+    def finish(self) -> None:
+        """Wait for the calls that were accepted."""
+        for thread in list(self._running):
+            thread.join(_LAST_CALLS_SECONDS)
+
+    def _work(self, message: Message) -> None:
+        try:
+            answer = self._answer(message)
+            identity = str(message.get("id"))
+            if identity in self._cancelled:
+                self._cancelled.discard(identity)
+            else:
+                self._send(answer)
+        finally:
+            self._running.discard(threading.current_thread())
+            self._free.release()
+
+    def _answer(self, message: object) -> Message | list[Message] | None:
+        try:
+            return self._server.answer(message)
+        except Exception:  # the outermost boundary: one bad call must not end the session
+            self._report(traceback.format_exc())
+            identity = message.get("id") if isinstance(message, dict) else None
+            text = "Something went wrong inside; the log under ANAMNESIS_HOME says what."
+            return error_answer(identity, INTERNAL, text)
+
+    def _send(self, answer: Message | list[Message] | None) -> None:
+        if answer is None:
+            return
+        # ASCII alone: no text, however broken, can fail to be written.
+        line = json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
+        with self._writing:
+            try:
+                view = memoryview(line)
+                while view:
+                    view = view[self._output.write(view) :]
+            except (BrokenPipeError, ValueError):
+                self._open = False

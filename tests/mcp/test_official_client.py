@@ -1,0 +1,202 @@
+"""The official SDK's client against `anamnesis serve` as a process, in the handshake and in the modern era."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from anamnesis.store import MemoryStore
+from mcp import Client, StdioServerParameters
+
+ERAS = [("legacy", "2025-11-25"), ("auto", "2026-07-28")]
+SPECIFIED = ["memory_search", "memory_list", "memory_status", "memory_write"]
+
+
+@asynccontextmanager
+async def connected(home: Path, mode: str = "auto") -> AsyncIterator[Client]:
+    variables = {"ANAMNESIS_HOME": str(home), "ANAMNESIS_MACHINE_ID": "desktop", "PATH": os.environ["PATH"]}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "anamnesis", "serve"], env=variables)
+    async with Client(server, mode=mode) as client:
+        yield client
+
+
+def run(home: Path, work: Callable[[Client], Awaitable[None]], mode: str = "auto") -> None:
+    async def main() -> None:
+        async with connected(home, mode) as client:
+            await work(client)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    value: Any = result.structured_content
+    shown = json.loads(result.content[0].text)  # type: ignore[union-attr]
+    assert shown == (value["result"] if isinstance(shown, list) else value)
+    return shown
+
+
+async def refused(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    text: str = result.content[0].text  # type: ignore[union-attr]
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize(("mode", "version"), ERAS)
+def test_the_version_is_negotiated_and_the_server_says_who_it_is(tmp_path: Path, mode: str, version: str) -> None:
+    async def work(client: Client) -> None:
+        assert client.protocol_version == version
+        assert client.server_info
+        assert client.server_info.name == "anamnesis"
+        assert client.instructions
+        assert "memory_search" in client.instructions
+
+    run(tmp_path, work, mode)
+
+
+@pytest.mark.parametrize(("mode", "version"), ERAS)
+def test_every_tool_works_and_returns_text_and_structure(tmp_path: Path, mode: str, version: str) -> None:
+    async def work(client: Client) -> None:
+        written = await call(client, "memory_write", type="procedural", title="Use WAL", body="Set busy_timeout.")
+        assert list(written)[:9] == [
+            *("id", "type", "title", "project", "machine_id", "scope", "tags", "created_at", "updated_at")
+        ]
+        assert (written["project"], written["machine_id"], written["scope"]) == (
+            "global",
+            "desktop",
+            "portable",
+        )
+        assert written["body"] == "Set busy_timeout."
+        (hit,) = await call(client, "memory_search", query="which busy timeout?")
+        assert hit.pop("score") is not None
+        assert hit == written
+        assert hit["prov_source"] == "human"
+        (listed,) = await call(client, "memory_list")
+        assert "body" not in listed
+        assert listed["id"] == written["id"]
+        assert await call(client, "memory_get", id=written["id"]) == written
+        status = await call(client, "memory_status")
+        assert status["by_type"] == {"procedural": 1}
+        assert status["root"] == str(tmp_path)
+        changed = await call(client, "memory_update", id=written["id"], title="Use WAL mode")
+        assert (changed["title"], changed["body"]) == ("Use WAL mode", "Set busy_timeout.")
+        deleted = await call(client, "memory_delete", id=written["id"])
+        assert deleted["deleted"]["id"] == written["id"]
+        assert await call(client, "memory_search", query="busy") == []
+
+    run(tmp_path, work, mode)
+
+
+def test_tools_are_declared_with_schema_and_annotations(tmp_path: Path) -> None:
+    async def work(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(SPECIFIED) <= set(tools)
+        for name in ("memory_search", "memory_list", "memory_status", "memory_get"):
+            hints = tools[name].annotations
+            assert hints
+            assert (hints.read_only_hint, hints.open_world_hint) == (True, False)
+        write = tools["memory_write"].annotations
+        assert write
+        assert (write.read_only_hint, write.destructive_hint) == (False, False)
+        delete = tools["memory_delete"].annotations
+        assert delete
+        assert delete.destructive_hint is True
+        search = tools["memory_search"].input_schema
+        assert search["required"] == ["query"]
+        assert search["properties"]["k"]["default"] == 8
+        assert search["properties"]["type"]["enum"] == ["procedural", "semantic", "episodic", None]
+        assert tools["memory_list"].input_schema["properties"]["limit"]["default"] == 100
+        assert tools["memory_write"].input_schema["required"] == ["type", "title", "body"]
+        assert all(len(tool.description or "") < 2000 for tool in tools.values())
+
+    run(tmp_path, work)
+
+
+def test_a_bad_argument_is_one_sentence(tmp_path: Path) -> None:
+    async def work(client: Client) -> None:
+        note = await call(client, "memory_write", type="semantic", title="t", body="b")
+        assert await refused(client, "memory_search") == "memory_search needs the argument 'query'."
+        assert "k is -1" in await refused(client, "memory_search", query="x", k=-1)
+        assert "must be a whole number" in await refused(client, "memory_search", query="x", k="many")
+        assert "is not one of procedural" in await refused(client, "memory_list", type="opinion")
+        assert "The title is empty" in await refused(client, "memory_write", type="semantic", title=" ", body="")
+        assert "is not a note id" in await refused(client, "memory_get", id="../../etc/passwd")
+        assert "No note has the id" in await refused(client, "memory_delete", id="nothing")
+        assert "has no argument 'q'" in await refused(client, "memory_search", q="x")
+        assert "nothing to change" in await refused(client, "memory_update", id=note["id"])
+        with pytest.raises(MCPError, match="Unknown tool"):
+            await client.call_tool("memory_frobnicate", {})
+
+    run(tmp_path, work)
+
+
+def test_arguments_that_models_send_as_text_are_understood(tmp_path: Path) -> None:
+    async def work(client: Client) -> None:
+        note = await call(client, "memory_write", type="semantic", title="t", body="zebra", tags='["a", "b"]')
+        assert note["tags"] == ["a", "b"]
+        assert len(await call(client, "memory_search", query="zebra", k="1")) == 1
+        assert (await call(client, "memory_update", id=note["id"], tags="x, y"))["tags"] == ["x", "y"]
+
+    run(tmp_path, work)
+
+
+@pytest.mark.parametrize(("mode", "version"), ERAS)
+def test_notes_are_resources_and_reflect_is_a_prompt(tmp_path: Path, mode: str, version: str) -> None:
+    async def work(client: Client) -> None:
+        note = await call(client, "memory_write", type="semantic", title="t", body="zebra")
+        (listed,) = (await client.list_resources()).resources
+        assert str(listed.uri) == f"memory://note/{note['id']}"
+        (template,) = (await client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://note/{id}"
+        (content,) = (await client.read_resource(str(listed.uri))).contents
+        assert content.text == (tmp_path / f"memory/semantic/{note['id']}.md").read_text()  # type: ignore[union-attr]
+        for wrong in ("memory://note/nothing", "memory://note/../../etc/passwd", "file:///etc/passwd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(wrong)
+        (prompt,) = (await client.list_prompts()).prompts
+        assert prompt.name == "reflect"
+        (message,) = (await client.get_prompt("reflect", {"project": "acme"})).messages
+        assert "'acme'" in message.content.text  # type: ignore[union-attr]
+
+    run(tmp_path, work, mode)
+
+
+def test_two_clients_share_one_store(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with connected(tmp_path) as first, connected(tmp_path, "legacy") as second:
+            both = (first, second)
+            writes = [
+                call(client, "memory_write", type="semantic", title=f"n{number}", body="zebra")
+                for number in range(40)
+                for client in both
+            ]
+            ids = {note["id"] for note in await asyncio.gather(*writes)}
+            assert len(ids) == 80
+            for client in both:
+                found = await call(client, "memory_search", query="zebra", k=100)
+                assert {note["id"] for note in found} == ids
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    with MemoryStore(tmp_path) as store:
+        assert store.count() == 80
+
+
+def test_a_body_of_ten_megabytes_goes_through(tmp_path: Path) -> None:
+    async def work(client: Client) -> None:
+        body = "zebra " * 1_700_000
+        note = await call(client, "memory_write", type="semantic", title="big", body=body)
+        assert len(note["body"]) == len(body)
+
+    run(tmp_path, work)
