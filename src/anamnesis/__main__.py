@@ -1,5 +1,5 @@
 """`python -m anamnesis` is the `anamnesis` command."""
 
-from anamnesis.cli import main
+from anamnesis.entry import main
 
 main()

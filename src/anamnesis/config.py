@@ -35,6 +35,12 @@ def _remote(text: str) -> str:
     return text
 
 
+def _budget(text: str) -> str:
+    if not text.isdecimal() or not 500 <= int(text) <= 100_000:
+        raise InvalidArgument(f"inject_budget {text!r} is not a number of characters from 500 to 100000.")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: its key in config.json, its variable, what it is for, and how a value is checked."""
@@ -48,14 +54,19 @@ class Setting:
 
 SETTINGS = (
     Setting(
-        "machine_id",
-        "ANAMNESIS_MACHINE_ID",
-        "The name of this machine in its notes.",
-        "the host name",
-        _machine_id,
+        "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", _machine_id
     ),
     Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", "none", _remote),
+    Setting(
+        "inject_budget",
+        "ANAMNESIS_INJECT_BUDGET",
+        "How many characters a starting session is told at the most.",
+        "8000",
+        _budget,
+    ),
 )
+# Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
+DEFAULT_BUDGET = 8_000
 HOME_VARIABLE = "ANAMNESIS_HOME"
 
 
@@ -77,6 +88,15 @@ def resolve_home() -> Path:
 def resolve_machine_id() -> str:
     """The name of this machine: ANAMNESIS_MACHINE_ID, else config.json, else the host name."""
     return resolve(setting("machine_id")).value or "unknown"
+
+
+def resolve_budget() -> int:
+    """How many characters are injected at the most."""
+    found = resolve(setting("inject_budget")).value
+    try:
+        return int(_budget(found)) if found else DEFAULT_BUDGET
+    except InvalidArgument:
+        return DEFAULT_BUDGET
 
 
 def resolve_remote() -> str | None:

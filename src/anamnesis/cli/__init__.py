@@ -24,6 +24,8 @@ COMMANDS = (
     "config",
     "completion",
     "serve",
+    "inject",
+    "recall",
 )
 
 

@@ -29,10 +29,14 @@ class Word:
         """Whether fewer than half of the notes hold it; of the others, bm25() keeps only _LEAST_IDF."""
         return 2 * self.notes < total
 
+    def weight(self, total: int) -> float:
+        """Its inverse document frequency among `total` notes, as bm25() computes it."""
+        idf = math.log((max(total, self.notes) - self.notes + 0.5) / (self.notes + 0.5))
+        return max(idf, _LEAST_IDF)
+
     def most(self, total: int) -> float:
         """More than this word can add to any note's score, among `total` notes."""
-        idf = math.log((max(total, self.notes) - self.notes + 0.5) / (self.notes + 0.5))
-        return self.times * max(idf, _LEAST_IDF) * (_K1 + 1)
+        return self.times * self.weight(total) * (_K1 + 1)
 
 
 def any_of(words: Iterable[Word]) -> str:

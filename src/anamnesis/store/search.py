@@ -65,6 +65,13 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     return _ranked(db, best[:k])
 
 
+def word_weights(db: Connection, text: str) -> dict[str, float]:
+    """How telling each word of a text is among these notes; a word that no note holds is as telling as can be."""
+    (total,) = db.execute("SELECT count(*) FROM memories").fetchone()
+    known = {word.text: word for word in _counted(db, text)}
+    return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words(text)}
+
+
 def _counted(db: Connection, query: str) -> list[Word]:
     """The words that any note holds, with how many hold it."""
     counts = db.word_counts()

@@ -23,7 +23,7 @@ from anamnesis.store.placing import place, readable, with_foreign_lines
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Difference, Progress
 from anamnesis.store.rows import advance_folder, forget_file, save_file
-from anamnesis.store.search import Ranked, search
+from anamnesis.store.search import Ranked, search, word_weights
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
 _TRUST_SECONDS = 1.0
@@ -229,6 +229,10 @@ class MemoryStore:
             if not stale or not self._mend(stale):
                 break
         return hits
+
+    def word_weights(self, text: str) -> dict[str, float]:
+        """How telling each word of a text is among the notes: a rare word weighs more than a common one."""
+        return self._ask(lambda db: word_weights(db, text))
 
     def list(
         self,

@@ -1,0 +1,16 @@
+"""From a session's transcript to one episodic note: what was asked, which files changed, how it ended."""
+
+from anamnesis.capture.episodic import write_episodic
+from anamnesis.capture.session import ParsedSession
+from anamnesis.capture.summary import HeuristicSummarizer, Summarizer, SummaryResult, is_trivial_session
+from anamnesis.capture.transcript import parse_transcript
+
+__all__ = [
+    "HeuristicSummarizer",
+    "ParsedSession",
+    "Summarizer",
+    "SummaryResult",
+    "is_trivial_session",
+    "parse_transcript",
+    "write_episodic",
+]

@@ -1,0 +1,62 @@
+"""What agents call at the start of a session, at a prompt, at a compaction and at the end.
+
+Nothing here may fail the agent: whatever happens, the exit code is 0, stdout holds the result or nothing, and
+the reason is one line on stderr and in the log.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from anamnesis.config import resolve_home
+from anamnesis.errors import AnamnesisError, InvalidArgument
+from anamnesis.hooks.event import Event, read_event
+from anamnesis.log import log
+
+# Set for every program that we start ourselves: a model called by us must not call us.
+GUARD = "ANAMNESIS_INSIDE"
+
+
+def run(name: str, arguments: Sequence[str]) -> None:
+    """Run a hook."""
+    if os.environ.get(GUARD):
+        return
+    try:
+        result = _hook(name)(read_event(), _options(arguments))
+        if result:
+            sys.stdout.buffer.write(result.encode("utf-8", "replace"))
+            sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
+    except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
+        reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
+        print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
+        log(resolve_home(), "hook failed", hook=name, reason=reason)
+
+
+def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
+    """Each hook imports what it needs and nothing else."""
+    if name == "inject":
+        from anamnesis.hooks.start import inject
+
+        return inject
+    from anamnesis.hooks.prompt import recall
+
+    return recall
+
+
+def _options(arguments: Sequence[str]) -> dict[str, str]:
+    """`--name value`, `--name=value` and `--flag` as names and values."""
+    options: dict[str, str] = {}
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not name:
+            raise InvalidArgument(f"{word!r} is not an option of a hook.")
+        if not equals and waiting and not waiting[0].startswith("--"):
+            value = waiting.pop(0)
+        options[name] = value
+    return options

@@ -1,0 +1,24 @@
+"""`anamnesis inject`: the notes for a session that starts, resumes, was cleared or was compacted."""
+
+from __future__ import annotations
+
+from anamnesis.config import resolve_budget, resolve_home, setting
+from anamnesis.hooks.event import Event, text_of, working_folder
+from anamnesis.hooks.told import forget, tell
+from anamnesis.inject import render_inject, resolve_project_key, select_inject
+from anamnesis.store import MemoryStore
+
+
+def inject(event: Event, options: dict[str, str]) -> str:
+    """What the session is told."""
+    home = resolve_home()
+    project = options.get("project") or resolve_project_key(working_folder(event))
+    given = options.get("budget")
+    budget = int(setting("inject_budget").check(given)) if given else resolve_budget()
+    with MemoryStore(home) as store:
+        notes = select_inject(store, project=project)
+    shown = render_inject(notes, budget)
+    session = text_of(event, "session_id")
+    forget(home, session)
+    tell(home, session, {note.id for note in notes if note.id in shown})
+    return shown

@@ -1,0 +1,52 @@
+"""Which notes a session has been told, so that none is told twice. One small file a session, for a week."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from pathlib import Path
+
+from anamnesis.disk import write_atomically
+
+_KEPT_SECONDS = 7 * 86_400
+
+
+def told(home: Path, session: str) -> set[str]:
+    """The ids that a session has been told."""
+    try:
+        known = json.loads(_file(home, session).read_text("utf-8"))
+    except (OSError, ValueError):
+        return set()
+    return {each for each in known if isinstance(each, str)} if isinstance(known, list) else set()
+
+
+def tell(home: Path, session: str, ids: set[str]) -> None:
+    """Remember what a session is told now."""
+    if not session:
+        return
+    path = _file(home, session)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if not path.exists():
+            _forget_old(path.parent)
+        write_atomically(path, json.dumps(sorted(ids)).encode())
+
+
+def forget(home: Path, session: str) -> None:
+    """After a compaction or a clear, the session knows nothing any more."""
+    with contextlib.suppress(OSError):
+        _file(home, session).unlink(missing_ok=True)
+
+
+def _file(home: Path, session: str) -> Path:
+    name = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return home / "sessions" / f"{name}.json"
+
+
+def _forget_old(folder: Path) -> None:
+    for path in folder.glob("*.json"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+                path.unlink()

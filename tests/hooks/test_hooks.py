@@ -1,0 +1,194 @@
+"""Hooks as an agent runs them: whatever it sends, the exit code is 0 and stdout holds the result or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anamnesis.store import MemoryStore
+
+
+class Hook:
+    """A hook on a home of its own, in a folder whose project is `work`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "store"
+        self.cwd = folder / "work"
+        self.cwd.mkdir()
+        self.variables = {"ANAMNESIS_HOME": str(self.home), "HOME": str(folder), "PATH": os.environ["PATH"]}
+
+    def __call__(self, name: str, event: object = None, *arguments: str, **variables: str) -> str:
+        done = self.run(name, json.dumps(event or self.event()).encode(), *arguments, **variables)
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout.decode("utf-8")
+
+    def run(self, name: str, stdin: bytes, *arguments: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "anamnesis", name, *arguments],
+            input=stdin,
+            capture_output=True,
+            env={**self.variables, **variables},
+            cwd=self.cwd,
+            timeout=30,
+            check=False,
+        )
+
+    def event(self, **more: str) -> dict[str, str]:
+        return {"session_id": "s1", "cwd": str(self.cwd), "hook_event_name": "x", **more}
+
+    def log(self) -> list[dict[str, str]]:
+        path = self.home / "anamnesis.log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def hook(tmp_path: Path) -> Iterator[Hook]:
+    made = Hook(tmp_path)
+    with MemoryStore(made.home) as store:
+        store.write(type="semantic", title="Zebra crossing", body="Zebras cross at the lights.", project="work")
+        for number in range(60):
+            store.write(type="semantic", title=f"Filler {number}", body=f"Filler text number {number}.", project="x")
+    yield made
+
+
+def test_inject_tells_the_notes_of_the_agents_folder(hook: Hook) -> None:
+    shown = hook("inject", hook.event(source="startup"))
+    assert "Zebra crossing" in shown
+    assert "Filler" not in shown
+
+
+def test_recall_tells_what_a_prompt_is_about_and_only_once_a_session(hook: Hook) -> None:
+    question = hook.event(prompt="where do zebras cross the road?")
+    assert "Zebra crossing" in hook("recall", question)
+    assert hook("recall", question) == ""
+    assert "Zebra crossing" in hook("recall", {**question, "session_id": "s2"})
+
+
+def test_recall_does_not_repeat_what_was_injected_but_does_after_a_compaction(hook: Hook) -> None:
+    hook("inject", hook.event(source="startup"))
+    assert hook("recall", hook.event(prompt="where do zebras cross the road?")) == ""
+    assert "Zebra crossing" in hook("inject", hook.event(source="compact"))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["fix the failing test", "continue", "yes", "/model opus", "ok", "", "??", "thanks!", "run the tests again"],
+)
+def test_recall_is_silent_at_a_prompt_about_nothing_it_knows(hook: Hook, prompt: str) -> None:
+    assert hook("recall", hook.event(prompt=prompt)) == ""
+
+
+def test_a_note_of_another_project_is_not_recalled(hook: Hook) -> None:
+    assert hook("recall", hook.event(prompt="what was filler text number 17?")) == ""
+
+
+@pytest.mark.parametrize("name", ["inject", "recall"])
+@pytest.mark.parametrize(
+    "stdin",
+    [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe{}", b'{"cwd": 5, "session_id": {}, "prompt": []}', b"[" * 50_000],
+)
+def test_whatever_comes_on_stdin_the_agent_goes_on(hook: Hook, name: str, stdin: bytes) -> None:
+    done = hook.run(name, stdin)
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("name", ["inject", "recall"])
+def test_an_event_with_lone_surrogates_is_answered(hook: Hook, name: str) -> None:
+    event = json.dumps(hook.event(prompt="zebras cross \ud800 the road")).encode()
+    assert b"Zebra crossing" in hook.run(name, event).stdout
+
+
+@pytest.mark.parametrize("name", ["inject", "recall"])
+def test_stdin_that_is_never_closed_does_not_hang_the_agent(hook: Hook, name: str) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, json.dumps(hook.event(prompt="where do zebras cross the road?")).encode())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", name],
+        stdin=reader,
+        stdout=subprocess.PIPE,
+        env=hook.variables,
+        cwd=hook.cwd,
+    )
+    out, _ = process.communicate(timeout=20)
+    os.close(writer)
+    os.close(reader)
+    assert b"Zebra crossing" in out
+
+
+def test_a_failure_is_one_line_on_stderr_and_in_the_log(hook: Hook) -> None:
+    done = hook.run("inject", b"{}", "--budget", "lots")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.count(b"\n") == 1
+    (entry,) = hook.log()
+    assert entry["event"] == "hook failed"
+    assert "lots" in entry["reason"]
+
+
+def test_a_home_that_cannot_be_used_does_not_stop_the_agent(hook: Hook) -> None:
+    (hook.cwd / "file").write_text("")
+    done = hook.run("inject", b"{}", ANAMNESIS_HOME=str(hook.cwd / "file" / "home"))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_an_agent_that_stops_listening_is_no_error(hook: Hook) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", "inject"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=hook.variables,
+        cwd=hook.cwd,
+        preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL),
+    )
+    assert process.stdout
+    assert process.stderr
+    assert process.stdin
+    process.stdout.close()
+    process.stdin.write(json.dumps(hook.event()).encode())
+    process.stdin.close()
+    assert process.wait(timeout=20) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_a_hook_inside_our_own_program_does_nothing(hook: Hook) -> None:
+    assert hook("inject", None, ANAMNESIS_INSIDE="1") == ""
+
+
+def test_the_budget_comes_from_the_option_the_variable_or_the_file(hook: Hook) -> None:
+    with MemoryStore(hook.home) as store:
+        for number in range(8):
+            store.write(type="semantic", title=f"Long {number}", body="word " * 200, project="work")
+    assert len(hook("inject")) > 5000
+    assert len(hook("inject", None, "--budget", "3000")) <= 3000
+    assert len(hook("inject", None, ANAMNESIS_INJECT_BUDGET="2500")) <= 2500
+    (hook.home / "config.json").write_text('{"inject_budget": "2000"}')
+    assert len(hook("inject")) <= 2000
+
+
+@pytest.mark.parametrize("name", ["inject", "recall"])
+def test_hooks_import_no_heavy_library(hook: Hook, name: str) -> None:
+    script = (
+        f"import sys\nsys.argv = ['anamnesis', {name!r}]\nfrom anamnesis.entry import main\nmain()\n"
+        "print(' '.join(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=json.dumps(hook.event(prompt="where do zebras cross the road?")).encode(),
+        env=hook.variables,
+        cwd=hook.cwd,
+        capture_output=True,
+        check=True,
+    )
+    assert b"Zebra crossing" in done.stdout
+    heavy = {"click", "rich", "mcp", "anamnesis.mcp", "pydantic", "starlette", "httpx", "asyncio", "http.client"}
+    assert set(done.stderr.decode().split()) & heavy == set()
