@@ -17,10 +17,11 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(anamne
     assert anamnesis("config", "get", "machine_id").out == "thinkpad\n"
     anamnesis("config", "unset", "machine_id")
     rows = anamnesis("config", "list", "--json", ANAMNESIS_MACHINE_ID="").json
-    assert [(row["name"], row["source"]) for row in rows] == [
-        ("machine_id", "default"),
-        ("remote", "default"),
-    ]
+    assert {row["name"]: row["source"] for row in rows} == {
+        "machine_id": "default",
+        "remote": "default",
+        "inject_budget": "default",
+    }
 
 
 def test_the_file_keeps_foreign_keys_and_is_private(anamnesis: Command) -> None:
