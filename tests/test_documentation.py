@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
 
-SPEAKING_JSON_ALREADY = {"serve", "inject", "recall"}
+SPEAKING_JSON_ALREADY = {"serve", "inject", "recall", "capture"}
 
 
 def generator() -> ModuleType:

@@ -19,24 +19,25 @@ TEMPORARY_SUFFIX = ".tmp"
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace `path` by `data`: a reader or a crash sees the old file or the new one, never half of one."""
-    temporary = write_beside(path, data, mode=mode)
-    try:
-        os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    descriptor, temporary = create_beside(path, mode)
+    fill(descriptor, temporary, data)
+    put_in_place(temporary, path)
     sync_folder(path.parent)
 
 
-def write_beside(path: Path, data: bytes, *, durable: bool = True, mode: int | None = None) -> Path:
-    """Write `data` to a temporary file in the folder of `path`, with `mode` or the one `path` has or 0600."""
+def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:
+    """A new temporary file in the folder of `path`, open, with `mode` or the one `path` has or 0600."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
     if mode is None:
         try:
             mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
         except OSError:
             mode = 0o600
-    descriptor = os.open(temporary, _CREATE, mode)
+    return os.open(temporary, _CREATE, mode), temporary
+
+
+def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write `data` to a file just created and close it; if that fails, nothing is left of it."""
     try:
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             view = memoryview(data)
@@ -47,7 +48,15 @@ def write_beside(path: Path, data: bytes, *, durable: bool = True, mode: int | N
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    return temporary
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Let a finished temporary file be `path`."""
+    try:
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def sync_file(path: Path) -> None:

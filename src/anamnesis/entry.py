@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-HOOKS = ("inject", "recall")
+HOOKS = ("inject", "recall", "capture")
 
 
 def main() -> None:

@@ -16,11 +16,12 @@ class AnamnesisError(Exception):
 
 
 class InvalidNote(AnamnesisError, ValueError):
-    """A file or a value that is not a note. `line` is 1-based in the file, 0 where there is no file."""
+    """A file or a value that is not a note: in which field, and in which line of a file, where that is known."""
 
-    def __init__(self, message: str, hint: str = "", line: int = 0) -> None:
+    def __init__(self, message: str, hint: str = "", line: int = 0, field: str = "") -> None:
         super().__init__(message, hint)
         self.line = line
+        self.field = field
 
 
 class InvalidArgument(AnamnesisError, ValueError):

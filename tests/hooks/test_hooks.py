@@ -89,7 +89,7 @@ def test_a_note_of_another_project_is_not_recalled(hook: Hook) -> None:
     assert hook("recall", hook.event(prompt="what was filler text number 17?")) == ""
 
 
-@pytest.mark.parametrize("name", ["inject", "recall"])
+@pytest.mark.parametrize("name", ["inject", "recall", "capture"])
 @pytest.mark.parametrize(
     "stdin",
     [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe{}", b'{"cwd": 5, "session_id": {}, "prompt": []}', b"[" * 50_000],
@@ -192,3 +192,61 @@ def test_hooks_import_no_heavy_library(hook: Hook, name: str) -> None:
     assert b"Zebra crossing" in done.stdout
     heavy = {"click", "rich", "mcp", "anamnesis.mcp", "pydantic", "starlette", "httpx", "asyncio", "http.client"}
     assert set(done.stderr.decode().split()) & heavy == set()
+
+
+def transcript(hook: Hook, *messages: tuple[str, object], session: str = "s1") -> Path:
+    """A transcript in today's format: ("user", text) or ("assistant", content)."""
+    path = hook.cwd / f"{session}.jsonl"
+    lines = [
+        {
+            "type": role,
+            "uuid": f"u{number}",
+            "sessionId": session,
+            "cwd": str(hook.cwd),
+            "gitBranch": "main",
+            "timestamp": f"2026-08-01T10:00:{number:02d}.000Z",
+            "message": {"id": f"m{number}", "role": role, "model": "claude-x", "content": content},
+        }
+        for number, (role, content) in enumerate(messages)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+EDIT = [
+    {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "Edit",
+        "input": {"file_path": "a.py", "old_string": "1", "new_string": "2"},
+    }
+]
+
+
+def test_a_session_becomes_one_note_however_often_it_is_captured(hook: Hook) -> None:
+    asked = [
+        ("user", "Why does the login fail?"),
+        ("assistant", EDIT),
+        ("assistant", [{"type": "text", "text": "Fixed it."}]),
+    ]
+    path = transcript(hook, *asked)
+    assert hook("capture", hook.event(transcript_path=str(path), hook_event_name="PreCompact")) == ""
+    transcript(hook, *asked, ("user", "Also add a test."), ("assistant", [{"type": "text", "text": "Added a test."}]))
+    assert hook("capture", hook.event(transcript_path=str(path), hook_event_name="SessionEnd")) == ""
+    with MemoryStore(hook.home) as store:
+        (note,) = store.list(project="work", type="episodic")
+    assert note.title == "Why does the login fail?"
+    assert "Added a test." in note.body
+    assert "Also add a test." in note.body
+    assert note.tags == ["session", "session-end"]
+    assert note.prov_session == "s1"
+    assert "Why does the login fail?" in hook("inject", hook.event(session_id="s2", source="startup"))
+
+
+def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
+    path = transcript(hook, ("user", "<command-name>/model</command-name>\n<command-args>x</command-args>"))
+    hook("capture", hook.event(transcript_path=str(path)))
+    hook("capture", hook.event(transcript_path=str(hook.cwd / "missing.jsonl")))
+    hook("capture", hook.event())
+    with MemoryStore(hook.home) as store:
+        assert store.count(type="episodic") == 0

@@ -49,13 +49,10 @@ def ask_in(entry: dict[str, Any]) -> str:
         return ""
     if entry.get("type") == "user":
         origin, content = entry.get("origin"), message_of(entry).get("content")
-    else:
-        queued = entry.get("attachment")
-        if not isinstance(queued, dict) or queued.get("type") != "queued_command":
-            return ""
-        if queued.get("commandMode") != "prompt" or queued.get("isMeta"):
-            return ""
+    elif queued := _queued_prompt(entry):
         origin, content = queued.get("origin"), queued.get("prompt")
+    else:
+        return ""
     if (origin.get("kind") if isinstance(origin, dict) else origin) not in (None, "human"):
         return ""
     if any(block.get("type") == "tool_result" for block in blocks_of(content)):
@@ -64,8 +61,17 @@ def ask_in(entry: dict[str, Any]) -> str:
     return _own_words("\n".join(texts))[:LONGEST_TEXT].strip()
 
 
+def _queued_prompt(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """A prompt that was typed while the model worked: it stands in no user's line."""
+    queued = entry.get("attachment") if entry.get("type") == "attachment" else None
+    if not isinstance(queued, dict) or queued.get("type") != "queued_command":
+        return None
+    return queued if queued.get("commandMode") == "prompt" and not queued.get("isMeta") else None
+
+
 def _own_words(text: str) -> str:
     """What is left of a text without what programs put into it; "" if all of it is theirs."""
+    text = _without_pastes(text)  # first, for a paste may hold half of any tag
     for tag in _ADDED:
         text = _without(text, tag)
     text = text.strip()
@@ -73,7 +79,7 @@ def _own_words(text: str) -> str:
         text = _typed_command(text)
     if _WRAPPER.match(text) or _BUILT_IN.match(text):
         return ""
-    return _without_pastes(text).strip()
+    return text
 
 
 def _without(text: str, tag: str) -> str:

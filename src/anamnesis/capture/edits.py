@@ -19,40 +19,45 @@ class Edits:
     def __init__(self) -> None:
         self._calls: dict[object, list[str]] = {}
         self._created: set[str] = set()
-        # The ids of calls whose results are still to come.
-        self.waiting: set[str] = set()
+        # The tools of calls whose results are still to come, by the calls' ids.
+        self.waiting: dict[str, str] = {}
 
-    def take_calls(self, entry: dict[str, Any]) -> None:
-        """Note the edits in an assistant's line."""
-        for block in blocks_of(message_of(entry).get("content")):
-            if block.get("type") == "tool_use" and (paths := _paths(block)):
-                call = block.get("id")
-                if isinstance(call, str):
-                    self.waiting.add(call)
-                    self._calls[call] = paths
-                else:
-                    self._calls[object()] = paths
-
-    def take_results(self, entry: dict[str, Any]) -> None:
-        """Forget the edits that a user's line says were not made; a call without a result was made."""
-        if not self.waiting:
-            return
-        result = entry.get("toolUseResult")
-        for block in blocks_of(message_of(entry).get("content")):
-            call = block.get("tool_use_id")
-            if not isinstance(call, str) or call not in self.waiting:
-                continue
-            self.waiting.remove(call)
-            if block.get("is_error") or isinstance(result, str):
-                del self._calls[call]
-            elif _says_created(block, result):
-                self._created.update(self._calls[call])
+    def take(self, entry: dict[str, Any]) -> None:
+        """Note the calls or the results in a line."""
+        if entry.get("type") == "assistant":
+            self._take_calls(entry)
+        elif self.waiting and entry.get("type") == "user":
+            self._take_results(entry)
 
     def touched(self, cwd: str) -> tuple[list[str], list[str]]:
         """The files, and those of them that are new, in the order of the first edits, relative to `cwd`."""
         paths = dict.fromkeys(path for paths in self._calls.values() for path in paths)
         created = [_relative(path, cwd) for path in paths if path in self._created]
         return list(dict.fromkeys(_relative(path, cwd) for path in paths)), list(dict.fromkeys(created))
+
+    def _take_calls(self, entry: dict[str, Any]) -> None:
+        for block in blocks_of(message_of(entry).get("content")):
+            if block.get("type") == "tool_use" and (paths := _paths(block)):
+                call = block.get("id")
+                if isinstance(call, str):
+                    self.waiting[call] = block["name"]
+                    self._calls[call] = paths
+                else:
+                    self._calls[object()] = paths
+
+    def _take_results(self, entry: dict[str, Any]) -> None:
+        """Forget the edits that were not made; a call without a result was made."""
+        result = entry.get("toolUseResult")
+        for block in blocks_of(message_of(entry).get("content")):
+            call = block.get("tool_use_id")
+            if not isinstance(call, str) or call not in self.waiting:
+                continue
+            foreign = self.waiting.pop(call).startswith("mcp__")
+            # A refusal is a plain text where the result of Claude Code's own tool is an object.
+            if block.get("is_error") or (isinstance(result, str) and not foreign):
+                del self._calls[call]
+            elif _says_created(block, result):
+                self._created.update(self._calls[call])
 
 
 def _paths(call: dict[str, Any]) -> list[str]:

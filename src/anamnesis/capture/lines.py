@@ -17,7 +17,7 @@ _BUFFER = 1024 * 1024
 # The line's own type, where only plain values stand before it. Quotes within JSON strings are escaped, so no
 # text can look like this, and a `type` within an object cannot either: the walk stops at the object.
 _TYPE = re.compile(
-    rb'\s*+\{(?:\s*+(?!"type")"[^"\\]*+"\s*+:\s*+(?:"(?:[^"\\]|\\.)*+"|[^"{\[,}\s]++)\s*+,)*+'
+    rb'\s*+\{(?:\s*+(?!"type")"[^"\\]*+"\s*+:\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^"{\[,}\s]++)\s*+,)*+'
     rb'\s*+"type"\s*+:\s*+"([^"\\]*+)"'
 )
 _RESULT = b'"type":"tool_result"'

@@ -58,24 +58,20 @@ class _Reading:
         if entry is None:
             return
         self._place(entry)
-        if entry.get("type") == "assistant":
-            self._edits.take_calls(entry)
-            if not entry.get("isSidechain"):
-                self._take_answer(entry)
-        elif entry.get("type") in ("user", "attachment"):
-            self._edits.take_results(entry)
-            if ask := ask_in(entry):
-                self._prompts.append(ask)
+        self._edits.take(entry)
+        spoken = entry.get("type") == "assistant"
+        if spoken and not entry.get("isSidechain"):
+            self._take_answer(entry)
+        elif ask := ask_in(entry):
+            self._prompts.append(ask)
+            spoken = True
+        if spoken and isinstance(stamp := entry.get("timestamp"), str):
+            self._ended_at = stamp
 
     def take_edits(self, line: bytes) -> None:
         """Read a line of a subagent's file: its edits count, its prompts are not the user's."""
-        entry = decode_line(line) if may_matter(line, self._edits.waiting) else None
-        if entry is None:
-            return
-        if entry.get("type") == "assistant":
-            self._edits.take_calls(entry)
-        elif entry.get("type") == "user":
-            self._edits.take_results(entry)
+        if may_matter(line, self._edits.waiting) and (entry := decode_line(line)):
+            self._edits.take(entry)
 
     def session(self, last_message: str) -> ParsedSession:
         """The session as far as it was read."""
@@ -107,8 +103,6 @@ class _Reading:
             if not known and isinstance(value, str) and value != "HEAD":
                 self._first[key] = value
         self._named = self._named or entry.get("sessionId") == self._name
-        if isinstance(stamp := entry.get("timestamp"), str):
-            self._ended_at = stamp
 
     def _session_id(self) -> str:
         """A fork starts with lines of the session it came from: the file's own name wins if a line has it."""

@@ -26,6 +26,7 @@ COMMANDS = (
     "serve",
     "inject",
     "recall",
+    "capture",
 )
 
 

@@ -42,6 +42,10 @@ def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
         from anamnesis.hooks.start import inject
 
         return inject
+    if name == "capture":
+        from anamnesis.hooks.end import capture
+
+        return capture
     from anamnesis.hooks.prompt import recall
 
     return recall

@@ -11,6 +11,7 @@ from anamnesis.notes.record import (
     as_dict,
     check_id,
     validate,
+    writable,
 )
 from anamnesis.notes.ulid import ulid
 
@@ -28,4 +29,5 @@ __all__ = [
     "render",
     "ulid",
     "validate",
+    "writable",
 ]

@@ -51,11 +51,13 @@ class Memory:
         for name in _TEXTS:
             text = getattr(self, name)
             if not text.isascii():
-                object.__setattr__(self, name, _writable(text))
+                object.__setattr__(self, name, writable(text))
         for name in _TIMES:
             time = getattr(self, name)
             if not _STAMP.fullmatch(time):
                 object.__setattr__(self, name, _utc(time))
+        if self.extra:
+            object.__setattr__(self, "extra", {key: writable(lines) for key, lines in self.extra.items()})
         object.__setattr__(self, "confidence", float(self.confidence))
         object.__setattr__(self, "tags", _unique(self.tags))
         if self.supersedes:
@@ -115,26 +117,28 @@ def validate(memory: Memory) -> None:
     for name, allowed in (("type", TYPES), ("scope", SCOPES), ("prov_source", SOURCES)):
         value = getattr(memory, name)
         if value not in allowed:
-            raise InvalidNote(f"{name} {value!r} is not one of {', '.join(allowed)}.")
+            raise InvalidNote(f"{name} {value!r} is not one of {', '.join(allowed)}.", field=name)
     if not memory.title.strip():
-        raise InvalidNote("The title is empty.", "Give the note a short title.")
+        raise InvalidNote("The title is empty.", "Give the note a short title.", field="title")
     if not math.isfinite(memory.confidence):
-        raise InvalidNote(f"confidence {memory.confidence!r} is not a finite number.", "Use 0.0 to 1.0.")
+        reason = f"confidence {memory.confidence!r} is not a finite number."
+        raise InvalidNote(reason, "Use 0.0 to 1.0.", field="confidence")
     for superseded in memory.superseded:
-        check_id(superseded)
+        check_id(superseded, "supersedes")
 
 
-def check_id(text: str) -> str:
+def check_id(text: str, field: str = "id") -> str:
     """The id itself, if it is safe as a file name."""
     if not _ID.fullmatch(text):
         raise InvalidNote(
             f"{_shown(text)} is not a note id.",
             "An id has up to 128 letters, digits, dots, dashes and underscores, a letter or digit first.",
+            field=field,
         )
     return text
 
 
-def _writable(text: str) -> str:
+def writable(text: str) -> str:
     """Lone surrogates cannot be encoded: they become U+FFFD, so that no write ever fails on them."""
     return _SURROGATE.sub("\ufffd", text)
 
@@ -142,16 +146,16 @@ def _writable(text: str) -> str:
 def _unique(texts: str | Iterable[str]) -> list[str]:
     """One text or many, as a list without blanks and repetitions."""
     each = (texts,) if isinstance(texts, str) else texts
-    return list(dict.fromkeys(_writable(text) for text in each if text))
+    return list(dict.fromkeys(writable(text) for text in each if text))
 
 
 def _utc(text: str) -> str:
     """A time in the one form that sorts as text; what is not a time stays as it was written."""
     try:
         moment = datetime.fromisoformat(text.strip())
-    except ValueError:
-        return _writable(text)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
+    except (ValueError, OverflowError):
+        return writable(text)
 
 
 def _shown(text: str) -> str:

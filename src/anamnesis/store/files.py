@@ -6,21 +6,24 @@ below `memory/` and `local/`: a synced folder must not be able to point outside 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.disk import TEMPORARY_SUFFIX, sync_file, sync_folder, write_atomically, write_beside
+from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, put_in_place, sync_file, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import SCOPES, TYPES, Memory, Scope, decode, parse, render, validate
+from anamnesis.notes import SCOPES, TYPES, Memory, Scope, decode, parse, render, validate, writable
 
 TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
 # The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
 # the time that the listing has already recorded.
 _CLOCK_TICK_NS = 20_000_000
@@ -47,6 +50,15 @@ class Folder:
     mtime_ns: int
     files: dict[str, tuple[int, int]]
     folders: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Our own change of a folder, and the folder's time before and after it, if nobody else changed it meanwhile."""
+
+    folder: str
+    before: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +104,44 @@ class NoteFiles:
         try:
             self._refuse_links(path)
             descriptor = os.open(f"{self._root}/{path}", _READ)
-        except (FileNotFoundError, NotADirectoryError, StoreUnavailable):
+        except FileNotFoundError:
+            # A name that is not UTF-8 is known only as it is shown, and nothing is found under that.
+            return _unreadable(path, "its name is not UTF-8; rename it") if "\ufffd" in path else None
+        except (NotADirectoryError, StoreUnavailable):
             return None
         except OSError as error:
-            return _unreadable(path, error)
+            return _unreadable(path, error.strerror)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             try:
                 status, data = os.fstat(descriptor), file.readall()
             except OSError as error:
-                return _unreadable(path, error)
+                return _unreadable(path, error.strerror)
         digest = hashlib.blake2b(data, digest_size=16).digest()
         seen = (path, status.st_size, status.st_mtime_ns, digest)
+        text = ""
         try:
-            memory = parse(decode(data), scope=scope_of(path))
+            text = decode(data)
+            memory = parse(text, scope=scope_of(path))
             validate(memory)
         except InvalidNote as error:
-            return NoteFile(*seen, problem=str(error), line=error.line)
+            return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
         return NoteFile(*seen, memory)
 
-    def write(self, path: str, memory: Memory) -> NoteFile:
+    def write(self, path: str, memory: Memory) -> tuple[NoteFile, Step | None]:
         """Write the note to `path`, atomically and durably."""
         data = _encoded(memory)
         target = self._prepare(path)
+        folder = path.rpartition("/")[0]
         try:
-            write_atomically(target, data)
-            return self._written(path, data, memory)
+            before = self.folder_time(folder)
+            descriptor, temporary = create_beside(target)
+            created = self.folder_time(folder)
+            fill(descriptor, temporary, data)
+            undisturbed = self.folder_time(folder) == created
+            put_in_place(temporary, target)
+            step = Step(folder, before, self.folder_time(folder)) if undisturbed else None
+            sync_folder(target.parent)
+            return self._written(path, data, memory), step
         except OSError as error:
             raise _failed("write", target, error) from error
 
@@ -127,7 +152,9 @@ class NoteFiles:
             for path, memory in notes:
                 data = _encoded(memory)
                 target = self._prepare(path)
-                waiting.append((path, write_beside(target, data, durable=False), target, data, memory))
+                descriptor, temporary = create_beside(target)
+                waiting.append((path, temporary, target, data, memory))
+                fill(descriptor, temporary, data, durable=False)
             for _, temporary, *_ in waiting:
                 sync_file(temporary)
             for _, temporary, target, *_ in waiting:
@@ -141,13 +168,17 @@ class NoteFiles:
             for _, temporary, *_ in waiting:
                 temporary.unlink(missing_ok=True)
 
-    def remove(self, path: str) -> None:
+    def remove(self, path: str) -> Step:
         """Remove a file whose note has been written elsewhere."""
         self._refuse_links(path)
+        folder = path.rpartition("/")[0]
+        before = self.folder_time(folder)
         (self.root / path).unlink(missing_ok=True)
-        sync_folder((self.root / path).parent)
+        step = Step(folder, before, self.folder_time(folder))
+        sync_folder(self.root / folder)
+        return step
 
-    def discard(self, path: str, memory: Memory, moment: str) -> str:
+    def discard(self, path: str, memory: Memory, moment: str) -> Step:
         """Move a file to the trash, as it is; the same id may be there more than once."""
         self._refuse_links(path)
         stamp = "".join(character for character in moment if character.isalnum())[:15]
@@ -155,29 +186,36 @@ class NoteFiles:
         (self.root / TRASH).mkdir(mode=0o700, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         serial = 0
-        while (target := folder / f"{memory.id}~{stamp}-{serial}.md").exists():
+        while (target := folder / f"{memory.id}~{stamp}-{serial:04d}.md").exists():
             serial += 1
+        source = path.rpartition("/")[0]
+        before = self.folder_time(source)
         try:
             os.replace(self.root / path, target)
         except FileNotFoundError:
             raise NoteNotFound(f"The file {path} has gone.") from None
         except OSError as error:
             raise _failed("move to the trash", self.root / path, error) from error
+        step = Step(source, before, self.folder_time(source))
         sync_folder(folder)
-        sync_folder((self.root / path).parent)
-        return target.relative_to(self.root).as_posix()
+        sync_folder(self.root / source)
+        return step
 
-    def restore(self, trashed: Trashed) -> None:
+    def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash, as it is."""
         target = self._prepare(trashed.home)
         source = self.root / trashed.path
         if os.path.lexists(target):
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
+        folder = trashed.home.rpartition("/")[0]
+        before = self.folder_time(folder)
         try:
             os.replace(source, target)
         except OSError as error:
             raise _failed("restore", source, error) from error
+        step = Step(folder, before, self.folder_time(folder))
         sync_folder(target.parent)
+        return step
 
     def trashed(self) -> list[Trashed]:
         """What is in the trash, the last deleted first."""
@@ -211,7 +249,8 @@ class NoteFiles:
 
     def touch_folder(self, folder: str) -> None:
         """Make a folder look changed, so that the next one who opens the store lists it."""
-        os.utime(self.root / folder)
+        with contextlib.suppress(OSError):
+            os.utime(self.root / folder)
 
     def list_folder(self, folder: str) -> Folder | None:
         """What is in one folder now; None if it has gone."""
@@ -229,8 +268,9 @@ class NoteFiles:
                     if entry.is_dir():
                         listed.folders.append(f"{folder}/{_storable(entry.name)}")
                     elif entry.name.endswith(".md") and entry.is_file():
-                        status = entry.stat(follow_symlinks=False)
-                        listed.files[_storable(entry.name)] = (status.st_size, status.st_mtime_ns)
+                        name, status = _storable(entry.name), entry.stat(follow_symlinks=False)
+                        known = name == entry.name
+                        listed.files[name] = (status.st_size, status.st_mtime_ns) if known else _UNREADABLE
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -260,7 +300,7 @@ class NoteFiles:
         """The absolute path of a file to write, its folder made."""
         target = self.root / path
         try:
-            target.parent.mkdir(mode=0o700, exist_ok=True)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise _failed("create", target.parent, error) from error
         self._refuse_links(path)
@@ -284,9 +324,15 @@ class NoteFiles:
         return NoteFile(path, status.st_size, status.st_mtime_ns, digest, memory)
 
 
-def _unreadable(path: str, error: OSError) -> NoteFile:
+def _unreadable(path: str, reason: str | None) -> NoteFile:
     """A file that is there but gives nothing; its impossible size makes every refresh try again."""
-    return NoteFile(path, -1, -1, b"unreadable", problem=f"The file cannot be read: {error.strerror}.")
+    return NoteFile(path, *_UNREADABLE, b"unreadable", problem=f"The file cannot be read: {reason}.")
+
+
+def _line_of(text: str, field: str) -> int:
+    """The line of a front-matter key; 0 if there is none."""
+    key = re.search(rf"^[ {{]*{field}\s*:", text, re.MULTILINE) if field else None
+    return text.count("\n", 0, key.start()) + 1 if key else 0
 
 
 def _encoded(memory: Memory) -> bytes:
@@ -298,7 +344,7 @@ def _encoded(memory: Memory) -> bytes:
 
 def _storable(name: str) -> str:
     """A file name as text; bytes that are not UTF-8 are shown as U+FFFD, and no file is found under it."""
-    return name.encode("utf-8", "replace").decode("utf-8") if not name.isascii() else name
+    return name if name.isascii() else writable(name)
 
 
 def _failed(action: str, path: Path, error: OSError) -> StoreUnavailable:

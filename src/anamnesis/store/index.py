@@ -23,7 +23,7 @@ from anamnesis.store.refresh import Difference, Progress, outdated, refresh
 # Of the earlier releases' indexes, none went beyond 9.
 SCHEMA_VERSION = 10
 BUSY_TIMEOUT = 5.0
-_CORRUPT, _NOT_A_DATABASE, _READONLY = 11, 26, 8
+_IO_ERROR, _CORRUPT, _NOT_A_DATABASE = 10, 11, 26
 
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
 
@@ -59,6 +59,11 @@ class Index:
         """Enter what differs between the files and the index."""
         return refresh(self.read, self.write, self._files, only=only, progress=progress)
 
+    def settle(self) -> None:
+        """Let a second file of an id take the place of the first, where that has gone; not if somebody is writing."""
+        with contextlib.suppress(StoreUnavailable):
+            refresh(self.read, partial(self.write, patient=False), self._files, only=[])
+
     def catch_up(self) -> None:
         """Enter what changed in the folders whose time changed, unless somebody else is writing."""
         changed = self.read(lambda db: outdated(db, self._files))
@@ -68,7 +73,10 @@ class Index:
     def rebuild(self, progress: Progress | None = None) -> None:
         """Make the index anew from the files and put it in the place of the live one."""
         with self._translated(), locked(self.path.with_name("index.lock")):
-            self._rebuild(progress)
+            usable = self._usable()
+            if usable:
+                usable.close()
+            self._rebuild(progress, in_place=usable is not None)
 
     def close(self) -> None:
         while self._idle:
@@ -176,15 +184,16 @@ class Index:
             return None
 
     def _replace(self) -> None:
-        """Rebuild an index found to be unusable; whoever comes later uses what the first one made."""
+        """Make anew an index found to be unusable; whoever comes later uses what the first one made."""
+        self.close()
         found = self._stamp()
         with locked(self.path.with_name("index.lock")):
             if self._stamp() != found and (db := self._usable()):
                 db.close()
             else:
-                self._rebuild(None)
+                self._rebuild(None, in_place=False)
 
-    def _rebuild(self, progress: Progress | None) -> None:
+    def _rebuild(self, progress: Progress | None, *, in_place: bool) -> None:
         beside = self.path.with_name(f"{self.path.name}.new")
         beside.unlink(missing_ok=True)
         with contextlib.closing(_connect(beside, create=True)) as db:
@@ -200,10 +209,17 @@ class Index:
             bring_up(progress=progress)
             db.execute("COMMIT")
             db.executescript(indexes.partition("\n")[2])
-            self._replace_by(db, bring_up)
+            if not in_place:
+                self._discard()
+            self._copy(db, bring_up)
         beside.unlink(missing_ok=True)
 
-    def _replace_by(self, new: Connection, bring_up: Callable[[], Difference]) -> None:
+    def _discard(self) -> None:
+        """Take an unusable index away. Who has it open sees that another file has its name, and leaves it."""
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def _copy(self, new: Connection, bring_up: Callable[[], Difference]) -> None:
         """Copy the new index over the live one in one transaction, so that no reader sees half of it."""
         caught_up = False
 
@@ -215,18 +231,10 @@ class Index:
                 caught_up = True
                 bring_up()
 
-        try:
-            with contextlib.closing(_connect(self.path, create=True)) as live:
-                live.execute("PRAGMA journal_mode = WAL")
-                new.backup(live, pages=1024, progress=catch_up)
-        except sqlite3.DatabaseError as error:
-            if not _is_unusable(error):
-                raise
-            for suffix in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            with contextlib.closing(_connect(self.path, create=True)) as live:
-                live.execute("PRAGMA journal_mode = WAL")
-                new.backup(live)
+        (pages,) = new.execute("PRAGMA page_count").fetchone()
+        with contextlib.closing(_connect(self.path, create=True)) as live:
+            live.execute("PRAGMA journal_mode = WAL")
+            new.backup(live, pages=pages // 2, progress=catch_up)  # two steps at least: one comes between
 
 
 class Connection(sqlite3.Connection):
@@ -286,6 +294,6 @@ def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
 
 
 def _is_unusable(error: sqlite3.DatabaseError) -> bool:
-    """Damaged, not a database, another page size, or the tables of another version."""
+    """Damaged, not a database, its journal taken away, or the tables of another version."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (_CORRUPT, _NOT_A_DATABASE, _READONLY) or "no such" in str(error)
+    return code in (_IO_ERROR, _CORRUPT, _NOT_A_DATABASE) or "no such" in str(error)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, count
 
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory
@@ -16,12 +18,14 @@ def readable(file: NoteFile) -> Memory:
     return file.memory
 
 
-def place(memory: Memory, found: NoteFile | None) -> str:
-    """Where a note goes: in place of the file that held it, unless its type or scope moves it."""
+def place(memory: Memory, found: NoteFile | None, exists: Callable[[str], bool]) -> str:
+    """Where a note goes: in place of the file that held it, unless its type or scope moves it; over no other file."""
     old = readable(found) if found else None
     if found and old and (memory.type, memory.scope) == (old.type, old.scope):
         return found.path
-    return note_path(memory)
+    proper = note_path(memory)
+    others = (f"{proper.removesuffix('.md')}-{number}.md" for number in count(2))
+    return next(path for path in chain([proper], others) if not exists(path))
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:

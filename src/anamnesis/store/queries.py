@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, writable
 from anamnesis.store.files import TREES
 
 # The fields of a note that the index knows, and where.
@@ -35,6 +35,8 @@ class Filter:
             value = getattr(self, name)
             if value is not None and value not in allowed:
                 raise InvalidArgument(f"{name} {value!r} is not one of {', '.join(allowed)}.")
+        if self.project is not None:
+            object.__setattr__(self, "project", writable(self.project))
 
     @property
     def sql(self) -> str:
@@ -83,7 +85,7 @@ def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     rows = db.execute(
         "SELECT id FROM memories WHERE substr(id, 1, length(:prefix)) = :prefix COLLATE NOCASE"
         " ORDER BY id LIMIT :limit",
-        {"prefix": prefix, "limit": limit},
+        {"prefix": writable(prefix), "limit": limit},
     )
     return [row[0] for row in rows]
 

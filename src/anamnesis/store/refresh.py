@@ -120,7 +120,10 @@ def _close(files: NoteFiles, found: Difference, db: sqlite3.Connection) -> None:
     for folder in found.folders:
         record_folder(db, folder.path, folder.mtime_ns)
     for path in found.gone_folders:
-        forget_folder(db, path)
+        if path in TREES.values():
+            record_folder(db, path, -1)  # a tree is looked for as long as the store lives
+        else:
+            forget_folder(db, path)
 
 
 def _unread(db: sqlite3.Connection) -> list[str]:

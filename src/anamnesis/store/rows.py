@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable
 
 from anamnesis.notes import Memory
-from anamnesis.store.files import TREES, NoteFile, note_path, scope_of
+from anamnesis.store.files import TREES, NoteFile, Step, note_path, scope_of
 
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
@@ -72,11 +72,11 @@ def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
     )
 
 
-def advance_folder(db: sqlite3.Connection, path: str, before: int, after: int) -> None:
+def advance_folder(db: sqlite3.Connection, step: Step) -> None:
     """Our own change took the folder from `before` to `after`; seen otherwise, it must be listed."""
     db.execute(
         "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
-        {"path": path, "before": before, "after": after},
+        {"path": step.folder, "before": step.before, "after": step.after},
     )
 
 
@@ -102,6 +102,13 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
             return
     _delete(db, number, memory.id)
     _insert(db, path, memory, number)
+    if other != path or memory.updated_at < updated_at:
+        # Another file has gone or this one has become older: a third may have the better claim now.
+        folder, _, name = path.rpartition("/")
+        db.execute(
+            f"UPDATE files SET hash = x'' WHERE memory_id = :id AND NOT ({_THE_FILE})",
+            {"id": memory.id, "folder": folder, "name": name},
+        )
 
 
 def _release(db: sqlite3.Connection, memory_id: str, path: str) -> None:

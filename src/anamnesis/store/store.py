@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import TYPES, Memory, MemoryType, Scope, check_id, validate
 from anamnesis.store import queries
-from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
+from anamnesis.store.files import TREES, NoteFile, NoteFiles, Step, Trashed
 from anamnesis.store.ids import UlidMaker
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import place, readable, with_foreign_lines
@@ -66,6 +66,7 @@ class MemoryStore:
         self._files = NoteFiles(self.root)
         self._index = Index(self.db_path, self._files)
         self._checked = float("-inf")
+        self._behind = False  # whether a change of ours is not in the index yet
         self._ids = UlidMaker()
         self._look()
 
@@ -126,22 +127,21 @@ class MemoryStore:
             return self._save(with_foreign_lines(memory, found), found)
 
     def put_all(self, memories: Iterable[Memory]) -> int:
-        """Store many notes, each as `put` does, durable together at the end."""
+        """Store many notes, each as `put` does, durable together at the end; of one id, the last."""
         notes, moved = [], []
         with self._alone():
-            for memory in memories:
+            for memory in {memory.id: memory for memory in memories}.values():
                 validate(memory)
                 found = self._find(memory.id)
                 memory = with_foreign_lines(memory, found)
-                path = place(memory, found)
+                path = place(memory, found, self._files.exists)
                 notes.append((path, memory))
                 if found and found.path != path:
                     moved.append(found.path)
-            before = self._folder_times([*(path for path, _ in notes), *moved])
             written = self._files.write_all(notes)
             for path in moved:
                 self._files.remove(path)
-            self._enter(before, written, moved)
+            self._enter([], written, moved)
         return len(notes)
 
     def update(self, memory_id: str, *, expected: Memory | None = None, **changes: Any) -> Memory:
@@ -169,9 +169,8 @@ class MemoryStore:
         """Move a note's file to the trash, from where `restore` brings it back."""
         with self._alone():
             found, memory = self._located(memory_id)
-            before = self._folder_times([found.path])
-            self._files.discard(found.path, memory, _utcnow())
-            self._enter(before, [], [found.path])
+            step = self._files.discard(found.path, memory, _utcnow())
+            self._enter([step], [], [found.path])
         return memory
 
     def restore(self, memory_id: str) -> Memory:
@@ -183,11 +182,9 @@ class MemoryStore:
                 raise NoteNotFound(f"No deleted note has the id {memory_id}.", "`anamnesis restore` lists them.")
             if self._find(memory_id):
                 raise NoteConflict(f"A note {memory_id} exists.", "Delete it first, then restore the other.")
-            path = trashed.home
-            before = self._folder_times([path])
-            self._files.restore(trashed)
-            file = self._files.read(path)
-            self._enter(before, [file] if file else [], [])
+            step = self._files.restore(trashed)
+            file = self._files.read(trashed.home)
+            self._enter([step], [file] if file else [], [])
         return self.get(memory_id)
 
     def trashed(self) -> builtins.list[Trashed]:
@@ -290,44 +287,43 @@ class MemoryStore:
     def _look(self) -> None:
         """Enter what other programs did to the folders, unless a look was just taken or the index is busy."""
         now = time.monotonic()
-        if now - self._checked > _TRUST_SECONDS:
-            with contextlib.suppress(StoreUnavailable):
+        if self._behind or now - self._checked > _TRUST_SECONDS:
+            self._behind = False
+            try:
                 self._index.catch_up()
                 self._checked = now
+            except StoreUnavailable:
+                self._behind = True
 
     def _save(self, memory: Memory, found: NoteFile | None) -> Memory:
         """Write a note's file and enter it, in place of the file `found` that held it so far."""
-        path = place(memory, found)
+        path = place(memory, found, self._files.exists)
         gone = [found.path] if found and found.path != path else []
-        before = self._folder_times([path, *gone])
-        written = self._files.write(path, memory)
-        for old in gone:
-            self._files.remove(old)
-        self._enter(before, [written], gone)
+        written, step = self._files.write(path, memory)
+        steps = [step, *(self._files.remove(old) for old in gone)]
+        self._enter(steps, [written], gone)
         return memory
 
-    def _enter(self, before: dict[str, int], written: builtins.list[NoteFile], gone: builtins.list[str]) -> None:
+    def _enter(self, steps: Sequence[Step | None], written: builtins.list[NoteFile], gone: builtins.list[str]) -> None:
         """Enter our changes of files; if the index cannot take them now, whoever looks next finds them."""
-        after = {folder: self._files.folder_time(folder) for folder in before}
 
         def change(db: Connection) -> None:
             for file in written:
                 save_file(db, file, self._files.exists)
             for path in gone:
                 forget_file(db, path)
-            for folder, time_before in before.items():
-                advance_folder(db, folder, time_before, after[folder])
+            for step in steps:
+                if step:
+                    advance_folder(db, step)
 
         try:
             self._index.write(change)
         except StoreUnavailable:
-            self._checked = float("-inf")
-            for folder in before:
+            self._behind = True
+            for folder in {path.rpartition("/")[0] for path in (*(file.path for file in written), *gone)}:
                 self._files.touch_folder(folder)
-
-    def _folder_times(self, paths: Iterable[str]) -> dict[str, int]:
-        folders = {path.rpartition("/")[0] for path in paths}
-        return {folder: self._files.folder_time(folder) for folder in folders}
+        else:
+            self._index.settle()
 
     def _located(self, memory_id: str) -> tuple[NoteFile, Memory]:
         check_id(memory_id)
@@ -375,6 +371,7 @@ class MemoryStore:
             self._index.write(change, patient=False)
         except StoreUnavailable:
             return False
+        self._index.settle()
         return True
 
     @contextlib.contextmanager
