@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Iterator
@@ -16,18 +17,24 @@ _SYLLABLES = [a + b for a in "bcdfghjklmnprstvwz" for b in "aeiou"]
 
 
 class Vocabulary:
-    """Made-up words; the r-th is drawn with a chance of 1/r, as words of real text are."""
+    """Made-up words, the same for every seed; the r-th is drawn with a chance of 1/r, as in real text."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        words: dict[str, None] = {}
-        while len(words) < VOCABULARY:
-            words["".join(self._random.choices(_SYLLABLES, k=self._random.randint(2, 4)))] = None
-        self._words = list(words)
+        self._words = _made_up_words()
         self._weights = list(itertools.accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
 
     def text(self, words: int) -> str:
         return " ".join(self._random.choices(self._words, cum_weights=self._weights, k=words))
+
+
+@functools.cache
+def _made_up_words() -> list[str]:
+    syllables = random.Random(7)
+    words: dict[str, None] = {}
+    while len(words) < VOCABULARY:
+        words["".join(syllables.choices(_SYLLABLES, k=syllables.randint(2, 4)))] = None
+    return list(words)
 
 
 def notes(count: int, seed: int = 7) -> Iterator[Memory]:
@@ -58,6 +65,5 @@ def write_store(root: Path, count: int) -> None:
 
 def queries(count: int, words: int, seed: int = 11) -> list[str]:
     """Questions with the same mix of common and rare words as the notes have."""
-    vocabulary = Vocabulary(7)
-    vocabulary._random.seed(seed)
+    vocabulary = Vocabulary(seed)
     return [vocabulary.text(words) for _ in range(count)]
