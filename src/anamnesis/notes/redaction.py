@@ -122,8 +122,8 @@ _QUOTED = re.compile(
 )
 # An ampersand or semicolon before another name ends a value; any other may be a part of it. Values are judged
 # by their beginning, for names can follow each other without end.
-_WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]|&(?=\w)(?!\w{{1,30}}=)){{1,128}})")
-_WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,128}})")
+_WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]|&(?=\w)(?!\w{{1,30}}=)){{1,64}})")
+_WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,64}})")
 
 _MARKER = re.compile(r"\[REDACTED(?::[a-z0-9-]+)?\]")
 # Masks, words in a row, long names of functions.
@@ -275,7 +275,7 @@ def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] |
     strong = kind in ("password", "secret")
     if value["scheme"]:
         strong, literal = True, not secret.islower() and not secret.istitle()
-    if not _is_secret(secret[:128], strong, literal):
+    if not _is_secret(secret[:64], strong, literal):
         return None
     if value.re is not _QUOTED:
         while more := value.re.match(value.string, end):
@@ -293,9 +293,11 @@ def _is_secret(value: str, strong: bool, literal: bool) -> bool:
     """Whether a value is a secret; `strong` is its name, and `literal` says that it can be no word of a text."""
     if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
         return False
+    digits = sum(map(str.isdigit, value))
+    if not strong and digits < 2 and not value.isalpha() and not value.endswith("="):
+        return False
     if "[REDACTED" in value or _REFERENCE.match(value) or _NO_SECRET.match(value):
         return False
-    digits = sum(map(str.isdigit, value))
     if digits < 2 and all(f" {word} " in _PLACEHOLDERS for word in re.findall("[a-z]+", value.lower())):
         return False
     if strong and literal:

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,11 +145,11 @@ class NoteFiles:
         except OSError as error:
             raise _failed("write", target, error) from error
 
-    def write_all(self, notes: Iterable[tuple[str, Memory]]) -> list[NoteFile]:
+    def write_all(self, notes: Mapping[str, Memory]) -> list[NoteFile]:
         """Write many notes, durable together at the end: an import does not wait for the disk at each one."""
         waiting: list[tuple[str, Path, Path, bytes, Memory]] = []
         try:
-            for path, memory in notes:
+            for path, memory in notes.items():
                 data = _encoded(memory)
                 target = self._prepare(path)
                 descriptor, temporary = create_beside(target)

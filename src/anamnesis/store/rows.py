@@ -80,6 +80,12 @@ def advance_folder(db: sqlite3.Connection, step: Step) -> None:
     )
 
 
+def has_unread(db: sqlite3.Connection) -> bool:
+    """Whether a file is marked to be read again."""
+    (found,) = db.execute("SELECT EXISTS (SELECT 1 FROM files WHERE hash = x'')").fetchone()
+    return bool(found)
+
+
 def forget_folder(db: sqlite3.Connection, path: str) -> None:
     db.execute("DELETE FROM folders WHERE path = :path", {"path": path})
 

@@ -22,7 +22,7 @@ from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import place, readable, with_foreign_lines
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Difference, Progress
-from anamnesis.store.rows import advance_folder, forget_file, save_file
+from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file
 from anamnesis.store.search import Ranked, search, word_weights
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
@@ -128,14 +128,15 @@ class MemoryStore:
 
     def put_all(self, memories: Iterable[Memory]) -> int:
         """Store many notes, each as `put` does, durable together at the end; of one id, the last."""
-        notes, moved = [], []
+        notes: dict[str, Memory] = {}
+        moved = []
         with self._alone():
             for memory in {memory.id: memory for memory in memories}.values():
                 validate(memory)
                 found = self._find(memory.id)
                 memory = with_foreign_lines(memory, found)
-                path = place(memory, found, self._files.exists)
-                notes.append((path, memory))
+                path = place(memory, found, lambda other: other in notes or self._files.exists(other))
+                notes[path] = memory
                 if found and found.path != path:
                     moved.append(found.path)
             written = self._files.write_all(notes)
@@ -307,7 +308,7 @@ class MemoryStore:
     def _enter(self, steps: Sequence[Step | None], written: builtins.list[NoteFile], gone: builtins.list[str]) -> None:
         """Enter our changes of files; if the index cannot take them now, whoever looks next finds them."""
 
-        def change(db: Connection) -> None:
+        def change(db: Connection) -> bool:
             for file in written:
                 save_file(db, file, self._files.exists)
             for path in gone:
@@ -315,15 +316,17 @@ class MemoryStore:
             for step in steps:
                 if step:
                     advance_folder(db, step)
+            return has_unread(db)
 
         try:
-            self._index.write(change)
+            unsettled = self._index.write(change)
         except StoreUnavailable:
             self._behind = True
             for folder in {path.rpartition("/")[0] for path in (*(file.path for file in written), *gone)}:
                 self._files.touch_folder(folder)
         else:
-            self._index.settle()
+            if unsettled:
+                self._index.settle()
 
     def _located(self, memory_id: str) -> tuple[NoteFile, Memory]:
         check_id(memory_id)
