@@ -85,6 +85,12 @@ def resolve_home() -> Path:
     return Path(home).expanduser().absolute() if home else Path.home() / ".anamnesis"
 
 
+def resolve_claude_home() -> Path:
+    """Claude Code's own folder: CLAUDE_CONFIG_DIR, else ~/.claude."""
+    home = os.environ.get("CLAUDE_CONFIG_DIR")
+    return Path(home).expanduser().absolute() if home else Path.home() / ".claude"
+
+
 def resolve_machine_id() -> str:
     """The name of this machine: ANAMNESIS_MACHINE_ID, else config.json, else the host name."""
     return resolve(setting("machine_id")).value or "unknown"

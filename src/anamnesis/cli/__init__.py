@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import sys
 
 import click
@@ -19,6 +20,7 @@ COMMANDS = (
     "edit",
     "delete",
     "restore",
+    "import",
     "reindex",
     "doctor",
     "config",
@@ -41,7 +43,8 @@ class LazyGroup(click.Group):
 
     @staticmethod
     def load(name: str) -> click.Command:
-        command: click.Command = importlib.import_module(f"anamnesis.cli.{name}").command
+        module = f"{name}_" if keyword.iskeyword(name) else name
+        command: click.Command = importlib.import_module(f"anamnesis.cli.{module}").command
         return command
 
 

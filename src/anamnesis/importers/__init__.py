@@ -1,0 +1,1 @@
+"""What other programs remember, taken over as notes."""

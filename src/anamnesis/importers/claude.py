@@ -1,0 +1,183 @@
+"""Claude Code's own memory: its per-project files become notes, once, and follow their changes.
+
+The files are only read. A note deleted here stays deleted; one that was edited here is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from anamnesis.disk import write_atomically
+from anamnesis.errors import NoteNotFound
+from anamnesis.notes import Memory, ulid
+from anamnesis.project import resolve_project_key
+from anamnesis.store import MemoryStore
+
+_INDEX = "MEMORY.md"
+_LEDGER = "imported.json"
+# What is learnt about how to work is procedural; about the user, the project and the world, semantic.
+_TYPES = {"feedback": "procedural"}
+_TRANSCRIPT_LINES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did with the files it found."""
+
+    new: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    left: int = 0  # deleted or edited here
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    path: Path
+    project: str
+    title: str
+    body: str
+    type: str
+    session: str
+
+
+def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imported:
+    """Take over every memory file under Claude Code's folder."""
+    ledger = _read_ledger(store.root)
+    counts = {"new": 0, "updated": 0, "unchanged": 0, "left": 0}
+    changed = []
+    for source in _sources(claude_home):
+        note = _note(source, claude_home, machine_id)
+        outcome = _outcome(store, note, ledger.get(note.id))
+        counts[outcome] += 1
+        if outcome in ("new", "updated"):
+            if outcome == "updated":
+                note = replace(note, created_at=store.get(note.id).created_at)
+            changed.append(note)
+            ledger[note.id] = _digest(note)
+    store.put_all(changed)
+    if changed:
+        write_atomically(store.root / _LEDGER, json.dumps(ledger, indent=1).encode(), mode=0o600)
+    return Imported(**counts)
+
+
+def _outcome(store: MemoryStore, note: Memory, imported: str | None) -> str:
+    """What is to be done with a note, given the digest of what was imported under its id before."""
+    try:
+        existing = store.get(note.id)
+    except NoteNotFound:
+        return "left" if imported else "new"
+    if imported == _digest(note):
+        return "unchanged"
+    return "updated" if imported == _digest(existing) else "left"
+
+
+def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
+    """The note of a file. Its id is the machine's and the file's: two machines never write the same note."""
+    place = source.path.relative_to(claude_home).as_posix()
+    digest = hashlib.blake2b(f"claude:{machine_id}:{place}".encode("utf-8", "replace"), digest_size=10).digest()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Memory(
+        id=ulid(0, int.from_bytes(digest)),
+        type=source.type,
+        title=source.title,
+        body=source.body,
+        project=source.project,
+        machine_id=machine_id,
+        tags=["claude-code"],
+        created_at=now,
+        updated_at=now,
+        prov_source="import",
+        prov_session=source.session,
+    )
+
+
+def _sources(claude_home: Path) -> Iterator[_Source]:
+    for folder in sorted((claude_home / "projects").glob("*/memory")):
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        project = ""
+        for path in sorted(folder.rglob("*.md")):
+            if path.name != _INDEX and path.is_file() and not path.is_symlink():
+                project = project or _project(folder.parent)
+                yield _source(path, project)
+
+
+def _source(path: Path, project: str) -> _Source:
+    text = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    parts = re.match(r"---[ \t]*\n(.*?)^---[ \t]*\n?(.*)", text, re.DOTALL | re.MULTILINE)
+    meta, body = (_meta(parts.group(1)), parts.group(2)) if parts else ({}, text)
+    inner = meta.get("metadata")
+    nested: dict[str, Any] = inner if isinstance(inner, dict) else {}
+    kind = str(nested.get("type") or meta.get("type") or "")
+    # A description says what the note is about; a name is often no more than the file's.
+    title = str(meta.get("description") or meta.get("name") or path.stem.replace("_", " ").replace("-", " "))
+    return _Source(
+        path=path,
+        project=project,
+        title=" ".join(title.split())[:200] or path.stem,
+        body=body.strip("\n"),
+        type=_TYPES.get(kind, "semantic"),
+        session=str(nested.get("originSessionId") or ""),
+    )
+
+
+def _meta(front: str) -> dict[str, Any]:
+    """The front matter, as far as it can be read: a stray colon must not lose a memory."""
+    try:
+        found = yaml.load(front, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except yaml.YAMLError:
+        found = dict(re.findall(r"^(\w+):[ \t]*(.+)$", front, re.MULTILINE))
+    return found if isinstance(found, dict) else {}
+
+
+def _project(folder: Path) -> str:
+    """The project of a folder under projects/, whose name is a path with everything but letters made a dash."""
+    cwd = _cwd_of_transcripts(folder) or _path_of(folder.name.lstrip("-"), Path("/"))
+    return resolve_project_key(cwd) if cwd else folder.name.strip("-").rpartition("-")[2].lower() or "global"
+
+
+def _cwd_of_transcripts(folder: Path) -> Path | None:
+    for transcript in sorted(folder.glob("*.jsonl")):
+        with transcript.open("rb") as lines:
+            for _, line in zip(range(_TRANSCRIPT_LINES), lines, strict=False):
+                match = re.search(rb'"cwd":\s*("(?:[^"\\]|\\.)*")', line)
+                if match:
+                    return Path(json.loads(match.group(1)))
+    return None
+
+
+def _path_of(slug: str, folder: Path) -> Path | None:
+    """The folder whose path reads like the slug, if there is one on this machine."""
+    try:
+        inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return None
+    for path in inside:
+        name = re.sub(r"[^A-Za-z0-9]", "-", path.name).lstrip("-") or path.name
+        if slug == name:
+            return path
+        if slug.startswith(f"{name}-") and (found := _path_of(slug[len(name) :].lstrip("-"), path)):
+            return found
+    return None
+
+
+def _digest(note: Memory) -> str:
+    content = json.dumps([note.title, note.body, note.type, note.project])
+    return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _read_ledger(root: Path) -> dict[str, str]:
+    try:
+        ledger = json.loads((root / _LEDGER).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return ledger if isinstance(ledger, dict) else {}

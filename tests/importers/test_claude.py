@@ -1,0 +1,162 @@
+"""Claude Code's own memory: taken over once, followed, never fought over."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anamnesis.importers.claude import Imported, import_claude
+from anamnesis.store import MemoryStore
+
+NESTED = """---
+name: feedback-tests
+description: Run the tests with uv
+metadata:
+  node_type: memory
+  type: feedback
+  originSessionId: 3bf75f14
+---
+**Why:** the venv is uv's.
+
+**How to apply:** `uv run pytest`
+"""
+
+
+class Claude:
+    """A Claude Code folder with the memory of one project."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / ".claude"
+        self.work = folder / "My_App.x"
+        self.work.mkdir()
+        slug = "".join(character if character.isalnum() else "-" for character in str(self.work))
+        self.project = self.home / "projects" / slug
+        (self.project / "memory").mkdir(parents=True)
+
+    def remember(self, name: str, text: str) -> Path:
+        path = self.project / "memory" / name
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Claude:
+    return Claude(tmp_path)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return MemoryStore(tmp_path / "store")
+
+
+def run(store: MemoryStore, claude: Claude, machine: str = "desk") -> Imported:
+    with store:
+        return import_claude(store, claude.home, machine)
+
+
+def test_each_file_but_the_index_becomes_a_note_of_its_project(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("feedback_testing.md", NESTED)
+    claude.remember(
+        "user_role.md", "---\nname: user-role\ndescription: Who the user is\ntype: user\n---\nA developer.\n"
+    )
+    claude.remember("MEMORY.md", "- [user_role.md](user_role.md): who\n")
+    assert run(store, claude) == Imported(new=2)
+    notes = {note.title: note for note in store.list()}
+    tests = notes["Run the tests with uv"]
+    assert (tests.type, tests.prov_source, tests.prov_session) == ("procedural", "import", "3bf75f14")
+    assert tests.body == "**Why:** the venv is uv's.\n\n**How to apply:** `uv run pytest`"
+    assert notes["Who the user is"].type == "semantic"
+    assert {note.project for note in notes.values()} == {"my_app.x"}
+    assert {note.machine_id for note in notes.values()} == {"desk"}
+
+
+def test_the_project_is_read_from_the_transcripts_where_the_folder_has_gone(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", "text")
+    claude.work.rmdir()
+    lines = ['{"type":"summary"}', json.dumps({"type": "user", "cwd": "/gone/Other \u00e9 App"})]
+    (claude.project / "s.jsonl").write_text("\n".join(lines))
+    run(store, claude)
+    assert store.list()[0].project == "other é app"
+
+
+def test_a_second_import_changes_nothing(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", NESTED)
+    run(store, claude)
+    before = store.list()
+    assert run(store, claude) == Imported(unchanged=1)
+    assert store.list() == before
+
+
+def test_a_change_there_is_followed_here(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", NESTED)
+    run(store, claude)
+    created = store.list()[0].created_at
+    claude.remember("a.md", NESTED.replace("uv run pytest", "make test"))
+    assert run(store, claude) == Imported(updated=1)
+    (note,) = store.list()
+    assert "make test" in note.body
+    assert note.created_at == created
+
+
+def test_a_note_deleted_here_stays_deleted_even_if_the_file_changes(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", NESTED)
+    run(store, claude)
+    store.delete(store.list()[0].id)
+    assert run(store, claude) == Imported(left=1)
+    claude.remember("a.md", NESTED + "more")
+    assert run(store, claude) == Imported(left=1)
+    assert store.list() == []
+
+
+def test_a_note_edited_here_is_left_alone(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", NESTED)
+    run(store, claude)
+    store.update(store.list()[0].id, body="mine")
+    claude.remember("a.md", NESTED + "more")
+    assert run(store, claude) == Imported(left=1)
+    assert store.list()[0].body == "mine"
+
+
+def test_two_machines_with_the_same_path_do_not_fight(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", NESTED)
+    run(store, claude, "desk")
+    claude.remember("a.md", NESTED.replace("uv", "pip"))
+    assert run(store, claude, "lap") == Imported(new=1)
+    assert store.count() == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no front matter",
+        "---\nname: a: b\ndescription: broken: yaml: here\n---\nbody",
+        "---\nunclosed: true\nbody",
+        "---\n- list\n---\nbody",
+        "---\r\nname: crlf\r\n---\r\nbody\r\n",
+        "\ufeff---\nname: bom\n---\nbody",
+        "---\nmetadata: text\ntype: [x]\n---\nbody",
+    ],
+)
+def test_whatever_a_file_holds_is_kept(store: MemoryStore, claude: Claude, text: str) -> None:
+    claude.remember("some_file.md", text)
+    assert run(store, claude) == Imported(new=1)
+    (note,) = store.list()
+    assert note.title
+    assert ("body" in note.body) == ("body" in text)
+
+
+def test_bytes_that_are_not_utf8_links_and_missing_folders_stop_nothing(store: MemoryStore, claude: Claude) -> None:
+    (claude.project / "memory" / "latin.md").write_bytes(b"caf\xe9")
+    (claude.project / "memory" / "link.md").symlink_to("/etc/passwd")
+    assert run(store, claude) == Imported(new=1)
+    with store:
+        assert import_claude(store, claude.home / "nothing", "desk") == Imported()
+
+
+def test_an_empty_memory_is_not_a_duplicate_of_another(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", "")
+    claude.remember("b.md", "")
+    assert run(store, claude) == Imported(new=2)
