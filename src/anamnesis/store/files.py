@@ -22,7 +22,8 @@ from anamnesis.notes import SCOPES, TYPES, Memory, Scope, decode, parse, render,
 
 TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# A named pipe must not hang its reader, and a link must not lead it away.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
 # The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
 # the time that the listing has already recorded.
@@ -113,7 +114,8 @@ class NoteFiles:
             return _unreadable(path, error.strerror)
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             try:
-                status, data = os.fstat(descriptor), file.readall()
+                status = os.fstat(descriptor)
+                data = (file.readall() if stat.S_ISREG(status.st_mode) else None) or b""
             except OSError as error:
                 return _unreadable(path, error.strerror)
         digest = hashlib.blake2b(data, digest_size=16).digest()

@@ -23,7 +23,9 @@ from anamnesis.store.refresh import Difference, Progress, outdated, refresh
 # Of the earlier releases' indexes, none went beyond 9.
 SCHEMA_VERSION = 10
 BUSY_TIMEOUT = 5.0
-_IO_ERROR, _CORRUPT, _NOT_A_DATABASE = 10, 11, 26
+_CORRUPT, _NOT_A_DATABASE = 11, 26
+# What a read of a journal that was taken away gives. (A write that fails for want of room is no damage.)
+_SHORT_READ = 522
 
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
 
@@ -295,5 +297,5 @@ def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
 
 def _is_unusable(error: sqlite3.DatabaseError) -> bool:
     """Damaged, not a database, its journal taken away, or the tables of another version."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (_IO_ERROR, _CORRUPT, _NOT_A_DATABASE) or "no such" in str(error)
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE) or code == _SHORT_READ or "no such" in str(error)

@@ -131,9 +131,10 @@ class MemoryStore:
         notes: dict[str, Memory] = {}
         moved = []
         with self._alone():
+            self._behind = True
             for memory in {memory.id: memory for memory in memories}.values():
                 validate(memory)
-                found = self._find(memory.id)
+                found = self._file_of(memory.id)
                 memory = with_foreign_lines(memory, found)
                 path = place(memory, found, lambda other: other in notes or self._files.exists(other))
                 notes[path] = memory
@@ -336,6 +337,14 @@ class MemoryStore:
         return found, readable(found)
 
     def _find(self, memory_id: str) -> NoteFile | None:
+        """The file that holds a note, also if it has just been renamed."""
+        found = self._file_of(memory_id)
+        if found is None:
+            self._behind = True
+            found = self._file_of(memory_id)
+        return found
+
+    def _file_of(self, memory_id: str) -> NoteFile | None:
         """The file that holds a note: where the index says, or else where it belongs."""
         known = None
         with contextlib.suppress(StoreUnavailable):

@@ -1,0 +1,84 @@
+"""Many processes write, search and reindex one store at once. Run as a script, this file is one of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from anamnesis.notes import parse
+from anamnesis.store import Changes, MemoryStore
+
+WRITERS, WRITES = 8, 500
+
+
+def write(root: str, name: str) -> None:
+    with MemoryStore(root) as store:
+        for number in range(WRITES):
+            store.write(type="semantic", title=f"{name} {number}", body=f"common {name}x{number}", tags=[name])
+            if number % 10 == 0:
+                assert len(store.search(f"{name}x{number}")) == 1
+            print(f"{name}x{number}")
+
+
+def search(root: str, name: str) -> None:
+    """Search until told to stop; no answer may be empty."""
+    stop = Path(root) / "stop"
+    searches = 0
+    while not stop.exists():
+        with MemoryStore(root) as store:
+            for _ in range(20):
+                assert len(store.search("common seed")) >= 1
+                assert len(store.search("seedling")) == 1
+                assert len(store.list(limit=1)) == 1
+                searches += 1
+    print(searches)
+
+
+def reindex(root: str, name: str) -> None:
+    stop = Path(root) / "stop"
+    rounds = 0
+    while not stop.exists():
+        with MemoryStore(root) as store:
+            assert store.reindex() >= 1
+            rounds += 1
+    print(rounds)
+
+
+def start(work: str, root: Path, name: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", __file__, work, str(root), name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_eight_writers_two_searchers_and_a_reindexer_lose_nothing(tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    with MemoryStore(root) as store:
+        store.write(type="semantic", title="seedling", body="common seed")
+    others = [start("search", root, "a"), start("search", root, "b"), start("reindex", root, "c")]
+    writers = [start("write", root, f"w{number}") for number in range(WRITERS)]
+    acknowledged = [writer.communicate() for writer in writers]
+    (root / "stop").touch()
+    ended = [other.communicate() for other in others]
+    assert [error for _, error in (*acknowledged, *ended)] == [""] * (WRITERS + 3)
+    assert all(process.returncode == 0 for process in (*writers, *others))
+    assert all(int(rounds) > 0 for rounds, _ in ended)
+
+    words = {word for output, _ in acknowledged for word in output.split()}
+    assert len(words) == WRITERS * WRITES
+    with MemoryStore(root) as store:
+        assert store.problems() == []
+        assert store.count() == len(words) + 1
+        in_files = {parse(path.read_text("utf-8")).id for path in store.memory_dir.rglob("*.md")}
+        assert {memory.id for memory in store.list()} == in_files
+        assert all(store.get(memory_id).id == memory_id for memory_id in in_files)
+        assert len(store.search("common", k=9999)) == len(in_files) == len(words) + 1
+        assert all(len(store.search(word)) == 1 for word in words)
+        assert store.refresh() == Changes(0, 0, 0)
+
+
+if __name__ == "__main__":
+    {"write": write, "search": search, "reindex": reindex}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,272 @@
+"""What other programs do to the files is seen: by the next opening, by refresh, and by the search that hits it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anamnesis.errors import NoteNotFound
+from anamnesis.notes import Memory
+from anamnesis.store import Changes, MemoryStore
+
+NOTHING = Changes(0, 0, 0)
+
+
+def text(note: str, body: str, updated_at: str = "2026-01-01", type: str = "semantic") -> str:
+    return f"---\nid: {note}\ntype: {type}\ntitle: t\nupdated_at: {updated_at}\n---\n{body}\n"
+
+
+def replace_file(path: Path, content: str) -> None:
+    """As git and most editors do it: a new file takes the name of the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
+    temporary.write_text(content, "utf-8")
+    temporary.replace(path)
+
+
+def found(store: MemoryStore, query: str) -> list[str]:
+    return sorted(memory.id for memory in store.search(query, k=1000))
+
+
+def assert_index_is_files(root: Path) -> None:
+    """A new opening knows exactly what a rebuilt index would know."""
+    with MemoryStore(root) as store:
+        seen, problems = store.list(), store.problems()
+        assert store.refresh() == NOTHING
+        store.reindex()
+        assert (seen, problems) == (store.list(), store.problems())
+
+
+@pytest.fixture
+def path(store: MemoryStore) -> Path:
+    """The file of a note `x` that the store knows."""
+    store.put(Memory("x", "semantic", "t", "before common"))
+    return store.memory_dir / "semantic" / "x.md"
+
+
+def test_an_edit_in_place_is_seen_by_the_next_search_that_hits_it(store: MemoryStore, path: Path) -> None:
+    path.write_text(text("x", "after common"), "utf-8")
+    assert [memory.body for memory in store.search("common")] == ["after common"]
+    assert found(store, "after") == ["x"]
+    assert found(store, "before") == []
+
+
+def test_an_edit_that_takes_the_word_out_takes_the_note_out(store: MemoryStore, path: Path) -> None:
+    path.write_text(text("x", "nothing of it"), "utf-8")
+    assert store.search("common") == []
+    assert found(store, "nothing") == ["x"]
+
+
+def test_an_edit_in_place_is_seen_by_refresh(store: MemoryStore, path: Path) -> None:
+    path.write_text(text("x", "after"), "utf-8")
+    assert store.refresh() == Changes(added=0, updated=1, removed=0)
+    assert found(store, "after") == ["x"]
+    assert store.list()[0].body == "after"
+    assert store.refresh() == NOTHING
+
+
+def test_get_always_reads_the_file_as_it_is(store: MemoryStore, path: Path) -> None:
+    path.write_text(text("x", "after"), "utf-8")
+    assert store.get("x").body == "after"
+
+
+def test_a_file_of_unchanged_content_and_new_time_changes_nothing(store: MemoryStore, path: Path) -> None:
+    before = store.list()
+    os.utime(path, ns=(1, 1))
+    assert store.refresh() == Changes(added=0, updated=1, removed=0)
+    assert store.refresh() == NOTHING
+    assert store.list() == before
+
+
+def test_added_replaced_and_removed_files_are_seen_by_the_next_opening(store: MemoryStore, path: Path) -> None:
+    store.put(Memory("gone", "semantic", "t", "common"))
+    replace_file(path, text("x", "after common"))
+    replace_file(store.memory_dir / "episodic" / "new.md", text("new", "common", type="episodic"))
+    (store.memory_dir / "semantic" / "gone.md").unlink()
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["new", "x"]
+        assert found(again, "after") == ["x"]
+        assert found(again, "before") == []
+        with pytest.raises(NoteNotFound):
+            again.get("gone")
+    assert_index_is_files(store.root)
+
+
+def test_a_missing_file_does_not_kill_a_search_and_the_index_is_mended(store: MemoryStore) -> None:
+    for name in ("a", "b", "c"):
+        store.put(Memory(name, "semantic", "t", "common"))
+    (store.memory_dir / "semantic" / "b.md").unlink()
+    assert found(store, "common") == ["a", "c"]
+    assert store.count() == 2
+    assert store.refresh() == NOTHING
+
+
+def test_eight_hits_are_found_behind_eight_missing_files(store: MemoryStore) -> None:
+    store.put_all(Memory(f"n{n}", "semantic", "t", "common " * (20 - n)) for n in range(20))
+    best = store.search("common")
+    for memory in best:
+        (store.memory_dir / "semantic" / f"{memory.id}.md").unlink()
+    assert len(store.search("common")) == 8
+    assert store.count() == 12
+
+
+def test_a_file_moved_between_the_trees_changes_its_scope(store: MemoryStore, path: Path) -> None:
+    target = store.local_dir / "semantic" / "x.md"
+    target.parent.mkdir()
+    path.rename(target)
+    with MemoryStore(store.root) as again:
+        assert [memory.scope for memory in again.list()] == ["machine-local"]
+        assert again.search("common", scope="portable") == []
+        assert again.get("x").scope == "machine-local"
+    target.rename(path)
+    with MemoryStore(store.root) as again:
+        assert [memory.scope for memory in again.search("common")] == ["portable"]
+    assert_index_is_files(store.root)
+
+
+def test_the_tree_wins_over_the_scope_in_the_front_matter(store: MemoryStore, path: Path) -> None:
+    path.write_text(text("x", "b").replace("title:", "scope: machine-local\ntitle:"), "utf-8")
+    store.refresh()
+    assert store.get("x").scope == store.list()[0].scope == "portable"
+    store.update("x", body="c")
+    assert "\nscope: portable\n" in path.read_text("utf-8")
+
+
+def test_a_renamed_folder_keeps_its_notes(store: MemoryStore, path: Path) -> None:
+    path.parent.rename(path.parent.with_name("archive"))
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["x"]
+        assert again.update("x", body="after").body == "after"
+        assert [file.name for file in (store.memory_dir / "archive").iterdir()] == ["x.md"]
+    assert_index_is_files(store.root)
+
+
+def test_a_removed_folder_takes_its_notes_with_it(store: MemoryStore, path: Path) -> None:
+    store.put(Memory("other", "episodic", "t", "common"))
+    shutil.rmtree(path.parent)
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["other"]
+        again.put(Memory("x", "semantic", "t", "common again"))
+        assert found(again, "common") == ["other", "x"]
+    assert_index_is_files(store.root)
+
+
+def test_folders_within_folders_are_read_at_any_depth(store: MemoryStore, path: Path) -> None:
+    replace_file(store.memory_dir / "a" / "b" / "c" / "d" / "deep.md", text("deep", "common"))
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["deep", "x"]
+    replace_file(store.memory_dir / "a" / "b" / "c" / "e" / "deeper.md", text("deeper", "common"))
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["deep", "deeper", "x"]
+    shutil.move(store.memory_dir / "a" / "b", store.memory_dir / "b")
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["deep", "deeper", "x"]
+    assert_index_is_files(store.root)
+
+
+@pytest.mark.parametrize("seen_missing", [False, True])
+def test_a_tree_that_was_away_and_came_back_is_read_again(store: MemoryStore, path: Path, seen_missing: bool) -> None:
+    away = store.root / "away"
+    store.memory_dir.rename(away)
+    if seen_missing:
+        store.refresh()
+        assert store.count() == 0
+    away.rename(store.memory_dir)
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["x"]
+
+
+def test_a_store_whose_tree_was_removed_can_be_written_to(store: MemoryStore, path: Path) -> None:
+    shutil.rmtree(store.memory_dir)
+    store.put(Memory("y", "semantic", "t", "common"))
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["y"]
+
+
+def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_opening(
+    store: MemoryStore, path: Path
+) -> None:
+    MemoryStore(store.root).close()
+    ours = Memory("ours", "semantic", "t", "common " * 1_000_000)
+    writer = threading.Thread(target=store.put, args=(ours,))
+    writer.start()
+    while writer.is_alive() and not any(store.root.rglob("*.tmp")):
+        pass
+    replace_file(path.with_name("theirs.md"), text("theirs", "common"))
+    writer.join()
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["ours", "theirs", "x"]
+
+
+NAMES = st.sampled_from(["semantic/a.md", "semantic/x.md", "deep/er/c.md"])
+CONTENTS = st.builds(
+    text,
+    st.sampled_from(["x", "x", "x", "a"]),
+    st.sampled_from(["one", "two"]),
+    st.sampled_from(["2026-01-01", "2026-01-02", "2026-01-03"]),
+) | st.just("# README\n")
+EDITS = st.tuples(st.sampled_from(["edit", "replace"]), NAMES, CONTENTS)
+STEPS = st.one_of(
+    EDITS,
+    EDITS,
+    st.tuples(st.just("remove"), NAMES, st.just("")),
+    st.tuples(st.sampled_from(["rename", "localise"]), NAMES, NAMES),
+)
+
+
+def act(store: MemoryStore, action: str, name: str, other: str) -> None:
+    path = store.memory_dir / name
+    if action == "edit":
+        path.write_text(other, "utf-8")
+    elif action == "replace":
+        replace_file(path, other)
+    elif action == "remove":
+        path.unlink(missing_ok=True)
+    elif path.exists():
+        path.replace((store.memory_dir if action == "rename" else store.local_dir) / other)
+
+
+def age(root: Path) -> None:
+    """Make every folder look old: one that changed just now would be waited for."""
+    for folder, *_ in os.walk(root):
+        os.utime(folder, ns=(0, 0))
+
+
+def known(store: MemoryStore) -> tuple[object, ...]:
+    return store.list(), store.problems(), found(store, "one two"), store.stats()
+
+
+@given(st.lists(STEPS, min_size=4, max_size=12))
+def test_refreshes_end_where_a_reindex_ends(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]]
+) -> None:
+    root = tmp_path_factory.mktemp("store")
+    for folder in ("memory/semantic", "memory/deep/er", "local/semantic", "local/deep/er"):
+        (root / folder).mkdir(parents=True)
+    age(root)
+    with MemoryStore(root) as store:
+        for step in steps:
+            act(store, *step)
+            age(root)
+            store.refresh()
+        assert store.refresh() == NOTHING
+        refreshed = known(store)
+        store.reindex()
+        assert refreshed == known(store)
+
+
+def test_a_file_renamed_a_moment_ago_is_found_and_rewritten_where_it_is(store: MemoryStore, path: Path) -> None:
+    assert store.get("x").id == "x"
+    moved = path.with_name("renamed.md")
+    path.rename(moved)
+    assert store.get("x").id == "x"
+    moved.rename(path.with_name("again.md"))
+    store.put(replace(store.get("x"), title="new"))
+    assert [each.name for each in path.parent.glob("*.md")] == ["again.md"]
