@@ -1,7 +1,4 @@
-"""Secrets in a text, found by their shape or by the name before them, and replaced. Pure; linear in the text.
-
-In doubt a token is hidden and a word stays.
-"""
+"""Secrets in a text, found by their shape or by the name before them, and replaced. Pure; linear in the text."""
 
 from __future__ import annotations
 
@@ -81,10 +78,10 @@ _SHORTEST = 15
 _DISCORD_DOTS = re.compile(rb"\.[\w-]{6}\.[\w-]{27}")
 _DISCORD = rf"()[MNO][\w-]{{22,27}}\.[\w-]{{6}}\.{_body(27)}"
 # A password may hold a colon or an at sign, or else a slash, but not after what is a port.
-_IN_URL = r"(:(?:\\?/){2}[^\s/:@\"'<>\[]*:)(?:[^\s/\"'<>]+|(?!\d+/)[^\s:@\"'<>]+)(?=@[\w\[])"
+_IN_URL = r"(:(?:\\?/){2}[^\s/:@\"'<>\[]*:)(?!\[REDACTED)(?:[^\s/\"'<>]+|(?!\d+/)[^\s:@\"'<>]+)(?=@[\w\[])"
 _AS_URL_USER = rf"(:(?:\\?/){{2}}){_ALNUM}{{20,}}(?=@[\w\[])"
 _FOR_CURL = (
-    r"(curl\b(?:[^\nc]|c(?!url)|(?<=\\)\n){0,400}?\s(?:-u|--user)[ =]{1,4}['\"]?[^\s:'\"\[]*:['\"]?)[^\s'\"\\]{3,}"
+    r"(curl\b(?:[^\nc]|c(?!url)|(?<=\\)\n){0,400}?\s(?:-u|--user)[ =]{1,4}['\"]?[^\s:'\"\[<]*:['\"]?)[^\s'\"\\]{3,}"
 )
 _TAG = re.compile(r"(?:<|\\u003[cC])(/?)(?i:private)\s{0,9}(?:>|\\u003[eE])")
 # Line ends of all kinds, and what source code, quotations and numbered listings put around them.
@@ -104,22 +101,20 @@ _KEYS = tuple(b"api access private secret encryption signing master account serv
 _NO_SECRETS = tuple(b"next page pagination starting continuation idempotency csrf xsrf public".split())
 _NAME = re.compile(
     # A test passes, too: that word alone needs an equals sign or a quoted value after it, or dashes before.
-    rb"(?:pass(?:word|wd|phrase|code|(?<=--pass)(?=[ \t])|(?=[\"'\]]{0,3}[ \t]{0,9}(?:=|:[ \t]{0,9}\\*[\"'])))"
+    rb"(?P<name>(?:pass(?:word|wd|phrase|code|(?<=--pass)(?=[ \t])|(?=[\"'\]]{0,3}[ \t]{0,9}(?:=|:[ \t]{0,9}\\*[\"'])))"
     rb"|pwd|secret|token|key|auth(?:orization)?|bearer(?=[ \t]))"
     rb"(?:[-_.]?(?:access|key|base|value|string|plain|text|raw|data|token|secret|production|prod|dev|test|live"
-    rb"|staging|new|old|main|primary|secondary|confirmation|confirm|v?\d{1,4})){0,4}"
+    rb"|staging|new|old|main|primary|secondary|confirmation|confirm|v?\d{1,4})){0,4})"
     rb"(?:\\*[\"'`]\]?|\*\*)?[?!]?"
     rb"(?:(?P<sign>[ \t]{0,9}(?:=>|:=|[=:](?![=:]))\*{0,2}[ \t]{0,9})|(?P<element>>)(?=[^<>\s]{4,200}</)"
-    rb"|(?<=[\"'`])(?P<comma>,[ \t]{0,4})(?=\\*[\"'`])|(?P<cell>[ \t]{1,9}\|[ \t]{1,9})"
-    rb"|(?P<verb>[ \t]{1,9}(?:is|was)[ \t:]{1,3})|(?P<space>[ \t]{1,9}))"
+    rb"|(?P<value>,?\s{1,40}[\"']?value[\"']?[=:][ \t]{0,4})|(?<=[\"'`])(?P<comma>,[ \t]{0,4})(?=\\*[\"'`])"
+    rb"|(?P<cell>[ \t]{1,9}\|[ \t]{1,9})|(?P<verb>[ \t]{1,9}(?:is|was|-{1,2}>?)[ \t:]{1,3})|(?P<space>[ \t]{1,9}))"
 )
 _NAME_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-_START = re.compile(r"(?:\A|[\n→;?&])(?:(?P<margin>[ \t>+-]*)|export |set |ENV |\$env:)\Z")
+_START = re.compile(r"(?:\A|[\n→;?&])(?P<margin>[ \t>+-]*)\Z|(?:export |set |ENV |\$env:)\Z")
 _SCHEME = r"(?P<scheme>(?i:bearer|basic|(?:api-?)?(?:token|key)|bot)[ \t]{1,4})?"
-_QUOTED = re.compile(
-    rf"(?:[bBrRuU]{{1,2}}(?=[\"']))?(?P<quote>\\*(?:\"\"\"|'''|[\"'`])){_SCHEME}"
-    r"(?P<value>[^\n]{0,4096}?)(?<!\\)(?P=quote)"
-)
+_OPEN = re.compile(r"(?:[bBrRuU]{1,2}(?=[\"']))?(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
+_QUOTED = re.compile(rf"{_OPEN.pattern}{_SCHEME}(?P<value>[^\n]{{0,4096}}?)(?<!\\)(?P=quote)")
 # An ampersand or semicolon before another name ends a value; any other may be a part of it. Values are judged
 # by their beginning, for names can follow each other without end.
 _WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]|&(?=\w)(?!\w{{1,30}}=)){{1,64}})")
@@ -128,15 +123,18 @@ _WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]|\[(?!REDACTED)|[;&]
 _MARKER = re.compile(r"\[REDACTED(?::[a-z0-9-]+)?\]")
 # Masks, words in a row, long names of functions.
 _NO_TOKEN = re.compile(r"(?i:.*x{12}|[a-z]{1,12}(?:[-_][a-z]{1,12}){2,}\Z)|[a-z]+_[a-z]+(?:[A-Z][a-z]{2,})+\Z")
-# Variables and templates.
+# Variables and templates, and variables joined to a string that ends before them.
 _REFERENCE = re.compile(
-    r"ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)|.*(?:\$\{|\{\{|#\{|<%)|[\W_xX]+\Z"
+    r"[+.,)]\s?[A-Za-z_][\w.]{0,24}[+(),\s]*\Z|ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)|.*(?:\$\{|\{\{|#\{|<%)"
+    r"|[\W_xX]+\Z"
 )
-# Paths, URLs and mail addresses; what asks to be replaced; names that secrets have.
+_ALGORITHM = r"(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
+# Paths, URLs and mail addresses; what asks to be replaced; names of secrets and of algorithms.
 _NO_SECRET = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]{1,24})+[/\\]?\Z|[\w+.-]+://|arn:|[\w+.-]+@[\w-]+(?:\.[\w-]+)+\Z"
-    r"|(?i:your[-_a-z]|change.?me|.*placeholder|.*\bexample\b)"
-    r"|(?:[a-z]+(?:[A-Z][a-z]+)*|(?:[A-Za-z]+_)+)(?:PASSWORD|[Pp]assword|[A-Z_]KEY)\Z"
+    r"|(?i:.*your|change.?me|.*placeholder|.*\bexample\b)"
+    r"|(?:[A-Za-z]+_)+(?i:password|secret|token|key)\Z|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Key)\Z"
+    rf"|{_ALGORITHM}\Z"
 )
 _PLACEHOLDERS = (
     " none null nil true false undefined yes no on off enabled disabled required optional str string bytes text int"
@@ -147,8 +145,7 @@ _PLACEHOLDERS = (
     " oauth jwt scheme header realm db input prompt field credential credentials "
 )
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|(?:os|env|process|import|self|this|settings|config)\.\w")
-_ALGORITHM = r"(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
-_CODE = re.compile(rf"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z|[A-Za-z]+(?:_[A-Za-z]+)+\d{{0,2}}\Z|{_ALGORITHM}\Z")
+_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z|[A-Za-z]+(?:_[A-Za-z]+)+\d{0,2}\Z")
 _WORDLIKE = re.compile(rf"[A-Za-z]*\d{{0,2}}|\d+|\d{{1,2}}[A-Za-z]+|\d\dT\d\d|{_ALGORITHM}")
 
 
@@ -243,25 +240,33 @@ def _span_of_secret(text: str, at: int, kind: str, name: re.Match[bytes]) -> tup
     if lead.endswith("\\"):  # the n of an escaped line end is no part of the name
         lead, prefix = "", prefix[1:]
     flag = prefix.startswith("-") or "login " in lead
-    quoted = _QUOTED.match(text, name.end())
+    quote = _OPEN.match(text, name.end())
     match name.lastgroup:
         case "comma":
             joined = lead.endswith(("'", '"', "`"))
         case "cell":
             joined = lead.rstrip().endswith("|")
         case "space":
-            joined = flag or bool(quoted) or name[0].startswith(b"bearer")
+            joined = flag or bool(quote) or name[0].startswith(b"bearer")
         case _:
-            joined = name["sign"] != b":" or not lead.endswith(":")
+            joined = not lead.endswith(":" if name["sign"] == b":" else "::")
     if not joined:
         return None
-    if quoted:
-        return _judged(quoted, kind, quoted["quote"][-1] != "`" and (name.lastgroup == "sign" or flag))
     start = _START.search(lead)
-    shell = prefix.startswith("--") or (prefix + text[at : name.end() - 1]).isupper()
-    literal = name["sign"] == b"=" and (shell or bool(start and not start["margin"]))
-    value = (_WHOLE if start or shell else _WORD).match(text, name.end())
-    return _judged(value, kind, literal or name.lastgroup == "element") if value else None
+    shell = prefix.startswith("--") or (prefix + text[at : name.end("name")]).isupper()
+    if quote:
+        literal = quote[0][-1] != "`" and (name.lastgroup in ("sign", "value") or flag)
+    else:
+        bare = shell or bool(start and not start["margin"])
+        literal = bool(name["element"] or (name["value"] and shell) or (name["sign"] == b"=" and bare))
+    if value := _QUOTED.match(text, name.end()):
+        return _judged(value, kind, literal)
+    value = (_WHOLE if start or shell else _WORD).match(text, quote.end() if quote else name.end())
+    span = _judged(value, kind, literal) if value else None
+    # A quote that nothing ends is that of a value which was cut off, or else that of another string.
+    if span and quote and text[span[1] : span[1] + 1] not in ("", "\n", quote[0][-1]):
+        return None
+    return span
 
 
 def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] | None:
@@ -269,12 +274,12 @@ def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] |
     (start, end), secret = value.span("value"), value["value"]
     if value.re is not _QUOTED:
         secret = _trimmed(secret)
-        call = _CALL.match(secret)
+        call = _CALL.match(value.string, start)
         if call and (not literal or call[0][-1] not in "([" or secret[-1:] in "()[]"):
             return None
     strong = kind in ("password", "secret")
-    if value["scheme"]:
-        strong, literal = True, not secret.islower() and not secret.istitle()
+    if value["scheme"] and kind == "authorization":
+        strong, literal = True, len(secret) > 7 and not secret.islower() and not secret.istitle()
     if not _is_secret(secret[:64], strong, literal):
         return None
     if value.re is not _QUOTED:
@@ -293,8 +298,8 @@ def _is_secret(value: str, strong: bool, literal: bool) -> bool:
     """Whether a value is a secret; `strong` is its name, and `literal` says that it can be no word of a text."""
     if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
         return False
-    digits = sum(map(str.isdigit, value))
-    if not strong and digits < 2 and not value.isalpha() and not value.endswith("="):
+    digits, letters = sum(map(str.isdigit, value)), re.sub("[+/=]", "", value)
+    if not strong and digits < 2 and not letters.isalpha():
         return False
     if "[REDACTED" in value or _REFERENCE.match(value) or _NO_SECRET.match(value):
         return False
@@ -302,13 +307,14 @@ def _is_secret(value: str, strong: bool, literal: bool) -> bool:
         return False
     if strong and literal:
         return True
-    if _CODE.match(value):
+    if digits < 5 and _CODE.match(value):
         return False
     words = [word for word in re.split(r"[-_.:/@+]", value) if word]
     wordlike = all(_WORDLIKE.fullmatch(word) for word in words)
     if strong:
         return (digits > 0 and (len(words) == 1 or not wordlike)) or bool(re.search(r"\w[!@#$%^&*~]\w", value))
-    if not wordlike:
-        return digits > 1
-    share = sum(map(str.isupper, value)) / len(value)
-    return value.endswith("=") or (len(value) > 15 and value.isalpha() and 0.35 < share < 0.65)
+    if digits > 1:
+        return not wordlike
+    share = sum(map(str.isupper, letters)) / len(letters)
+    padded = value.endswith("=") and len(value) % 4 == 0
+    return padded or (len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1))))
