@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> MemoryStore:
-    return MemoryStore(tmp_path)
 
 
 def note(number: int, **changes: object) -> Memory:
@@ -26,8 +20,7 @@ def note(number: int, **changes: object) -> Memory:
 
 
 def titles(store: MemoryStore, project: str = "acme", k: int = 8) -> list[str]:
-    with store:
-        return [each.title for each in select_inject(store, project=project, k=k)]
+    return [each.title for each in select_inject(store, project=project, k=k)]
 
 
 def test_recent_durable_notes_fill_the_places_but_two_are_for_the_last_episodes(store: MemoryStore) -> None:

@@ -46,14 +46,8 @@ def claude(tmp_path: Path) -> Claude:
     return Claude(tmp_path)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> MemoryStore:
-    return MemoryStore(tmp_path / "store")
-
-
 def run(store: MemoryStore, claude: Claude, machine: str = "desk") -> Imported:
-    with store:
-        return import_claude(store, claude.home, machine)
+    return import_claude(store, claude.home, machine)
 
 
 def test_each_file_but_the_index_becomes_a_note_of_its_project(store: MemoryStore, claude: Claude) -> None:
@@ -152,11 +146,19 @@ def test_bytes_that_are_not_utf8_links_and_missing_folders_stop_nothing(store: M
     (claude.project / "memory" / "latin.md").write_bytes(b"caf\xe9")
     (claude.project / "memory" / "link.md").symlink_to("/etc/passwd")
     assert run(store, claude) == Imported(new=1)
-    with store:
-        assert import_claude(store, claude.home / "nothing", "desk") == Imported()
+    assert import_claude(store, claude.home / "nothing", "desk") == Imported()
 
 
 def test_an_empty_memory_is_not_a_duplicate_of_another(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", "")
     claude.remember("b.md", "")
     assert run(store, claude) == Imported(new=2)
+
+
+def test_secrets_are_not_imported_and_that_is_no_edit(store: MemoryStore, claude: Claude) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    claude.remember("a.md", f"Use {token} for the api.")
+    assert run(store, claude) == Imported(new=1)
+    assert store.list()[0].body == "Use [REDACTED:github-token] for the api."
+    claude.remember("a.md", f"Use {token} for the new api.")
+    assert run(store, claude) == Imported(updated=1)

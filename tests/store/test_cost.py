@@ -19,7 +19,7 @@ opened, listed, statements = [], [], []
 def observe(event, args):
     if event == "open" and str(args[0]).endswith(".md"):
         opened.append(str(args[0]).rpartition("/")[2])
-    elif event in ("os.scandir", "os.listdir"):
+    elif event in ("os.scandir", "os.listdir") and str(args[0]).startswith(sys.argv[1]):
         listed.append(str(args[0]).rpartition("/")[2])
 def count(frame, event, called):
     if event == "c_call" and isinstance(getattr(called, "__self__", None), sqlite3.Connection):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory, ulid
+from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 
 _SOURCE = "session-end"
@@ -39,7 +41,7 @@ def write_episodic(
         return existing
     if not existing and any(trashed.id == note_id for trashed in store.trashed()):
         return None
-    summary = summarizer.summarize(session)
+    summary = summarizer.summarize(_without_secrets(session))
     if summary is None:
         return None
     if existing:
@@ -66,6 +68,16 @@ def write_episodic(
             prov_model=summary.prov_model,
             prov_session=session.session_id,
         )
+    )
+
+
+def _without_secrets(session: ParsedSession) -> ParsedSession:
+    """Secrets are taken out before a text is clipped: half of one is not recognised any more."""
+    return replace(
+        session,
+        first_prompt=redact(session.first_prompt),
+        last_outcome=redact(session.last_outcome),
+        prompts=[redact(prompt) for prompt in session.prompts],
     )
 
 

@@ -19,6 +19,7 @@ import yaml
 from anamnesis.disk import write_atomically
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory, ulid
+from anamnesis.notes.redaction import redact
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore
 
@@ -123,8 +124,9 @@ def _source(path: Path, project: str) -> _Source:
     return _Source(
         path=path,
         project=project,
-        title=" ".join(title.split())[:200] or path.stem,
-        body=body.strip("\n"),
+        # As the store would write it: what was imported is compared with it later.
+        title=redact(" ".join(title.split()))[:200] or path.stem,
+        body=redact(body.strip("\n")),
         type=_TYPES.get(kind, "semantic"),
         session=str(nested.get("originSessionId") or ""),
     )

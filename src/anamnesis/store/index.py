@@ -260,8 +260,7 @@ def _connect(path: Path, *, create: bool = False) -> Connection:
     if create:
         path.touch(mode=0o600)  # SQLite would let other users read it, and makes its other files alike
     db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
+        path,
         timeout=BUSY_TIMEOUT,
         isolation_level=None,
         check_same_thread=False,

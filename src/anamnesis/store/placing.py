@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from itertools import chain, count
+from typing import Any
 
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory
@@ -26,6 +27,16 @@ def place(memory: Memory, found: NoteFile | None, exists: Callable[[str], bool])
     proper = note_path(memory)
     others = (f"{proper.removesuffix('.md')}-{number}.md" for number in count(2))
     return next(path for path in chain([proper], others) if not exists(path))
+
+
+def without_secrets(memory: Memory, fields: Collection[str] = ("title", "body", "tags")) -> Memory:
+    """A note with the secrets taken out of these fields; nothing that is written by a program may hold one."""
+    from anamnesis.notes.redaction import redact  # 10 ms at start that readers need not spend
+
+    clean: dict[str, Any] = {name: redact(getattr(memory, name)) for name in ("title", "body") if name in fields}
+    if "tags" in fields:
+        clean["tags"] = [redact(tag) for tag in memory.tags]
+    return replace(memory, **clean)
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:

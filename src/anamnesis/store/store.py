@@ -19,7 +19,7 @@ from anamnesis.store import queries
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Step, Trashed
 from anamnesis.store.ids import UlidMaker
 from anamnesis.store.index import Connection, Index
-from anamnesis.store.placing import place, readable, with_foreign_lines
+from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Difference, Progress
 from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file
@@ -116,11 +116,13 @@ class MemoryStore:
             confidence=confidence,
             supersedes=supersedes,
         )
+        memory = without_secrets(memory)
         validate(memory)
         return self._save(memory, None)
 
     def put(self, memory: Memory) -> Memory:
         """Store a note under its own id and times, in place of the one that has this id."""
+        memory = without_secrets(memory)
         validate(memory)
         with self._alone():
             found = self._find(memory.id)
@@ -133,6 +135,7 @@ class MemoryStore:
         with self._alone():
             self._behind = True
             for memory in {memory.id: memory for memory in memories}.values():
+                memory = without_secrets(memory)
                 validate(memory)
                 found = self._file_of(memory.id)
                 memory = with_foreign_lines(memory, found)
@@ -156,7 +159,8 @@ class MemoryStore:
             found, memory = self._located(memory_id)
             if expected not in (None, memory):
                 raise NoteConflict(f"Somebody else has changed the note {memory_id}.", "Look at it again.")
-            changed = replace(memory, **changes)
+            new = [name for name, value in changes.items() if value != getattr(memory, name)]
+            changed = without_secrets(replace(memory, **changes), new)
             if changed == memory:
                 return memory
             changed = replace(changed, updated_at=_utcnow())
