@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 
@@ -105,11 +106,17 @@ def _recency(note: Memory) -> tuple[str, float]:
 
 def _global_notes(store: MemoryStore, superseded: set[str], project: str, ours: list[Memory]) -> list[Memory]:
     """The global notes, the ones about this project's matters first, then the newest."""
-    newest = _newest(store, superseded, _MOST_GLOBAL, project=GLOBAL)
-    matters = " ".join([project.rpartition("/")[2], *(note.title for note in ours)])
-    related = {note.id: note for note in store.search(matters, project=GLOBAL, k=_PAGE)}
-    known = {note.id: note for note in newest}
-    return list({**{each: known[each] for each in related if each in known}, **known}.values())
+    notes = _newest(store, superseded, _MOST_GLOBAL, project=GLOBAL)
+    matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours)]))
+    shared = [matters & _words(f"{note.title} {note.body}") for note in notes]
+    held = Counter(word for words in shared for word in words)
+    relevance = [sum(math.log(1 + len(notes) / held[word]) for word in words) for words in shared]
+    order = sorted(range(len(notes)), key=lambda position: relevance[position], reverse=True)
+    return [notes[position] for position in order]
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"\w{4,}", text)}
 
 
 def _is_clear(hit: Hit, weights: dict[str, float], floor: float) -> bool:

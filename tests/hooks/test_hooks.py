@@ -190,7 +190,18 @@ def test_hooks_import_no_heavy_library(hook: Hook, name: str) -> None:
         check=True,
     )
     assert b"Zebra crossing" in done.stdout
-    heavy = {"click", "rich", "mcp", "anamnesis.mcp", "pydantic", "starlette", "httpx", "asyncio", "http.client"}
+    heavy = {
+        "click",
+        "rich",
+        "yaml",
+        "mcp",
+        "anamnesis.mcp",
+        "pydantic",
+        "starlette",
+        "httpx",
+        "asyncio",
+        "http.client",
+    }
     assert set(done.stderr.decode().split()) & heavy == set()
 
 

@@ -1,0 +1,67 @@
+"""The usual front matter is read without YAML, and means just what it means to YAML."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from anamnesis.notes import Memory, parse, render
+from anamnesis.notes.frontmatter import read_front
+from anamnesis.notes.markdown import _USUAL, _usual_values
+
+WORDS = st.sampled_from(
+    ["a", "Z9", "null", "Null", "NULL", "true", "no", "~", "1.5", "0x1F", "1e3", "12:30", "x-y", "é"]
+)
+GLUE = st.sampled_from(
+    [" ", "  ", "-", ".", "/", "_", ": ", ":", " #", "#", "'", '"', "[", "{", "&", "*", "!", "|", ", "]
+)
+TEXT = st.lists(st.tuples(WORDS, GLUE), min_size=1, max_size=4).map(
+    lambda parts: "".join(word + glue for word, glue in parts[:-1]) + parts[-1][0]
+)
+
+
+def front_of(title: str, tag: str, project: str) -> str:
+    note = Memory("01J9Z8YPM7Q3X2V4WT6B5N0KGD", "semantic", "TITLE", "", "PROJECT", tags=["TAG"])
+    front = render(note).removeprefix("---\n").rpartition("---\n")[0]
+    return front.replace("TITLE", title).replace("TAG", tag).replace("PROJECT", project)
+
+
+@given(TEXT, TEXT, TEXT)
+@example("null", "a", "b")
+@example("a", "null", "b")
+@example("a b", "c-d", "e/f.g")
+def test_what_is_read_without_yaml_is_what_yaml_reads(title: str, tag: str, project: str) -> None:
+    front = front_of(title, tag, project)
+    if usual := _USUAL.fullmatch(front):
+        assert (_usual_values(usual), {}) == read_front(front, 2)
+
+
+def test_an_ordinary_note_is_usual() -> None:
+    note = Memory(
+        "01J9ZB0C4F8H2K6M3P9R7S5T1W",
+        "procedural",
+        "Run reflect safely (v2)",
+        "body",
+        "github.com/oscardvs/anamnesis",
+        "thinkpad.local",
+        tags=["reflection", "a b"],
+        created_at="2026-06-24T19:01:55+00:00",
+        updated_at="2026-06-24T19:01:55+00:00",
+        prov_source="reflection",
+        prov_model="claude-opus-4-8",
+        prov_session="3bf75f14-4c3f",
+        confidence=0.8,
+        supersedes="01J9Z8YPM7Q3X2V4WT6B5N0KGD",
+    )
+    text = render(note)
+    assert _USUAL.fullmatch(text.removeprefix("---\n").partition("---\n")[0])
+    assert parse(text) == note
+
+
+def test_reading_an_ordinary_note_imports_no_yaml() -> None:
+    text = render(Memory("a1", "semantic", "A title", "body"))
+    script = f"import sys\nfrom anamnesis.notes import parse\nparse({text!r})\nassert 'yaml' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
