@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
 from anamnesis.cli import anamnesis
 from anamnesis.config import HOME_VARIABLE, SETTINGS
+from anamnesis.mcp import memory
+from anamnesis.store import MemoryStore
 
 DOCS = Path(__file__).parent
 
 
 def pages() -> dict[Path, str]:
     """Every generated page with its text."""
-    return {DOCS / "cli.md": _cli(), DOCS / "configuration.md": _configuration()}
+    return {
+        DOCS / "cli.md": _cli(),
+        DOCS / "configuration.md": _configuration(),
+        DOCS / "mcp-tools.md": _mcp_tools(),
+    }
 
 
 def _cli() -> str:
@@ -60,6 +69,38 @@ def _configuration() -> str:
             "",
         ]
     )
+
+
+def _mcp_tools() -> str:
+    with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
+        tools = [tool.declaration() for tool in memory.tools(store, "machine")]
+        prompts = [prompt.declaration() for prompt in memory.prompts()]
+    parts = [
+        "# MCP tools",
+        "Generated from the code by `make docs`. Served by `anamnesis serve` on standard input and output, in the"
+        " protocol of 2026-07-28 and the four before it.",
+        'Each tool returns its value as JSON text and as structured content (a list as `{"result": [...]}`). A bad'
+        " argument is an error of the tool in one sentence, so that a model can mend its call.",
+    ]
+    for tool in tools:
+        hints = ", ".join(name for name, value in tool["annotations"].items() if value is True)
+        rows = [_parameter(name, each) for name, each in tool["inputSchema"]["properties"].items()]
+        table = ["| argument | type | default | meaning |", "| --- | --- | --- | --- |", *rows] if rows else []
+        parts += [
+            f"## {tool['name']}",
+            tool["description"],
+            f"Hints: {hints or 'writes, adds only'}.",
+            "\n".join(table),
+        ]
+    parts += ["## Resources", "`memory://note/{id}`: a note with its front matter, as its file has it."]
+    parts += ["## Prompts", *(f"`{prompt['name']}`: {prompt['description']}" for prompt in prompts)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _parameter(name: str, schema: dict[str, Any]) -> str:
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    default = f"`{json.dumps(schema['default'])}`" if "default" in schema else "required"
+    return f"| `{name}` | {' or '.join(kinds)} | {default} | {schema['description']} |"
 
 
 if __name__ == "__main__":
