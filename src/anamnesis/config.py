@@ -41,6 +41,24 @@ def _budget(text: str) -> str:
     return text
 
 
+def _whole(text: str) -> str:
+    if not text.isdecimal() or not 0 < int(text) <= 1_000_000:
+        raise InvalidArgument(f"{text!r} is not a whole number from 1 to 1000000.")
+    return text
+
+
+def _provider(text: str) -> str:
+    if text not in ("heuristic", "openai"):
+        raise InvalidArgument(f"reflection_provider {text!r} is not one of heuristic, openai.")
+    return text
+
+
+def _url(text: str) -> str:
+    if not text.startswith(("https://", "http://")) or not text.isprintable():
+        raise InvalidArgument(f"reflection_base_url {text!r} is not an http or https address.")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: its key in config.json, its variable, what it is for, and how a value is checked."""
@@ -49,7 +67,8 @@ class Setting:
     variable: str
     purpose: str
     default: str
-    check: Callable[[str], str]
+    check: Callable[[str], str] = str
+    is_secret: bool = False
 
 
 SETTINGS = (
@@ -64,6 +83,24 @@ SETTINGS = (
         "8000",
         _budget,
     ),
+    Setting(
+        "reflection_provider",
+        "ANAMNESIS_REFLECTION_PROVIDER",
+        "Who summarises sessions: `heuristic`, or `openai` for any endpoint that speaks its dialect.",
+        "heuristic",
+        _provider,
+    ),
+    Setting("reflection_model", "ANAMNESIS_REFLECTION_MODEL", "The model that summarises.", "gpt-4o-mini"),
+    Setting(
+        "reflection_base_url",
+        "ANAMNESIS_REFLECTION_BASE_URL",
+        "Where the model is served, up to `/v1`.",
+        "https://api.openai.com/v1",
+        _url,
+    ),
+    Setting("reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", "none", is_secret=True),
+    Setting("reflection_timeout", "ANAMNESIS_REFLECTION_TIMEOUT", "Seconds to wait for it.", "30", _whole),
+    Setting("reflection_max_tokens", "ANAMNESIS_REFLECTION_MAX_TOKENS", "How long its answer may be.", "1000", _whole),
 )
 # Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
 DEFAULT_BUDGET = 8_000
@@ -77,6 +114,11 @@ class Resolved:
     setting: Setting
     value: str | None
     source: str
+
+    @property
+    def shown(self) -> str | None:
+        """The value as it may be shown: of a secret, its end."""
+        return f"...{self.value[-4:]}" if self.value and self.setting.is_secret else self.value
 
 
 def resolve_home() -> Path:
@@ -103,6 +145,33 @@ def resolve_budget() -> int:
         return int(_budget(found)) if found else DEFAULT_BUDGET
     except InvalidArgument:
         return DEFAULT_BUDGET
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """Who summarises sessions, and how it is reached."""
+
+    provider: str
+    model: str
+    base_url: str
+    api_key: str
+    timeout: int
+    max_tokens: int
+
+
+def resolve_reflection() -> Reflection:
+    """The settings of reflection; a value that cannot be is as if it were not there."""
+    found = {}
+    for name in ("provider", "model", "base_url", "api_key", "timeout", "max_tokens"):
+        wanted = setting(f"reflection_{name}")
+        value = resolve(wanted).value
+        try:
+            found[name] = wanted.check(value) if value else wanted.default
+        except InvalidArgument:
+            found[name] = wanted.default
+    key = "" if found["api_key"] == "none" else found["api_key"]
+    timeout, most = int(found["timeout"]), int(found["max_tokens"])
+    return Reflection(found["provider"], found["model"], found["base_url"], key, timeout, most)
 
 
 def resolve_remote() -> str | None:

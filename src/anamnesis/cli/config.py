@@ -33,7 +33,7 @@ def list_settings(as_json: bool) -> None:
             [
                 {
                     "name": wanted.name,
-                    "value": each.value,
+                    "value": each.shown,
                     "source": each.source,
                     "variable": wanted.variable,
                     "purpose": wanted.purpose,
@@ -49,22 +49,22 @@ def list_settings(as_json: bool) -> None:
         for column in ("name", "value", "from", "for"):
             table.add_column(column)
         for each in found:
-            value = Text(each.value or "not set", "bold" if each.value else "dim")
+            value = Text(each.shown or "not set", "bold" if each.shown else "dim")
             table.add_row(Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim"))
         console().print(table)
     else:
-        print_lines([(each.setting.name, each.value or "", each.source) for each in found])
+        print_lines([(each.setting.name, each.shown or "", each.source) for each in found])
 
 
 @command.command("get")
 @click.argument("name")
 @as_json
 def get_setting(name: str, as_json: bool) -> None:
-    """Print the value of a setting.
+    """Print the value of a setting; of a secret, its end.
 
     JSON: the value, or null.
     """
-    value = resolve(setting(name)).value
+    value = resolve(setting(name)).shown
     if as_json:
         print_json(value)
     elif value is not None:
@@ -99,10 +99,10 @@ def unset_setting(name: str, as_json: bool) -> None:
 def _report(name: str, as_json: bool) -> None:
     now = resolve(setting(name))
     if as_json:
-        print_json(now.value)
+        print_json(now.shown)
     elif now.source == now.setting.variable:
-        click.echo(f"Saved, but {now.source} is set and wins: {now.value}", err=True)
-    elif now.value:
-        click.echo(f"{name} is {now.value} (from {now.source}).")
+        click.echo(f"Saved, but {now.source} is set and wins: {now.shown}", err=True)
+    elif now.shown:
+        click.echo(f"{name} is {now.shown} (from {now.source}).")
     else:
         click.echo(f"{name} is not set.")

@@ -3,7 +3,8 @@
 from anamnesis.notes import Memory, MemoryType, Scope
 from anamnesis.store.files import Trashed
 from anamnesis.store.queries import Problem, StoreStats
-from anamnesis.store.store import CHANGEABLE, Changes, Hit, MemoryStore
+from anamnesis.store.refresh import Changes
+from anamnesis.store.store import CHANGEABLE, Hit, MemoryStore
 
 __all__ = [
     "CHANGEABLE",

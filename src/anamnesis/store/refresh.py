@@ -36,6 +36,19 @@ class Difference:
     gone_folders: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a refresh found: notes' files that were new, edited or gone."""
+
+    added: int
+    updated: int
+    removed: int
+
+    @classmethod
+    def of(cls, found: Difference) -> Changes:
+        return cls(found.added, len(found.changed) - found.added, len(found.gone))
+
+
 def refresh(
     read: Read,
     write: Write,

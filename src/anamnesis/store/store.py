@@ -21,7 +21,7 @@ from anamnesis.store.ids import UlidMaker
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
-from anamnesis.store.refresh import Difference, Progress
+from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file
 from anamnesis.store.search import Ranked, search, word_weights
 
@@ -40,19 +40,6 @@ class Hit:
 
     memory: Memory
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a refresh found: notes' files that were new, edited or gone."""
-
-    added: int
-    updated: int
-    removed: int
-
-    @classmethod
-    def of(cls, found: Difference) -> Self:
-        return cls(found.added, len(found.changed) - found.added, len(found.gone))
 
 
 class MemoryStore:

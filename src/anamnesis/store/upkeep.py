@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from anamnesis.store import queries
-from anamnesis.store.refresh import difference
-from anamnesis.store.store import Changes, MemoryStore
+from anamnesis.store.refresh import Changes, difference
+from anamnesis.store.store import MemoryStore
 
 
 def damage(store: MemoryStore) -> list[str]:
