@@ -40,7 +40,8 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     """The k best notes by BM25 over the OR of the query's words, newest first on a tie, superseded out.
 
     Starts with the notes that hold one of the rarest words, and takes in commoner words while notes that
-    hold only those could be among the best. Every note is scored by all words: the answer is exact.
+    hold only those could be among the best. Every note is scored by all words: the answer is exact, but for ties
+    that only words in half of the notes would break.
     """
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
