@@ -127,12 +127,20 @@ def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
     found = db.execute(
         "SELECT bm25(memories_fts) AS score, m.updated_at, m.id, m.number"
         " FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
-        f" WHERE memories_fts MATCH :match {wanted.sql}"
+        f" WHERE memories_fts MATCH :match {_of_project(wanted)} {wanted.sql}"
         " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
         " ORDER BY score, m.updated_at DESC, m.id DESC LIMIT :k",
         {"match": match, "k": k, **wanted.values},
     )
     return found.fetchall()
+
+
+def _of_project(wanted: Filter) -> str:
+    """A condition that drops the notes of other projects before they are looked up, which is most of the cost."""
+    if wanted.project is None:
+        return ""
+    # +: FTS5 would otherwise look up each of them by itself.
+    return "AND +memories_fts.rowid IN (SELECT number FROM memories WHERE project = :project)"
 
 
 def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
