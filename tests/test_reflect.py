@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -45,9 +46,10 @@ class Model:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 model.asked.append((self.path, self.headers["Authorization"], body))
                 time.sleep(model.delay)
-                self.send_response(model.status)
-                self.end_headers()
-                self.wfile.write(model.answer)
+                with contextlib.suppress(BrokenPipeError):  # who asked has given up
+                    self.send_response(model.status)
+                    self.end_headers()
+                    self.wfile.write(model.answer)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

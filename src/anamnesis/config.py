@@ -14,6 +14,8 @@ from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 
 CONFIG_NAME = "config.json"
+# Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
+DEFAULT_BUDGET = 8_000
 
 
 def _machine_id(text: str) -> str:
@@ -80,7 +82,7 @@ SETTINGS = (
         "inject_budget",
         "ANAMNESIS_INJECT_BUDGET",
         "How many characters a starting session is told at the most.",
-        "8000",
+        str(DEFAULT_BUDGET),
         _budget,
     ),
     Setting(
@@ -102,8 +104,6 @@ SETTINGS = (
     Setting("reflection_timeout", "ANAMNESIS_REFLECTION_TIMEOUT", "Seconds to wait for it.", "30", _whole),
     Setting("reflection_max_tokens", "ANAMNESIS_REFLECTION_MAX_TOKENS", "How long its answer may be.", "1000", _whole),
 )
-# Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
-DEFAULT_BUDGET = 8_000
 HOME_VARIABLE = "ANAMNESIS_HOME"
 
 
@@ -140,11 +140,7 @@ def resolve_machine_id() -> str:
 
 def resolve_budget() -> int:
     """How many characters are injected at the most."""
-    found = resolve(setting("inject_budget")).value
-    try:
-        return int(_budget(found)) if found else DEFAULT_BUDGET
-    except InvalidArgument:
-        return DEFAULT_BUDGET
+    return int(_in_force("inject_budget"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +156,25 @@ class Reflection:
 
 
 def resolve_reflection() -> Reflection:
-    """The settings of reflection; a value that cannot be is as if it were not there."""
-    found = {}
-    for name in ("provider", "model", "base_url", "api_key", "timeout", "max_tokens"):
-        wanted = setting(f"reflection_{name}")
-        value = resolve(wanted).value
-        try:
-            found[name] = wanted.check(value) if value else wanted.default
-        except InvalidArgument:
-            found[name] = wanted.default
-    key = "" if found["api_key"] == "none" else found["api_key"]
-    timeout, most = int(found["timeout"]), int(found["max_tokens"])
-    return Reflection(found["provider"], found["model"], found["base_url"], key, timeout, most)
+    """The settings of reflection."""
+    return Reflection(
+        provider=_in_force("reflection_provider"),
+        model=_in_force("reflection_model"),
+        base_url=_in_force("reflection_base_url"),
+        api_key=resolve(setting("reflection_api_key")).value or "",
+        timeout=int(_in_force("reflection_timeout")),
+        max_tokens=int(_in_force("reflection_max_tokens")),
+    )
+
+
+def _in_force(name: str) -> str:
+    """A setting's value or default; a value that cannot be is as if it were not there."""
+    wanted = setting(name)
+    value = resolve(wanted).value
+    try:
+        return wanted.check(value) if value else wanted.default
+    except InvalidArgument:
+        return wanted.default
 
 
 def resolve_remote() -> str | None:

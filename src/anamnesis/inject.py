@@ -78,9 +78,8 @@ def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET) -> s
     blocks = [_block(note, _LONGEST_NOTE) for note in memories]
     room = budget - len(_fenced([], 0)) - len(_more(len(memories)))
     if sum(map(len, blocks)) > room:
-        ours = [note.project != GLOBAL for note in memories]
-        order = sorted(range(len(blocks)), key=lambda position: not ours[position])
-        blocks = _fitting([blocks[position] for position in order], room)
+        ours_first = sorted(zip(memories, blocks, strict=True), key=lambda pair: pair[0].project == GLOBAL)
+        blocks = _fitting([block for _, block in ours_first], room)
     return _fenced(blocks, len(memories) - len(blocks))
 
 

@@ -12,6 +12,7 @@ from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory, ulid
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
+from anamnesis.store.ids import utcnow
 
 _SOURCE = "session-end"
 _CAPTURES = ("session-end", "precompact")
@@ -52,7 +53,7 @@ def write_episodic(
             tags=_tags(existing.tags, source),
             prov_model=summary.prov_model,
         )
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = utcnow()
     return store.put(
         Memory(
             id=note_id,

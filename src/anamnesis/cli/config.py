@@ -28,17 +28,16 @@ def list_settings(as_json: bool) -> None:
     """
     found = [resolve(each) for each in SETTINGS]
     if as_json:
-        rows = [(each.setting, each) for each in found]
         print_json(
             [
                 {
-                    "name": wanted.name,
+                    "name": each.setting.name,
                     "value": each.shown,
                     "source": each.source,
-                    "variable": wanted.variable,
-                    "purpose": wanted.purpose,
+                    "variable": each.setting.variable,
+                    "purpose": each.setting.purpose,
                 }
-                for wanted, each in rows
+                for each in found
             ]
         )
     elif on_terminal():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anamnesis.config import resolve_budget, resolve_home, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
-from anamnesis.hooks.told import forget, tell
+from anamnesis.hooks.told import tell
 from anamnesis.inject import render_inject, resolve_project_key, select_inject
 from anamnesis.store import MemoryStore
 
@@ -19,6 +19,5 @@ def inject(event: Event, options: dict[str, str]) -> str:
         notes = select_inject(store, project=project)
     shown = render_inject(notes, budget)
     session = text_of(event, "session_id")
-    forget(home, session)
     tell(home, session, {note.id for note in notes if note.id in shown})
     return shown

@@ -23,7 +23,7 @@ def told(home: Path, session: str) -> set[str]:
 
 
 def tell(home: Path, session: str, ids: set[str]) -> None:
-    """Remember what a session is told now."""
+    """Remember that this is what a session has been told."""
     if not session:
         return
     path = _file(home, session)
@@ -32,12 +32,6 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
         if not path.exists():
             _forget_old(path.parent)
         write_atomically(path, json.dumps(sorted(ids)).encode())
-
-
-def forget(home: Path, session: str) -> None:
-    """After a compaction or a clear, the session knows nothing any more."""
-    with contextlib.suppress(OSError):
-        _file(home, session).unlink(missing_ok=True)
 
 
 def _file(home: Path, session: str) -> Path:

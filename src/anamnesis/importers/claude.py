@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from anamnesis.notes import Memory, ulid
 from anamnesis.notes.redaction import redact
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore
+from anamnesis.store.ids import utcnow
 
 _INDEX = "MEMORY.md"
 _LEDGER = "imported.json"
@@ -57,11 +57,12 @@ def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imp
     changed = []
     for source in _sources(claude_home):
         note = _note(source, claude_home, machine_id)
-        outcome = _outcome(store, note, ledger.get(note.id))
+        existing = _existing(store, note.id)
+        outcome = _outcome(note, existing, ledger.get(note.id))
         counts[outcome] += 1
         if outcome in ("new", "updated"):
-            if outcome == "updated":
-                note = replace(note, created_at=store.get(note.id).created_at)
+            if existing:
+                note = replace(note, created_at=existing.created_at)
             changed.append(note)
             ledger[note.id] = _digest(note)
     store.put_all(changed)
@@ -70,11 +71,16 @@ def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imp
     return Imported(**counts)
 
 
-def _outcome(store: MemoryStore, note: Memory, imported: str | None) -> str:
-    """What is to be done with a note, given the digest of what was imported under its id before."""
+def _existing(store: MemoryStore, note_id: str) -> Memory | None:
     try:
-        existing = store.get(note.id)
+        return store.get(note_id)
     except NoteNotFound:
+        return None
+
+
+def _outcome(note: Memory, existing: Memory | None, imported: str | None) -> str:
+    """What is to be done with a note, given the digest of what was imported under its id before."""
+    if existing is None:
         return "left" if imported else "new"
     if imported == _digest(note):
         return "unchanged"
@@ -85,7 +91,7 @@ def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
     """The note of a file. Its id is the machine's and the file's: two machines never write the same note."""
     place = source.path.relative_to(claude_home).as_posix()
     digest = hashlib.blake2b(f"claude:{machine_id}:{place}".encode("utf-8", "replace"), digest_size=10).digest()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = utcnow()
     return Memory(
         id=ulid(0, int.from_bytes(digest)),
         type=source.type,

@@ -8,7 +8,7 @@ from typing import Any
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.dispatcher import Message, Prompt, Resources, Tool
 from anamnesis.mcp.schema import optional, parameters, text, texts, whole
-from anamnesis.notes import SCOPES, TYPES, Memory, as_dict, render
+from anamnesis.notes import SCOPES, TYPES, as_dict, render
 from anamnesis.store import MemoryStore
 
 INSTRUCTIONS = (
@@ -40,20 +40,20 @@ def _reading_tools(store: MemoryStore) -> list[Tool]:
         machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
         "machine-local" (this machine only)."""
         hits = store.hits(query, project=project, type=type, scope=scope, k=k)
-        return [{**_shown(hit.memory), "score": round(hit.score, 6)} for hit in hits]
+        return [{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits]
 
     def memory_list(project: str | None, type: str | None, scope: str | None, limit: int, offset: int) -> list[Message]:
         """List memory notes newest-first (titles + metadata, no bodies).
 
         Read-only. Optionally scoped by project, type, and/or scope ("portable" vs "machine-local")."""
         notes = store.list(project=project, type=type, scope=scope, limit=limit, offset=offset)
-        return [_shown(note, body=False) for note in notes]
+        return [as_dict(note, body=False) for note in notes]
 
     def memory_get(id: str) -> Message:
         """Read one note by its id, with its body and metadata.
 
         Read-only."""
-        return _shown(store.get(id))
+        return as_dict(store.get(id))
 
     def memory_status() -> Message:
         """Report store health: counts by type/project, store paths, sync state.
@@ -101,7 +101,7 @@ def _writing_tools(store: MemoryStore, machine_id: str) -> list[Tool]:
             tags=tags,
             scope=scope,
         )
-        return _shown(note)
+        return as_dict(note)
 
     def memory_update(id: str, **changes: Any) -> Message:
         """Change a note: only the given fields are replaced, the rest stays.
@@ -111,13 +111,13 @@ def _writing_tools(store: MemoryStore, machine_id: str) -> list[Tool]:
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
             raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
-        return _shown(store.update(id, **given))
+        return as_dict(store.update(id, **given))
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
 
         This modifies the store, so it is not auto-approved."""
-        return {"deleted": _shown(store.delete(id), body=False), "restore": f"anamnesis restore {id}"}
+        return {"deleted": as_dict(store.delete(id), body=False), "restore": f"anamnesis restore {id}"}
 
     kind = text("procedural, semantic or episodic.", enum=list(TYPES))
     title, body = text("A short title."), text("The note itself, in markdown.")
@@ -189,7 +189,3 @@ def prompts() -> list[Prompt]:
         )
 
     return [Prompt(reflect, "Reflect on this session", (("project", "The project key of new notes."),))]
-
-
-def _shown(note: Memory, *, body: bool = True) -> Message:
-    return as_dict(note, body=body)

@@ -41,7 +41,7 @@ class _Session:
         self._writing = threading.Lock()
         self._free = threading.BoundedSemaphore(_MOST_CALLS)
         self._cancelled: set[object] = set()
-        self._running: set[threading.Thread] = set()
+        self._running: dict[threading.Thread, str] = {}
         self._open = True
 
     def take(self, line: bytes) -> bool:
@@ -53,11 +53,13 @@ class _Session:
             return self._open
         if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
             params = message.get("params")
-            self._cancelled.add(str(params.get("requestId")) if isinstance(params, dict) else None)
+            identity = str(params.get("requestId")) if isinstance(params, dict) else None
+            if identity in self._running.values():
+                self._cancelled.add(identity)
         elif isinstance(message, dict) and message.get("method") == "tools/call":
             self._free.acquire()
             thread = threading.Thread(target=self._work, args=(message,), daemon=True)
-            self._running.add(thread)
+            self._running[thread] = str(message.get("id"))
             thread.start()
         else:
             self._send(self._answer(message))
@@ -77,7 +79,7 @@ class _Session:
             else:
                 self._send(answer)
         finally:
-            self._running.discard(threading.current_thread())
+            del self._running[threading.current_thread()]
             self._free.release()
 
     def _answer(self, message: object) -> Message | list[Message] | None:

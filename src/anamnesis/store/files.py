@@ -18,7 +18,7 @@ from pathlib import Path
 
 from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, put_in_place, sync_file, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import SCOPES, TYPES, Memory, Scope, decode, parse, render, validate, writable
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, render, validate, writable
 
 TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
@@ -74,12 +74,16 @@ class Trashed:
     @property
     def home(self) -> str:
         """Where it is restored to."""
-        return f"{TREES[self.scope]}/{self.path.split('/')[-2]}/{self.id}.md"
+        return proper_path(self.scope, self.path.split("/")[-2], self.id)
 
 
 def note_path(memory: Memory) -> str:
     """Where a note of this type, scope and id belongs."""
-    return f"{TREES[memory.scope]}/{memory.type}/{memory.id}.md"
+    return proper_path(memory.scope, memory.type, memory.id)
+
+
+def proper_path(scope: Scope, kind: MemoryType, note_id: str) -> str:
+    return f"{TREES[scope]}/{kind}/{note_id}.md"
 
 
 def scope_of(path: str) -> Scope:
@@ -118,8 +122,7 @@ class NoteFiles:
                 data = (file.readall() if stat.S_ISREG(status.st_mode) else None) or b""
             except OSError as error:
                 return _unreadable(path, error.strerror)
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        seen = (path, status.st_size, status.st_mtime_ns, digest)
+        seen = (path, status.st_size, status.st_mtime_ns, _digest(data))
         text = ""
         try:
             text = decode(data)
@@ -322,8 +325,11 @@ class NoteFiles:
 
     def _written(self, path: str, data: bytes, memory: Memory) -> NoteFile:
         status = os.stat(self.root / path, follow_symlinks=False)
-        digest = hashlib.blake2b(data, digest_size=16).digest()
-        return NoteFile(path, status.st_size, status.st_mtime_ns, digest, memory)
+        return NoteFile(path, status.st_size, status.st_mtime_ns, _digest(data), memory)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _unreadable(path: str, reason: str | None) -> NoteFile:

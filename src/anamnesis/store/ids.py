@@ -1,12 +1,18 @@
-"""New ids: each later than every other that this process made, also within one millisecond."""
+"""What the store takes from the clock: new ids, each later than the one before, and the time of a change."""
 
 from __future__ import annotations
 
 import secrets
 import threading
 import time
+from datetime import UTC, datetime
 
 from anamnesis.notes import ulid
+
+
+def utcnow() -> str:
+    """Now, as notes write it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class UlidMaker:

@@ -57,9 +57,9 @@ class Index:
         finally:
             self._writing.release()
 
-    def refresh(self, *, only: list[str] | None = None, progress: Progress | None = None) -> Difference:
+    def refresh(self) -> Difference:
         """Enter what differs between the files and the index."""
-        return refresh(self.read, self.write, self._files, only=only, progress=progress)
+        return refresh(self.read, self.write, self._files)
 
     def settle(self) -> None:
         """Let a second file of an id take the place of the first, where that has gone; not if somebody is writing."""

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles
-from anamnesis.store.rows import forget_file, forget_folder, record_folder, save_file
+from anamnesis.store.rows import enter_files, forget_file, forget_folder, has_unread, record_folder, save_file
 
 Progress = Callable[[int, int], None]
 # Files entered in one transaction: other writers wait 0.1 s for it. Smaller ones make FTS5 merge more often.
@@ -67,7 +67,7 @@ def refresh(
     if found.gone or found.folders or found.gone_folders:
         write(partial(_close, files, found))
     while unread := read(_unread):
-        write(partial(_settle, files, {path: files.read(path) for path in unread}))
+        write(partial(enter_files, read={path: files.read(path) for path in unread}, exists=files.exists))
     return found
 
 
@@ -112,7 +112,7 @@ def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
     """
     recorded = db.execute("SELECT path, mtime_ns FROM folders")
     changed = [path for path, mtime_ns in recorded if files.folder_time(path) != mtime_ns]
-    return changed if changed or _unread(db) else None
+    return changed if changed or has_unread(db) else None
 
 
 def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[int, int]]:
@@ -145,11 +145,3 @@ def _unread(db: sqlite3.Connection) -> list[str]:
         "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE hash = x''"
     )
     return [path for (path,) in rows]
-
-
-def _settle(files: NoteFiles, read: dict[str, NoteFile | None], db: sqlite3.Connection) -> None:
-    for path, file in read.items():
-        if file:
-            save_file(db, file, files.exists)
-        else:
-            forget_file(db, path)

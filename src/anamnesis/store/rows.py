@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from anamnesis.notes import Memory
-from anamnesis.store.files import TREES, NoteFile, Step, note_path, scope_of
+from anamnesis.store.files import TREES, NoteFile, Step, note_path, proper_path, scope_of
 
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
@@ -63,6 +63,15 @@ def forget_file(db: sqlite3.Connection, path: str) -> None:
         _release(db, known[0], path)
 
 
+def enter_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
+    """Enter files as they were read; None for one that has gone."""
+    for path, file in read.items():
+        if file:
+            save_file(db, file, exists)
+        else:
+            forget_file(db, path)
+
+
 def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
     """Remember that everything in a folder up to this time is in the index."""
     db.execute(
@@ -101,8 +110,7 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
     number, scope, body_path, updated_at, kind = owner
     other = f"{TREES[scope]}/{body_path}"
     if other != path and exists(other):
-        proper = f"{TREES[scope]}/{kind}/{memory.id}.md"
-        theirs: _Claim = (updated_at, other == proper, other)
+        theirs: _Claim = (updated_at, other == proper_path(scope, kind, memory.id), other)
         ours: _Claim = (memory.updated_at, path == note_path(memory), path)
         if ours < theirs:
             return

@@ -7,22 +7,22 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import TYPES, Memory, MemoryType, Scope, check_id, validate
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, check_id, validate
 from anamnesis.store import queries
-from anamnesis.store.files import TREES, NoteFile, NoteFiles, Step, Trashed
-from anamnesis.store.ids import UlidMaker
+from anamnesis.store.files import TREES, NoteFile, NoteFiles, Step, Trashed, proper_path
+from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
-from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file
+from anamnesis.store.rows import advance_folder, enter_files, forget_file, has_unread, save_file
 from anamnesis.store.search import Ranked, search, word_weights
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
@@ -85,7 +85,7 @@ class MemoryStore:
         supersedes: str | builtins.list[str] = "",
     ) -> Memory:
         """Create a note: its file, then its index entry."""
-        now = _utcnow()
+        now = utcnow()
         memory = Memory(
             id=self._ids.next(),
             type=type,
@@ -150,7 +150,7 @@ class MemoryStore:
             changed = without_secrets(replace(memory, **changes), new)
             if changed == memory:
                 return memory
-            changed = replace(changed, updated_at=_utcnow())
+            changed = replace(changed, updated_at=utcnow())
             validate(changed)
             return self._save(changed, found)
 
@@ -162,7 +162,7 @@ class MemoryStore:
         """Move a note's file to the trash, from where `restore` brings it back."""
         with self._alone():
             found, memory = self._located(memory_id)
-            step = self._files.discard(found.path, memory, _utcnow())
+            step = self._files.discard(found.path, memory, utcnow())
             self._enter([step], [], [found.path])
         return memory
 
@@ -340,38 +340,29 @@ class MemoryStore:
         known = None
         with contextlib.suppress(StoreUnavailable):
             known = self._ask(lambda db: queries.path_of(db, memory_id))
-        proper = [f"{tree}/{kind}/{memory_id}.md" for tree in TREES.values() for kind in TYPES]
+        proper = [proper_path(scope, kind, memory_id) for scope in SCOPES for kind in TYPES]
         for path in [known, *proper] if known else proper:
             file = self._files.read(path)
             if file and (file.memory is None or file.memory.id == memory_id):
                 return file
         return None
 
-    def _read_hits(
-        self, ranked: builtins.list[Ranked]
-    ) -> tuple[builtins.list[Hit], builtins.list[tuple[str, NoteFile | None]]]:
+    def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
         """The notes of the hits, and those files that are not as the index has them."""
-        hits, stale = [], []
+        hits: builtins.list[Hit] = []
+        stale: dict[str, NoteFile | None] = {}
         for found in ranked:
             file = self._files.read(found.path)
             if file is None or (file.size, file.mtime_ns) != found.seen:
-                stale.append((found.path, file))
+                stale[found.path] = file
             if file and file.memory and file.memory.id == found.id:
                 hits.append(Hit(file.memory, found.score))
         return hits, stale
 
-    def _mend(self, stale: builtins.list[tuple[str, NoteFile | None]]) -> bool:
+    def _mend(self, stale: dict[str, NoteFile | None]) -> bool:
         """Enter files that were edited or removed in place; not if somebody is writing now."""
-
-        def change(db: Connection) -> None:
-            for path, file in stale:
-                if file:
-                    save_file(db, file, self._files.exists)
-                else:
-                    forget_file(db, path)
-
         try:
-            self._index.write(change, patient=False)
+            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=False)
         except StoreUnavailable:
             return False
         self._index.settle()
@@ -382,7 +373,3 @@ class MemoryStore:
         """One reader-then-writer of a note at a time, among threads and processes."""
         with locked(self.root / "store.lock"):
             yield
-
-
-def _utcnow() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

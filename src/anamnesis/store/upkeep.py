@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from anamnesis.store import queries
+from anamnesis.store.ids import utcnow
 from anamnesis.store.refresh import Changes, difference
 from anamnesis.store.store import MemoryStore
 
@@ -33,5 +32,5 @@ def discard_second(store: MemoryStore, path: str) -> None:
     """Move a file to the trash whose note another file stands for."""
     file = store._files.read(path)
     if file and file.memory and any(each.path == path and each.owner for each in store.problems()):
-        store._files.discard(path, file.memory, datetime.now(UTC).isoformat())
+        store._files.discard(path, file.memory, utcnow())
         store.refresh()
