@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
-from anamnesis.errors import NoteNotFound
-from anamnesis.notes import Memory, ulid
+from anamnesis.notes import Memory, derived_id
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
@@ -17,8 +14,7 @@ from anamnesis.store.ids import utcnow
 _SOURCE = "session-end"
 _CAPTURES = ("session-end", "precompact")
 _LEFT_ALONE = "edited"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UNKNOWN_START = datetime(2020, 1, 1, tzinfo=UTC)
+_UNKNOWN_START = "2020-01-01T00:00:00+00:00"
 
 
 def write_episodic(
@@ -37,7 +33,7 @@ def write_episodic(
     if is_trivial_session(session):
         return None
     note_id = _note_id(session)
-    existing = _existing(store, note_id)
+    existing = store.find(note_id)
     if existing and (_LEFT_ALONE in existing.tags or existing.prov_source != _SOURCE):
         return existing
     if not existing and any(trashed.id == note_id for trashed in store.trashed()):
@@ -82,27 +78,10 @@ def _without_secrets(session: ParsedSession) -> ParsedSession:
     )
 
 
-def _existing(store: MemoryStore, note_id: str) -> Memory | None:
-    try:
-        return store.get(note_id)
-    except NoteNotFound:
-        return None
-
-
 def _note_id(session: ParsedSession) -> str:
     """The same for each capture of a session: of its start and a hash of its id, or of what it says."""
     name = session.session_id or "\n".join((session.cwd, session.first_prompt, session.last_outcome))
-    digest = hashlib.blake2b(f"session:{name}".encode("utf-8", "surrogatepass"), digest_size=10).digest()
-    return ulid(_milliseconds(session.started_at), int.from_bytes(digest))
-
-
-def _milliseconds(stamp: str) -> int:
-    try:
-        moment = datetime.fromisoformat(stamp)
-    except ValueError:
-        moment = _UNKNOWN_START
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (max(moment, _EPOCH) - _EPOCH) // timedelta(milliseconds=1)
+    return derived_id(session.started_at or _UNKNOWN_START, f"session:{name}")
 
 
 def _title(summary: SummaryResult) -> str:

@@ -16,8 +16,7 @@ from typing import Any
 import yaml
 
 from anamnesis.disk import write_atomically
-from anamnesis.errors import NoteNotFound
-from anamnesis.notes import Memory, ulid
+from anamnesis.notes import Memory, derived_id
 from anamnesis.notes.redaction import redact
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore
@@ -57,7 +56,7 @@ def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imp
     changed = []
     for source in _sources(claude_home):
         note = _note(source, claude_home, machine_id)
-        existing = _existing(store, note.id)
+        existing = store.find(note.id)
         outcome = _outcome(note, existing, ledger.get(note.id))
         counts[outcome] += 1
         if outcome in ("new", "updated"):
@@ -69,13 +68,6 @@ def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imp
     if changed:
         write_atomically(store.root / _LEDGER, json.dumps(ledger, indent=1).encode(), mode=0o600)
     return Imported(**counts)
-
-
-def _existing(store: MemoryStore, note_id: str) -> Memory | None:
-    try:
-        return store.get(note_id)
-    except NoteNotFound:
-        return None
 
 
 def _outcome(note: Memory, existing: Memory | None, imported: str | None) -> str:
@@ -90,10 +82,9 @@ def _outcome(note: Memory, existing: Memory | None, imported: str | None) -> str
 def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
     """The note of a file. Its id is the machine's and the file's: two machines never write the same note."""
     place = source.path.relative_to(claude_home).as_posix()
-    digest = hashlib.blake2b(f"claude:{machine_id}:{place}".encode("utf-8", "replace"), digest_size=10).digest()
     now = utcnow()
     return Memory(
-        id=ulid(0, int.from_bytes(digest)),
+        id=derived_id("", f"claude:{machine_id}:{place}"),
         type=source.type,
         title=source.title,
         body=source.body,

@@ -13,7 +13,7 @@ from anamnesis.notes.record import (
     validate,
     writable,
 )
-from anamnesis.notes.ulid import ulid
+from anamnesis.notes.ulid import derived_id, ulid
 
 __all__ = [
     "SCOPES",
@@ -25,6 +25,7 @@ __all__ = [
     "as_dict",
     "check_id",
     "decode",
+    "derived_id",
     "parse",
     "render",
     "ulid",

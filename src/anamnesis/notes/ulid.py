@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+from datetime import UTC, datetime, timedelta
+
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def ulid(milliseconds: int, randomness: int) -> str:
     """The ULID of a moment and 80 random bits."""
     number = (milliseconds << 80) | randomness
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def derived_id(moment: str, name: str) -> str:
+    """The ULID that a moment and a name always have; of a text that is no moment, that of 1970."""
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    return ulid(_milliseconds(moment), int.from_bytes(digest))
+
+
+def _milliseconds(moment: str) -> int:
+    try:
+        time = datetime.fromisoformat(moment)
+    except ValueError:
+        return 0
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (max(time, _EPOCH) - _EPOCH) // timedelta(milliseconds=1)

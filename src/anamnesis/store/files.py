@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, put_in_place, sync_file, sync_folder
+from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, put_in_place, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, render, validate, writable
 
@@ -160,8 +160,7 @@ class NoteFiles:
                 descriptor, temporary = create_beside(target)
                 waiting.append((path, temporary, target, data, memory))
                 fill(descriptor, temporary, data, durable=False)
-            for _, temporary, *_ in waiting:
-                sync_file(temporary)
+            sync_files([temporary for _, temporary, *_ in waiting])
             for _, temporary, target, *_ in waiting:
                 os.replace(temporary, target)
             for folder in {target.parent for _, _, target, *_ in waiting}:
@@ -186,13 +185,7 @@ class NoteFiles:
     def discard(self, path: str, memory: Memory, moment: str) -> Step:
         """Move a file to the trash, as it is; the same id may be there more than once."""
         self._refuse_links(path)
-        stamp = "".join(character for character in moment if character.isalnum())[:15]
-        folder = self.root / TRASH / TREES[memory.scope] / memory.type
-        (self.root / TRASH).mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        serial = 0
-        while (target := folder / f"{memory.id}~{stamp}-{serial:04d}.md").exists():
-            serial += 1
+        target = trash_place(self.root, TREES[memory.scope], memory, moment)
         source = path.rpartition("/")[0]
         before = self.folder_time(source)
         try:
@@ -202,7 +195,7 @@ class NoteFiles:
         except OSError as error:
             raise _failed("move to the trash", self.root / path, error) from error
         step = Step(source, before, self.folder_time(source))
-        sync_folder(folder)
+        sync_folder(target.parent)
         sync_folder(self.root / source)
         return step
 
@@ -326,6 +319,18 @@ class NoteFiles:
     def _written(self, path: str, data: bytes, memory: Memory) -> NoteFile:
         status = os.stat(self.root / path, follow_symlinks=False)
         return NoteFile(path, status.st_size, status.st_mtime_ns, _digest(data), memory)
+
+
+def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
+    """A free name in the trash for a note of a tree, its folder made."""
+    stamp = "".join(character for character in moment if character.isalnum())[:15]
+    folder = root / TRASH / tree / memory.type
+    (root / TRASH).mkdir(mode=0o700, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    serial = 0
+    while (target := folder / f"{memory.id}~{stamp}-{serial:04d}.md").exists():
+        serial += 1
+    return target
 
 
 def _digest(data: bytes) -> bytes:

@@ -90,6 +90,11 @@ def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+def tagged(db: sqlite3.Connection, tag: str) -> list[str]:
+    rows = db.execute("SELECT memory_id FROM memory_tags WHERE tag = :tag ORDER BY memory_id", {"tag": tag})
+    return [row[0] for row in rows]
+
+
 def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
     """Notes, newest first, with what the index knows of them: everything but foreign front matter."""
     columns = ", ".join(f"{source} AS {name}" for name, source in _FIELDS.items())

@@ -29,6 +29,8 @@ from anamnesis.store.search import Ranked, search, word_weights
 _TRUST_SECONDS = 1.0
 # A search asks again after it has mended what it found out of date, but does not chase a file for ever.
 _MENDING_ROUNDS = 4
+# Entering files one by one is quicker than listing all of them up to about here.
+_MANY_FILES = 1_000
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 T = TypeVar("T")
@@ -189,6 +191,13 @@ class MemoryStore:
         check_id(memory_id)
         return self._located(memory_id)[1]
 
+    def find(self, memory_id: str) -> Memory | None:
+        """Read a note from its file; None if there is none."""
+        try:
+            return self.get(memory_id)
+        except NoteNotFound:
+            return None
+
     def search(
         self,
         query: str,
@@ -260,6 +269,10 @@ class MemoryStore:
         """Ids that start with `prefix`, in either case."""
         return self._ask(lambda db: queries.ids_starting(db, prefix, limit))
 
+    def tagged(self, tag: str) -> builtins.list[str]:
+        """The ids of the notes that have a tag."""
+        return self._ask(lambda db: queries.tagged(db, tag))
+
     def activity(self, since: str) -> dict[str, int]:
         """How many notes were made on each day since a day."""
         return self._ask(lambda db: queries.activity(db, since))
@@ -267,6 +280,16 @@ class MemoryStore:
     def refresh(self) -> Changes:
         """Look at every file's size and time, and enter what changed."""
         return Changes.of(self._index.refresh())
+
+    def receive(self, paths: Sequence[str]) -> None:
+        """Enter files that another program has just changed, given by their paths under the root."""
+        if len(paths) > _MANY_FILES:
+            self._index.refresh()
+            return
+        read = {path: self._files.read(path) for path in paths if path.endswith(".md")}
+        self._mend(read, patient=True)
+        self._behind = True
+        self._look()
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the whole index from the files; how many notes it holds."""
@@ -359,10 +382,10 @@ class MemoryStore:
                 hits.append(Hit(file.memory, found.score))
         return hits, stale
 
-    def _mend(self, stale: dict[str, NoteFile | None]) -> bool:
-        """Enter files that were edited or removed in place; not if somebody is writing now."""
+    def _mend(self, stale: dict[str, NoteFile | None], *, patient: bool = False) -> bool:
+        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
         try:
-            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=False)
+            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
         except StoreUnavailable:
             return False
         self._index.settle()

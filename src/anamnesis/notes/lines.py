@@ -1,0 +1,88 @@
+"""Three-way merge of texts by lines. Pure, and the same whichever side comes first but for whose words prevail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+# Comparing two texts costs the product of their lengths at worst; beyond this, a text has changed as a whole.
+_MOST_COMPARISONS = 25_000_000
+
+
+class _Edit(NamedTuple):
+    """Lines `start` to `end` of the base become `lines`."""
+
+    start: int
+    end: int
+    side: int
+    lines: Sequence[str]
+
+
+def merge_lines(base: str | None, yielding: str, prevailing: str) -> tuple[str, bool]:
+    """Both sides' changes of a text, and whether they met: where they did, the second side prevails."""
+    if yielding in (base, prevailing):
+        return prevailing, False
+    if prevailing == base:
+        return yielding, False
+    if base is None:
+        return prevailing, True
+    lines = base.split("\n")
+    merged: list[str] = []
+    met = False
+    position = 0
+    for group in _groups(sorted([*_edits(lines, yielding, 0), *_edits(lines, prevailing, 1)])):
+        start, end = group[0].start, max(edit.end for edit in group)
+        sides = {edit.side for edit in group}
+        results = {side: _applied(lines, start, end, [edit for edit in group if edit.side == side]) for side in sides}
+        met |= len(results) == 2 and results[0] != results[1]
+        merged += [*lines[position:start], *results[max(sides)]]
+        position = end
+    return "\n".join([*merged, *lines[position:]]), met
+
+
+def _edits(base: Sequence[str], text: str, side: int) -> Iterator[_Edit]:
+    """What makes `text` of the base, in order."""
+    lines = text.split("\n")
+    head = _common(base, lines)
+    tail = _common(base[head:][::-1], lines[head:][::-1])
+    old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
+    if len(old) * len(new) > _MOST_COMPARISONS:
+        yield _Edit(head, head + len(old), side, new)
+        return
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield _Edit(head + start, head + end, side, new[first:last])
+
+
+def _common(one: Sequence[str], two: Sequence[str]) -> int:
+    """How many lines two texts have in common at their start."""
+    count = 0
+    for left, right in zip(one, two, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _groups(edits: Sequence[_Edit]) -> Iterator[list[_Edit]]:
+    """Edits that change the same lines, or add lines at the same place, together; the others alone."""
+    group: list[_Edit] = []
+    for edit in edits:
+        end = max((each.end for each in group), default=0)
+        same_place = group and edit.start == edit.end == end == group[0].start
+        if group and not same_place and not edit.start < end:
+            yield group
+            group = []
+        group.append(edit)
+    if group:
+        yield group
+
+
+def _applied(lines: Sequence[str], start: int, end: int, edits: Sequence[_Edit]) -> list[str]:
+    """The lines `start` to `end` of the base as one side has them."""
+    result: list[str] = []
+    for edit in edits:
+        result += [*lines[start : edit.start], *edit.lines]
+        start = edit.end
+    return [*result, *lines[start:end]]

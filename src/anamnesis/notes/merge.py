@@ -1,0 +1,96 @@
+"""Three-way merge of notes, by field. Pure; which version is called one and which two makes no difference."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.markdown import render
+from anamnesis.notes.record import Memory
+from anamnesis.notes.ulid import derived_id
+
+CONFLICT_TAG = "conflict"
+_LINK = "conflict_of"
+_LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
+
+_SCALARS = (
+    "type",
+    "title",
+    "project",
+    "machine_id",
+    "scope",
+    "prov_source",
+    "prov_model",
+    "prov_session",
+    "confidence",
+    "newline",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A note with both sides' changes; where they met, the older version as a note of its own."""
+
+    note: Memory
+    other: Memory | None = None
+
+
+def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
+    """What two changes of one note make together: the newer prevails where both changed the same."""
+    older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
+    values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
+    body, met = merge_lines(base.body if base else None, older.body, newer.body)
+    note = replace(
+        newer,
+        **values,
+        body=body,
+        tags=_united(base.tags if base else [], older.tags, newer.tags),
+        supersedes=_united(base.superseded if base else [], older.superseded, newer.superseded),
+        created_at=min(older.created_at or newer.created_at, newer.created_at or older.created_at),
+        updated_at=newer.updated_at,
+    )
+    met |= older.extra not in (note.extra, base.extra if base else {})
+    return Merged(note, _set_aside(older) if met else None)
+
+
+def conflict_of(memory: Memory) -> str:
+    """The id of the note that this one is another version of; "" if it is none."""
+    found = _LINK_LINE.search("".join(memory.extra.values())) if CONFLICT_TAG in memory.tags else None
+    return found.group(1) if found else ""
+
+
+def settled(memory: Memory) -> Memory:
+    """The version set aside as a note like any other."""
+    extra = {key: _LINK_LINE.sub("", lines) for key, lines in memory.extra.items()}
+    tags = [tag for tag in memory.tags if tag != CONFLICT_TAG]
+    return replace(memory, tags=tags, extra={key: lines for key, lines in extra.items() if lines})
+
+
+def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) -> Any:
+    """The value of the side that changed it; of both, the newer's."""
+    if base and getattr(newer, name) == getattr(base, name):
+        return getattr(older, name)
+    return getattr(newer, name)
+
+
+def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
+    """What neither side took away and what either added."""
+    if one in (base, two):
+        return two
+    if two == base:
+        return one
+    kept = [each for each in base if each in one and each in two]
+    return kept + sorted({*one, *two}.difference(base))
+
+
+def _set_aside(memory: Memory) -> Memory:
+    """A version as a note of its own, tagged and linked; its id is the same on every machine that makes it."""
+    own = settled(memory)
+    return replace(
+        own,
+        id=derived_id(memory.updated_at, f"{_LINK}:{render(memory)}"),
+        tags=[*own.tags, CONFLICT_TAG],
+        extra={**own.extra, "tags": f"{own.extra.get('tags', '')}{_LINK}: {memory.id}\n"},
+    )
