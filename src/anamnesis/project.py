@@ -75,20 +75,11 @@ def _repository_name(folder: Path) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    """What git says about a folder, whatever repository the caller's environment points at; "" if nothing."""
-    import subprocess  # 5 ms that most commands need not spend
+    """What git says about a folder; "" if nothing."""
+    from anamnesis.git import GitFailed, git  # 5 ms that most commands need not spend
 
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=folder,
-            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=5,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        said = git(folder, *arguments, as_user=True, variables={"GIT_OPTIONAL_LOCKS": "0"}, timeout=5)
+    except GitFailed:
         return ""
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+    return said.decode("utf-8", "replace").strip()

@@ -1,0 +1,143 @@
+"""The git program. Nothing of the caller's surroundings reaches it: no repository, no hook, no signing, no prompt.
+
+Its settings are ours too, unless it acts as the user: credentials, proxies and rewritten addresses are in theirs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from anamnesis.errors import AnamnesisError
+
+LOCAL_TIMEOUT = 600.0
+# git holds its lock files for moments; one this old was left by a git that was killed.
+_STALE_SECONDS = 10.0
+_LOCK_HELD = re.compile(r"(?:Unable to create '(.+?)'|could not lock config file (.+?)): File exists")
+_NEUTRAL = (
+    f"core.hooksPath={os.devnull}",
+    f"core.excludesFile={os.devnull}",
+    f"core.attributesFile={os.devnull}",
+    "core.autocrlf=false",
+    "core.fileMode=false",
+    "core.fsmonitor=false",
+    "core.quotePath=false",
+    "core.safecrlf=false",
+    "core.symlinks=false",
+    "gc.auto=0",
+)
+_FOR_THE_NETWORK = ("GIT_SSH", "GIT_SSL", "GIT_PROXY", "GIT_ASKPASS", "GIT_HTTP", "GIT_CONFIG_GLOBAL")
+# What git says last, after ssh or the network has said why.
+_VAGUE = "Could not read from remote repository"
+
+
+class GitFailed(AnamnesisError):
+    """git ended with an error; the message is what it said last."""
+
+
+def git(
+    folder: Path,
+    *arguments: str,
+    options: Sequence[str] = (),
+    input: bytes | None = None,
+    variables: Mapping[str, str] | None = None,
+    as_user: bool = False,
+    timeout: float = LOCAL_TIMEOUT,
+) -> bytes:
+    """What git prints when it is run in a folder."""
+    settings = [word for each in _NEUTRAL for word in ("-c", each)]
+    command = ["git", *settings, *options, *arguments]
+    environment = {**_environment(as_user), **(variables or {})}
+    deadline = time.monotonic() + timeout
+    while True:
+        code, output, errors = _run(command, folder, environment, input, deadline)
+        if code == 0:
+            return output
+        if not _lock_is_gone(folder, errors, deadline):
+            raise GitFailed(_last_words(arguments[0], output, errors))
+
+
+def _run(
+    command: list[str], folder: Path, environment: Mapping[str, str], input: bytes | None, deadline: float
+) -> tuple[int, bytes, str]:
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # what it starts (ssh) has no terminal to ask on, and ends with it
+        )
+    except FileNotFoundError:
+        raise GitFailed("git is not installed.", "Install it: projects are known and notes travel by it.") from None
+    except OSError as error:
+        raise GitFailed(f"git cannot be run in {folder}: {error.strerror}.") from None
+    try:
+        output, errors = process.communicate(input, timeout=max(0.0, deadline - time.monotonic()))
+    except BaseException as error:
+        _end(process)
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise GitFailed("git did not end in time.") from None
+        raise
+    return process.returncode, output, errors.decode("utf-8", "replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End git and what it started."""
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _environment(as_user: bool) -> dict[str, str]:
+    kept = _FOR_THE_NETWORK if as_user else ()
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(kept)
+    }
+    environment |= {
+        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
+    if not as_user:
+        environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
+    return environment
+
+
+def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
+    """Whether git failed at a lock file of this folder that is there no longer: let go of, or removed as stale."""
+    held = _LOCK_HELD.search(errors)
+    lock = folder / (held.group(1) or f"{held.group(2)}.lock") if held else folder
+    if lock == folder or not lock.resolve().is_relative_to(folder.resolve()):
+        return False
+    while time.monotonic() < deadline:
+        try:
+            age = time.time() - lock.stat().st_mtime
+        except OSError:
+            return True
+        if not 0 <= age < _STALE_SECONDS:
+            lock.unlink(missing_ok=True)
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _last_words(action: str, output: bytes, errors: str) -> str:
+    """The line with which git says what is wrong."""
+    refusals = [line for line in output.decode("utf-8", "replace").splitlines() if line.startswith("!")]
+    lines = [line.strip() for line in (*refusals, *errors.splitlines()) if line.strip() and _VAGUE not in line]
+    telling = [line for line in lines if line.startswith(("!", "fatal:", "error:"))] or lines
+    words = telling[0].removeprefix("fatal: ").removeprefix("error: ") if telling else "it gave no reason"
+    return f"git {action}: {' '.join(words.split())}"
