@@ -78,6 +78,7 @@ SETTINGS = (
         "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", _machine_id
     ),
     Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", "none", _remote),
+    Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
     Setting(
         "inject_budget",
         "ANAMNESIS_INJECT_BUDGET",
@@ -180,6 +181,11 @@ def _in_force(name: str) -> str:
 def resolve_remote() -> str | None:
     """The git remote: ANAMNESIS_GIT_REMOTE, else config.json, else none."""
     return resolve(setting("remote")).value
+
+
+def resolve_sync_timeout() -> int:
+    """How many seconds a sync waits for the remote, each time it asks it something."""
+    return int(_in_force("sync_timeout"))
 
 
 def setting(name: str) -> Setting:

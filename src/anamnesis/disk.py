@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from anamnesis.errors import StoreUnavailable
@@ -15,6 +15,7 @@ from anamnesis.errors import StoreUnavailable
 _serial = itertools.count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 TEMPORARY_SUFFIX = ".tmp"
+_MANY_FILES = 200
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
@@ -57,6 +58,15 @@ def put_in_place(temporary: Path, path: Path) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def sync_files(paths: Sequence[Path]) -> None:
+    """Make the contents of written files durable; of very many, by one flush of all that the system holds."""
+    if len(paths) > _MANY_FILES and hasattr(os, "sync"):
+        os.sync()
+    else:
+        for path in paths:
+            sync_file(path)
 
 
 def sync_file(path: Path) -> None:

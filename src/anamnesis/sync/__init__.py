@@ -1,0 +1,39 @@
+"""Notes on every machine: commit, fetch, merge note by note, push, and index what changed."""
+
+from typing import Any
+
+from anamnesis.config import resolve_machine_id, resolve_remote, resolve_sync_timeout
+from anamnesis.log import log
+from anamnesis.store import MemoryStore
+from anamnesis.store.files import TREES
+from anamnesis.sync.backend import SyncBackend, SyncResult, SyncState
+from anamnesis.sync.git_backend import GitSyncBackend
+
+__all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
+
+
+def configured_backend(store: MemoryStore) -> GitSyncBackend:
+    """The backend that this machine's settings ask for."""
+    return GitSyncBackend(
+        store.memory_dir, remote=resolve_remote(), machine_id=resolve_machine_id(), timeout=resolve_sync_timeout()
+    )
+
+
+def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
+    """Sync a store's portable notes and bring its index up to date."""
+    result = backend.sync()
+    store.receive([f"{TREES['portable']}/{path}" for path in result.changed])
+    log(store.root, "sync", **report(store, result))
+    return result
+
+
+def report(store: MemoryStore, result: SyncResult) -> dict[str, Any]:
+    """What a sync did, as every surface shows it to programs; `indexed` is how many notes the index holds now."""
+    return {
+        "pushed": result.pushed,
+        "pulled": result.pulled,
+        "conflicted": result.conflicted,
+        "head": result.head,
+        "indexed": store.count(),
+        "detail": result.detail,
+    }

@@ -1,0 +1,71 @@
+"""Notes that two machines changed in the same lines: both versions, their difference, and which is to stay."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+
+from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.notes import Memory, render
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, settled
+from anamnesis.store import CHANGEABLE, MemoryStore
+
+KEEP = ("this", "other", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A note and its other version; the note may have been deleted since."""
+
+    id: str
+    note: Memory | None
+    other: Memory
+
+    @property
+    def diff(self) -> str:
+        """How the other version differs from the note."""
+        this = render(self.note).splitlines() if self.note else []
+        other = render(replace(settled(self.other), id=self.id)).splitlines()
+        names = f"this, {self.note.updated_at if self.note else 'deleted'}", f"other, {self.other.updated_at}"
+        return "".join(f"{line}\n" for line in difflib.unified_diff(this, other, *names, lineterm=""))
+
+
+def list_conflicts(store: MemoryStore) -> list[Conflict]:
+    """All conflicts that nobody has resolved, the newest first."""
+    found = []
+    for other_id in store.tagged(CONFLICT_TAG):
+        other = store.find(other_id)
+        note_id = conflict_of(other) if other else ""
+        if other and note_id:
+            found.append(Conflict(note_id, store.find(note_id), other))
+    return sorted(found, key=lambda conflict: (conflict.other.updated_at, conflict.other.id), reverse=True)
+
+
+def find_conflicts(store: MemoryStore, given: str) -> list[Conflict]:
+    """The conflicts of a note, or that of an other version, given by the beginning of either's id."""
+    known = list_conflicts(store)
+    wanted = given.upper()
+    found = [each for each in known if each.id.upper().startswith(wanted) or each.other.id.upper().startswith(wanted)]
+    if not found:
+        raise NoteNotFound(f"No conflict is about {given!r}.", "`anamnesis conflicts` lists them.")
+    if len({each.id for each in found}) > 1:
+        names = ", ".join(sorted({each.id for each in found}))
+        raise NoteNotFound(f"{given!r} begins the ids of several notes: {names}.", "Give more of it.")
+    return found
+
+
+def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Memory:
+    """End a conflict: let this version stay, or the other, or both as notes of their own. The one that stays."""
+    own = settled(conflict.other)
+    if keep == "both":
+        return store.update(conflict.other.id, tags=own.tags, extra=own.extra)
+    if keep == "other" and conflict.note:
+        note = store.update(conflict.id, **{name: getattr(own, name) for name in CHANGEABLE})
+    elif keep == "other":
+        note = store.put(replace(own, id=conflict.id))
+    elif conflict.note:
+        note = conflict.note
+    else:
+        raise InvalidArgument(f"The note {conflict.id} has been deleted.", "Keep the other version, or both.")
+    store.delete(conflict.other.id)
+    return note

@@ -1,0 +1,186 @@
+"""Bringing two lines of change together: files are matched by the note they hold, and notes merge as notes.
+
+Pure. The same two lines give the same files whichever is called ours, so that machines agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import Memory, decode, parse, render, validate
+from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.merge import merge
+
+_ID_LINE = re.compile(rb"^id:[ \t]*['\"]?([A-Za-z0-9._-]+)", re.MULTILINE)
+_FRONT = 4_000  # bytes in which the id is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of one side: what it holds, and the blob that git keeps it as, where it has one."""
+
+    path: str
+    data: bytes
+    blob: object = None
+
+    @property
+    def note_id(self) -> str:
+        """The id in the front matter, read without parsing it; "" if there is none."""
+        if not self.path.endswith(".md"):
+            return ""
+        found = _ID_LINE.search(self.data, 0, _FRONT)
+        return found.group(1).decode() if found else ""
+
+    @property
+    def memory(self) -> Memory | None:
+        """The note that the file holds, if it does."""
+        try:
+            memory = parse(decode(self.data), scope="portable")
+            validate(memory)
+        except InvalidNote:
+            return None
+        return memory
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The files that one side changed, as they were and as it has them."""
+
+    before: list[File]
+    after: list[File]
+
+
+@dataclass(slots=True)
+class Integration:
+    """What our files become: those that go, those that come or change, and whether both sides changed the same."""
+
+    removed: set[str] = field(default_factory=set)
+    files: dict[str, File] = field(default_factory=dict)
+    conflicted: bool = False
+
+    def put(self, file: File) -> None:
+        """Add a file; over no other that came from elsewhere."""
+        path, serial = PurePosixPath(file.path), 2
+        while (known := self.files.get(str(path))) and known.data != file.data:
+            path = PurePosixPath(file.path).with_stem(f"{PurePosixPath(file.path).stem}-{serial}")
+            serial += 1
+        self.files[str(path)] = File(str(path), file.data, file.blob)
+
+
+@dataclass(slots=True)
+class _Change:
+    """What one side did to one note, or to one file that is none."""
+
+    before: File | None = None
+    after: File | None = None
+
+
+def integrate(ours: Side, theirs: Side) -> Integration:
+    """What has to be done to our files, so that they have both sides' changes."""
+    ambiguous = _ambiguous(ours, theirs)
+    mine, other = _by_note(ours, ambiguous), _by_note(theirs, ambiguous)
+    result = Integration()
+    for key in sorted(other, key=lambda key: (key in mine, key)):
+        change, known = other[key], mine.get(key)
+        if known is None:
+            result.removed |= {file.path for file in (change.before,) if file}
+            _put_all(result, [change.after])
+        else:
+            result.removed |= {file.path for file in (known.after, change.before) if file}
+            base = known.before or change.before
+            _put_all(result, _merged(result, base, known.after, change.after))
+    result.removed -= result.files.keys()
+    return result
+
+
+def _put_all(result: Integration, files: Iterable[File | None]) -> None:
+    for file in files:
+        if file:
+            result.put(file)
+
+
+def _merged(result: Integration, base: File | None, one: File | None, two: File | None) -> list[File | None]:
+    """One note of both sides' versions. A change counts more than a removal."""
+    if one is None or two is None or (one.path, one.data) == (two.path, two.data):
+        return [one or two]
+    before = base.memory if base else None
+    first, second = one.memory, two.memory
+    if first and second and first.id == second.id:
+        merged = merge(before if before and before.id == first.id else None, first, second)
+        path = _path(merged.note, base, (one, first), (two, second))
+        files: list[File | None] = [_as_file(path, merged.note, ((one, first), (two, second)))]
+        if merged.other:
+            result.conflicted = True
+            aside = PurePosixPath(path).with_name(f"{merged.other.id}.md")
+            files.append(File(str(aside), render(merged.other).encode("utf-8")))
+        return files
+    return _merged_texts(result, base, one, two)
+
+
+def _path(note: Memory, base: File | None, *versions: tuple[File, Memory]) -> str:
+    """Where the merged note goes: where the side put it that moved it."""
+    fitting = [file.path for file, memory in versions if memory.type == note.type] or [versions[0][0].path]
+    moved = [path for path in fitting if not base or path != base.path]
+    return min(moved or fitting)
+
+
+def _as_file(path: str, note: Memory, versions: Iterable[tuple[File, Memory]]) -> File:
+    """A merged note as a file; if it is just what a side has, that side's very text."""
+    same = [file for file, memory in versions if memory == note]
+    if same:
+        chosen = min(same, key=lambda file: file.data)
+        return File(path, chosen.data, chosen.blob)
+    return File(path, render(note).encode("utf-8"))
+
+
+def _merged_texts(result: Integration, base: File | None, one: File, two: File) -> list[File | None]:
+    """Files that are no notes, or no longer the same one: merged by lines, or else both are kept."""
+    yielding, prevailing = sorted((one, two), key=lambda file: (file.memory is not None, file.data))
+    path = PurePosixPath(min(one.path, two.path))
+    text = None if prevailing.memory else _merged_text(base, yielding, prevailing)
+    if text is not None:
+        return [File(str(path), text)]
+    result.conflicted = True
+    digest = hashlib.blake2b(yielding.data, digest_size=4).hexdigest()
+    aside = path.with_stem(f"{path.stem}.conflict-{digest}")
+    return [File(str(path), prevailing.data, prevailing.blob), File(str(aside), yielding.data, yielding.blob)]
+
+
+def _merged_text(base: File | None, yielding: File, prevailing: File) -> bytes | None:
+    """Both sides' changes of a text; None where they met, or where it is none."""
+    if yielding.data == prevailing.data:
+        return prevailing.data
+    try:
+        before = base.data.decode("utf-8") if base else None
+        text, met = merge_lines(before, yielding.data.decode("utf-8"), prevailing.data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
+    return None if met else text.encode("utf-8")
+
+
+def _by_note(side: Side, ambiguous: set[str]) -> dict[str, _Change]:
+    """What a side did, by note; by path where a file holds none or its id is not its own."""
+    changes: dict[str, _Change] = {}
+    for file in side.before:
+        changes.setdefault(_key(file, ambiguous), _Change()).before = file
+    for file in side.after:
+        changes.setdefault(_key(file, ambiguous), _Change()).after = file
+    return changes
+
+
+def _key(file: File, ambiguous: set[str]) -> str:
+    plain = not file.note_id or file.note_id in ambiguous
+    return f"path:{file.path}" if plain else f"note:{file.note_id}"
+
+
+def _ambiguous(ours: Side, theirs: Side) -> set[str]:
+    """Ids that more than one file of a tree has."""
+    before = {(file.note_id, file.path) for file in (*ours.before, *theirs.before)}
+    groups = [[note_id for note_id, _ in before], *([file.note_id for file in side.after] for side in (ours, theirs))]
+    return {note_id for group in groups for note_id, count in Counter(group).items() if count > 1}
