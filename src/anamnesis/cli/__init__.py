@@ -20,6 +20,8 @@ COMMANDS = (
     "edit",
     "delete",
     "restore",
+    "sync",
+    "conflicts",
     "import",
     "reindex",
     "doctor",

@@ -55,6 +55,16 @@ def print_lines(rows: Sequence[Sequence[object]]) -> None:
         click.echo("\t".join(" ".join(str(cell).split()) for cell in row))
 
 
+def draw_diff(diff: str) -> None:
+    """A unified diff, coloured on a terminal."""
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in diff.splitlines():
+        if on_terminal():
+            console().print(visible(line), style=styles.get(line[:1], ""), markup=False, soft_wrap=True)
+        else:
+            click.echo(line)
+
+
 def bars(counts: Mapping[str, int], width: int = 24) -> list[tuple[str, str, int]]:
     """Each name with a bar and its count, the largest first."""
     most = max(counts.values(), default=0)

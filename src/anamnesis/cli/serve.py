@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.config import resolve_home, resolve_machine_id
+from anamnesis.config import resolve_home
 
 
 @click.command()
@@ -25,4 +25,4 @@ def run() -> None:
 
     home = resolve_home()
     with MemoryStore(home) as store:
-        serve(build_server(store, resolve_machine_id()), lambda trace: log(home, "mcp error", trace=trace))
+        serve(build_server(store), lambda trace: log(home, "mcp error", trace=trace))

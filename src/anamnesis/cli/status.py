@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from anamnesis.cli.output import bars, console, on_terminal, print_json, print_l
 from anamnesis.config import resolve_machine_id
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore, StoreStats
+
+if TYPE_CHECKING:
+    from anamnesis.sync import SyncState
 
 _WEEKS = 26
 
@@ -24,21 +28,27 @@ def command(as_json: bool) -> None:
 
     \b
     JSON: {"root", "db_path", "machine_id", "total", "by_type": {TYPE: COUNT},
-           "by_project": {...}, "by_scope": {...}, "unreadable_files"}
+           "by_project": {...}, "by_scope": {...}, "unreadable_files",
+           "sync": {"initialized", "remote", "head", "dirty", "detail"}}
     """
+    from anamnesis.sync import configured_backend
+
     with open_store() as store:
         stats = store.stats()
+        sync = configured_backend(store).state()
         unreadable = len(store.problems())
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": resolve_machine_id()}
         if as_json:
-            print_json({**facts, **asdict(stats), "unreadable_files": unreadable})
+            print_json({**facts, **asdict(stats), "unreadable_files": unreadable, "sync": asdict(sync)})
         elif on_terminal():
             _draw(store, stats, unreadable)
+            console().print(_sync_line(sync), style="dim", markup=False)
         else:
             counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
             rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
             rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
-            print_lines([*rows, ("unreadable_files", unreadable)])
+            rows += [("unreadable_files", unreadable), *(("sync", name, value) for name, value in asdict(sync).items())]
+            print_lines(rows)
 
 
 def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
@@ -64,6 +74,13 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
     screen.print(table)
     if unreadable:
         screen.print(f"[yellow]{unreadable} files could not be read as notes:[/] anamnesis doctor")
+
+
+def _sync_line(sync: SyncState) -> str:
+    if not sync.initialized:
+        return "not synced yet: anamnesis sync"
+    waiting = "with changes to sync" if sync.dirty else "nothing to sync"
+    return visible(f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {waiting}")
 
 
 def _weekly(store: MemoryStore) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.dispatcher import Message, Prompt, Resources, Tool
-from anamnesis.mcp.schema import optional, parameters, text, texts, whole
+from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, as_dict, render
 from anamnesis.store import MemoryStore
 
@@ -29,7 +29,7 @@ _ID = text("The id of a note.")
 
 def tools(store: MemoryStore, machine_id: str) -> list[Tool]:
     """The tools on one store, on this machine."""
-    return [*_reading_tools(store), *_writing_tools(store, machine_id)]
+    return [*_reading_tools(store), *_writing_tools(store, machine_id), _sync_tool(store)]
 
 
 def _reading_tools(store: MemoryStore) -> list[Tool]:
@@ -59,7 +59,10 @@ def _reading_tools(store: MemoryStore) -> list[Tool]:
         """Report store health: counts by type/project, store paths, sync state.
 
         Read-only."""
-        return {"root": str(store.root), "db_path": str(store.db_path), **asdict(store.stats())}
+        from anamnesis.sync import configured_backend  # 20 ms that the start of a session need not spend
+
+        facts = {"root": str(store.root), "db_path": str(store.db_path), **asdict(store.stats())}
+        return {**facts, "sync": asdict(configured_backend(store).state())}
 
     most = whole("How many notes at the most.", default=8, minimum=0)
     limit = whole("How many notes at the most.", default=100, minimum=0)
@@ -138,6 +141,21 @@ def _writing_tools(store: MemoryStore, machine_id: str) -> list[Tool]:
         Tool(memory_update, "Change a note", parameters(id=_ID, **new), destructive=True, idempotent=True),
         Tool(memory_delete, "Delete a note", parameters(id=_ID), destructive=True),
     ]
+
+
+def _sync_tool(store: MemoryStore) -> Tool:
+    def memory_sync(force: bool) -> Message:  # noqa: ARG001
+        """Sync memory across machines: commit local notes, merge what other machines wrote, push.
+
+        Uses the git remote of the settings (ANAMNESIS_GIT_REMOTE); with none it just commits locally. Notes that
+        changed on two machines are merged; where both changed the same lines, the newer version stays and the
+        other is kept as a note of its own, tagged conflict. The force flag is reserved for future use."""
+        from anamnesis.sync import configured_backend, report, sync_store
+
+        return report(store, sync_store(store, configured_backend(store)))
+
+    force = yes_or_no("Reserved for future use.", default=False)
+    return Tool(memory_sync, "Sync memory", parameters(force=force), open_world=True)
 
 
 def resources(store: MemoryStore) -> Resources:

@@ -1,0 +1,64 @@
+"""`anamnesis conflicts`: what two machines changed at once, side by side, and which version stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, visible
+
+if TYPE_CHECKING:
+    from anamnesis.sync.conflicts import Conflict
+
+
+@click.command()
+@click.argument("note_id", metavar="[ID]", required=False)
+@click.option("--keep", type=click.Choice(["this", "other", "both"]), help="End the conflict: which version stays.")
+@as_json
+def command(note_id: str | None, keep: str | None, as_json: bool) -> None:
+    """List the notes that two machines changed in the same lines, with both versions as a diff.
+
+    A sync keeps the newer version in the note and the other as a note of its own. To end a conflict, name the note
+    and say which stays: `this` lets the note stay as it is, `other` puts the other version in its place, `both` makes
+    an ordinary note of the other one. What does not stay is in the trash. To mix them, edit the note, then keep
+    `this`.
+
+    JSON: [{"id", "other", "title", "diff"}]
+    """
+    from anamnesis.sync.conflicts import find_conflicts, list_conflicts, resolve
+
+    if keep and not note_id:
+        raise click.UsageError("Say which conflict: anamnesis conflicts ID --keep this|other|both")
+    with open_store() as store:
+        found = find_conflicts(store, note_id) if note_id else list_conflicts(store)
+        if keep:
+            for each in found:
+                resolve(store, each, keep)
+    if as_json:
+        print_json([_facts(each) for each in found])
+    elif keep:
+        click.echo(f"Kept {keep}: {found[0].id}")
+    else:
+        _show(found)
+
+
+def _facts(conflict: Conflict) -> dict[str, str]:
+    facts = {"id": conflict.id, "other": conflict.other.id}
+    return {**facts, "title": (conflict.note or conflict.other).title, "diff": conflict.diff}
+
+
+def _show(conflicts: list[Conflict]) -> None:
+    for each in conflicts:
+        title = visible((each.note or each.other).title)
+        if on_terminal():
+            console().print(f"[bold]{each.id}[/]  ", end="")
+            console().print(title, markup=False)
+        else:
+            click.echo(f"{each.id}\t{each.other.id}\t{title}")
+        draw_diff(each.diff)
+    if on_terminal() and conflicts:
+        console().print("anamnesis conflicts ID --keep this|other|both", style="cyan")
+    elif on_terminal():
+        console().print("✓ No conflicts.", style="green")

@@ -1,0 +1,75 @@
+"""`anamnesis sync`: the notes of all machines brought together, once."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
+from anamnesis.config import resolve_claude_home, resolve_home, resolve_machine_id
+from anamnesis.errors import AnamnesisError
+from anamnesis.log import log
+from anamnesis.store import MemoryStore
+
+
+@click.command()
+@click.option("--background", is_flag=True, help="Return at once; the log under ANAMNESIS_HOME says how it went.")
+@as_json
+def command(background: bool, as_json: bool) -> None:
+    """Bring together the notes of all your machines, by git.
+
+    Commits what changed here, merges what other machines wrote, note by note, and pushes. Where two machines
+    changed the same lines, both versions are kept: see `anamnesis conflicts`. Without a remote it only commits;
+    set one with `anamnesis config set remote ADDRESS`. Claude Code's own memory files are imported first.
+
+    Exits with 1 where the remote could not be reached; what was not sent is sent by the next sync.
+
+    JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail"}
+    """
+    if background:
+        from anamnesis.hooks.later import run_later
+
+        run_later("sync")
+        return
+    from anamnesis.sync import configured_backend, report, sync_store
+
+    with open_store() as store:
+        _import(store)
+        result = sync_store(store, configured_backend(store))
+        facts = report(store, result)
+    if as_json:
+        print_json(facts)
+    elif on_terminal():
+        _draw(facts, len(result.changed))
+    else:
+        print_lines(list(facts.items()))
+    if not result.reached:
+        click.echo(f"anamnesis: {result.detail}", err=True)
+        sys.exit(1)
+
+
+def _import(store: MemoryStore) -> None:
+    """Take over Claude Code's own memory; where that fails, the notes are synced all the same."""
+    claude_home = resolve_claude_home()
+    if not any((claude_home / "projects").glob("*/memory")):
+        return
+    from anamnesis.importers.claude import import_claude
+
+    try:
+        import_claude(store, claude_home, resolve_machine_id())
+    except (AnamnesisError, OSError) as error:
+        log(resolve_home(), "import failed", reason=str(error))
+
+
+def _draw(facts: dict[str, object], changed: int) -> None:
+    from rich.text import Text
+
+    pulled = facts["pulled"]
+    screen = console()
+    screen.print(Text(f"↓ {pulled} commits received", "cyan") if pulled else Text("↓ nothing new", "dim"))
+    screen.print(Text("↑ sent", "green") if facts["pushed"] else Text("↑ nothing sent", "dim"))
+    if facts["detail"] != "synced":
+        screen.print(Text(f"≠ {visible(str(facts['detail']))}", "yellow"))
+    screen.print(f"{changed} files changed, {facts['indexed']:,} notes, at {facts['head'] or 'no commit yet'}")
