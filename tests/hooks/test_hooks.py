@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,10 +42,14 @@ class Hook:
             check=False,
         )
 
+    def capture(self, *arguments: str, **more: str) -> None:
+        """Capture without the sync that would go on after the test."""
+        assert self("capture", self.event(**more), "--no-sync", *arguments) == ""
+
     def event(self, **more: str) -> dict[str, str]:
         return {"session_id": "s1", "cwd": str(self.cwd), "hook_event_name": "x", **more}
 
-    def log(self) -> list[dict[str, str]]:
+    def log(self) -> list[dict[str, Any]]:
         path = self.home / "anamnesis.log"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -95,7 +101,7 @@ def test_a_note_of_another_project_is_not_recalled(hook: Hook) -> None:
     [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe{}", b'{"cwd": 5, "session_id": {}, "prompt": []}', b"[" * 50_000],
 )
 def test_whatever_comes_on_stdin_the_agent_goes_on(hook: Hook, name: str, stdin: bytes) -> None:
-    done = hook.run(name, stdin)
+    done = hook.run(name, stdin, *(["--no-sync"] if name == "capture" else []))
     assert done.returncode == 0
     assert done.stderr == b""
 
@@ -241,9 +247,9 @@ def test_a_session_becomes_one_note_however_often_it_is_captured(hook: Hook) -> 
         ("assistant", [{"type": "text", "text": "Fixed it."}]),
     ]
     path = transcript(hook, *asked)
-    assert hook("capture", hook.event(transcript_path=str(path), hook_event_name="PreCompact")) == ""
+    hook.capture(transcript_path=str(path), hook_event_name="PreCompact")
     transcript(hook, *asked, ("user", "Also add a test."), ("assistant", [{"type": "text", "text": "Added a test."}]))
-    assert hook("capture", hook.event(transcript_path=str(path), hook_event_name="SessionEnd")) == ""
+    hook.capture(transcript_path=str(path), hook_event_name="SessionEnd")
     with MemoryStore(hook.home) as store:
         (note,) = store.list(project="work", type="episodic")
     assert note.title == "Why does the login fail?"
@@ -256,8 +262,44 @@ def test_a_session_becomes_one_note_however_often_it_is_captured(hook: Hook) -> 
 
 def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
     path = transcript(hook, ("user", "<command-name>/model</command-name>\n<command-args>x</command-args>"))
-    hook("capture", hook.event(transcript_path=str(path)))
-    hook("capture", hook.event(transcript_path=str(hook.cwd / "missing.jsonl")))
-    hook("capture", hook.event())
+    hook.capture(transcript_path=str(path))
+    hook.capture(transcript_path=str(hook.cwd / "missing.jsonl"))
+    hook.capture()
     with MemoryStore(hook.home) as store:
         assert store.count(type="episodic") == 0
+
+
+def synced(hook: Hook, times: int) -> list[dict[str, Any]]:
+    """What the log says of syncs, once there are so many."""
+    while len(found := [entry for entry in hook.log() if entry["event"] == "sync"]) < times:
+        time.sleep(0.02)
+    return found
+
+
+def test_a_captured_session_is_on_the_remote_although_the_agent_did_not_wait(hook: Hook) -> None:
+    remote = hook.cwd / "remote.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
+    path = transcript(hook, ("user", "Why does the login fail?"), ("assistant", EDIT))
+    hook("capture", hook.event(transcript_path=str(path)), ANAMNESIS_GIT_REMOTE=str(remote))
+    (entry,) = synced(hook, 1)
+    assert (entry["pushed"], entry["detail"]) == (True, "synced")
+    sent = subprocess.run(
+        ["git", "ls-tree", "-r", "--name-only", "main"], cwd=remote, capture_output=True, check=True, text=True
+    )
+    with MemoryStore(hook.home) as store:
+        (note,) = store.list(type="episodic")
+    assert f"episodic/{note.id}.md" in sent.stdout.split()
+
+
+def test_sessions_that_end_together_sync_one_after_the_other(hook: Hook) -> None:
+    for number in range(3):
+        path = transcript(hook, ("user", f"Question {number}?"), ("assistant", EDIT), session=f"s{number}")
+        hook("capture", hook.event(transcript_path=str(path), session_id=f"s{number}"))
+    assert {entry["detail"] for entry in synced(hook, 3)} <= {
+        "committed locally; no remote configured",
+        "nothing to commit; no remote configured",
+    }
+    state = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=hook.home / "memory", capture_output=True, check=True, text=True
+    )
+    assert state.stdout == ""

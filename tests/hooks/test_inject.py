@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -109,3 +111,29 @@ def test_a_long_note_is_cut_at_a_word_and_says_how_to_read_on() -> None:
     shown = render_inject([note(1, body="wonderful " * 1000)], 8000)
     assert "wonderful ... (memory_get n1 shows the rest)" in shown
     assert len(shown) < 3000
+
+
+@pytest.mark.parametrize("count", [10, 1_000, 50_000])
+def test_a_session_is_told_the_same_amount_however_much_is_known(tmp_path: Path, count: int) -> None:
+    """The text as a session sees it: whole notes, newest first, in their fence, and the rest in one line."""
+    folder = tmp_path / "memory" / "semantic"
+    folder.mkdir(parents=True)
+    for number in range(count):
+        stamp = (
+            f"2026-01-{1 + number // 86_400:02d}T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}"
+        )
+        project = "global" if number % 10 == 0 else "acme"
+        (folder / f"n{number}.md").write_text(
+            f"---\nid: n{number}\ntype: semantic\ntitle: Note {number}\nproject: {project}\n"
+            f"created_at: {stamp}\nupdated_at: {stamp}\n---\n{f'What is to be known of {number}. ' * 10}\n"
+        )
+    with MemoryStore(tmp_path) as store:
+        shown = render_inject(select_inject(store, project="acme"))
+    assert len(shown) <= 8_000
+    lines = shown.splitlines()
+    assert (lines[0], lines[-1]) == ("<recalled-memory>", "</recalled-memory>")
+    told = re.findall(r"^## \[semantic\] Note (\d+)$", shown, re.MULTILINE)
+    assert f"{count - 1}" in told
+    assert all(f"What is to be known of {number}. " * 9 in shown for number in told)
+    left_out = re.search(r"^(\d+) more notes did not fit: ", shown, re.MULTILINE)
+    assert bool(left_out) == (count > 10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -14,16 +15,17 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from anamnesis.config import change_config
 from anamnesis.store import MemoryStore
 from mcp import Client, StdioServerParameters
 
 ERAS = [("legacy", "2025-11-25"), ("auto", "2026-07-28")]
-SPECIFIED = ["memory_search", "memory_list", "memory_status", "memory_write"]
+SPECIFIED = ["memory_search", "memory_list", "memory_status", "memory_write", "memory_sync"]
 
 
 @asynccontextmanager
-async def connected(home: Path, mode: str = "auto") -> AsyncIterator[Client]:
-    variables = {"ANAMNESIS_HOME": str(home), "ANAMNESIS_MACHINE_ID": "desktop", "PATH": os.environ["PATH"]}
+async def connected(home: Path, mode: str = "auto", **more: str) -> AsyncIterator[Client]:
+    variables = {"ANAMNESIS_HOME": str(home), "ANAMNESIS_MACHINE_ID": "desktop", "PATH": os.environ["PATH"], **more}
     server = StdioServerParameters(command=sys.executable, args=["-m", "anamnesis", "serve"], env=variables)
     async with Client(server, mode=mode) as client:
         yield client
@@ -110,6 +112,10 @@ def test_tools_are_declared_with_schema_and_annotations(tmp_path: Path) -> None:
         write = tools["memory_write"].annotations
         assert write
         assert (write.read_only_hint, write.destructive_hint) == (False, False)
+        sync = tools["memory_sync"].annotations
+        assert sync
+        assert (sync.read_only_hint, sync.open_world_hint) == (False, True)
+        assert tools["memory_sync"].input_schema["properties"]["force"]["default"] is False
         delete = tools["memory_delete"].annotations
         assert delete
         assert delete.destructive_hint is True
@@ -122,6 +128,60 @@ def test_tools_are_declared_with_schema_and_annotations(tmp_path: Path) -> None:
         assert all(len(tool.description or "") < 2000 for tool in tools.values())
 
     run(tmp_path, work)
+
+
+def test_a_sync_carries_a_note_from_one_server_to_another(tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
+    for name in ("one", "two"):
+        change_config(tmp_path / name, "remote", str(remote))
+
+    async def send(client: Client) -> None:
+        assert (await call(client, "memory_status"))["sync"] == {
+            "initialized": False,
+            "remote": str(remote),
+            "head": "",
+            "dirty": False,
+            "detail": "not initialized",
+        }
+        await call(client, "memory_write", type="semantic", title="Travels", body="b")
+        done = await call(client, "memory_sync")
+        assert list(done) == ["pushed", "pulled", "conflicted", "head", "indexed", "detail"]
+        assert (done["pushed"], done["pulled"], done["indexed"], done["detail"]) == (True, 0, 1, "synced")
+        status = await call(client, "memory_status")
+        assert (status["sync"]["initialized"], status["sync"]["dirty"], status["sync"]["detail"]) == (True, False, "ok")
+        assert status["sync"]["head"] == done["head"]
+
+    async def receive(client: Client) -> None:
+        done = await call(client, "memory_sync", force=True)
+        assert (done["pushed"], done["pulled"], done["indexed"]) == (False, 1, 1)
+        assert [note["title"] for note in await call(client, "memory_search", query="travels")] == ["Travels"]
+
+    run(tmp_path / "one", send)
+    run(tmp_path / "two", receive)
+
+
+def test_calls_are_answered_while_a_sync_waits_for_its_remote(tmp_path: Path) -> None:
+    pipe = tmp_path / "never"
+    os.mkfifo(pipe)
+    variables = {
+        "GIT_SSH_COMMAND": f"cat {pipe} #",
+        "GIT_SSH_VARIANT": "ssh",
+        "ANAMNESIS_GIT_REMOTE": "ssh://host/notes.git",
+    }
+
+    async def work() -> None:
+        async with connected(tmp_path / "home", **variables) as client:
+            waiting = asyncio.ensure_future(client.call_tool("memory_sync", {}))
+            while not (tmp_path / "home" / "memory" / ".git").exists():
+                await asyncio.sleep(0.01)
+            for number in range(5):
+                await call(client, "memory_write", type="semantic", title=f"t{number}", body="b")
+            assert not waiting.done()
+            pipe.write_bytes(b"")  # the remote hangs up
+            assert "remote cannot be used" in (await waiting).content[0].text  # type: ignore[union-attr]
+
+    asyncio.run(asyncio.wait_for(work(), 60))
 
 
 def test_a_bad_argument_is_one_sentence(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ _DETACHED = 0x208 if sys.platform == "win32" else 0
 
 def run_later(*arguments: str) -> None:
     """Start `anamnesis` with these arguments as a process of its own that outlives ours."""
-    subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "anamnesis", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -19,3 +19,4 @@ def run_later(*arguments: str) -> None:
         start_new_session=True,
         creationflags=_DETACHED,
     )
+    process.returncode = 0  # nobody waits for it, and Python is not to warn of that
