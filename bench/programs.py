@@ -44,7 +44,7 @@ class Measured:
     notes: int
     milliseconds: dict[str, list[float]]
     peak_mb: float
-    cold_start_problem: str = ""
+    problems: dict[str, str]  # by command, why there are no times of it
 
     def p50(self, operation: str) -> float:
         return statistics.median(self.milliseconds[operation])
@@ -91,6 +91,8 @@ def measure(program: Program, size: int) -> Measured:
     root = _WORK / "run" / f"{size}-{program.name}"
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(_store(size), root)
+    shutil.rmtree(_remote(root), ignore_errors=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", _remote(root)], check=True)
     # Else the first fsync that is timed waits for the copy to reach the disk.
     os.sync()
     try:
@@ -100,12 +102,13 @@ def measure(program: Program, size: int) -> Measured:
                 f"{label}: reindex found {result['notes']} notes and the searches {result['found']},"
                 " so its figures would mean nothing."
             )
-        milliseconds = result["milliseconds"]
-        milliseconds["cold start"], problem = _cold_starts(program, root, label)
+        commands, problems = _commands(program, root, label)
     finally:
         shutil.rmtree(root)
+        shutil.rmtree(_remote(root), ignore_errors=True)
         show("")
-    return Measured(result["version"], result["sqlite"], result["notes"], milliseconds, result["peak_mb"], problem)
+    milliseconds = {**result["milliseconds"], **{f"anamnesis {name}": taken for name, taken in commands.items()}}
+    return Measured(result["version"], result["sqlite"], result["notes"], milliseconds, result["peak_mb"], problems)
 
 
 def _store(size: int) -> Path:
@@ -126,6 +129,7 @@ def _drive(program: Program, root: Path, label: str) -> dict[str, Any]:
     job = {
         "label": label,
         "root": str(root),
+        "remote": _remote(root),
         "writes": [{name: getattr(note, name) for name in fields} for note in corpus.notes(WRITES, seed=13)],
         "queries": [query for mixed in zip(*lengths, strict=True) for query in mixed],
         "list": program.list_arguments,
@@ -139,30 +143,63 @@ def _drive(program: Program, root: Path, label: str) -> dict[str, Any]:
     return result
 
 
-def _cold_starts(program: Program, root: Path, label: str) -> tuple[list[float], str]:
-    """How long `anamnesis search` takes as a command, or why that is not known."""
-    show(f"{label}: cold start")
+def _commands(program: Program, root: Path, label: str) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """How long each command takes from start to exit, or why that is not known."""
     # An installed program has its bytecode; a checkout has it only from a run that was allowed to write it.
     bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_WORK / "bytecode")}
-    environment = {**os.environ, **bytecode, "ANAMNESIS_HOME": str(root)}
-    command = str(program.python.with_name("anamnesis"))
-    searches = [
-        partial(_run, [command, "search", query, "--json"], environment)
-        for query in corpus.queries(COLD_STARTS, words=4, seed=17)
-    ]
-    # A command that fails or finds nothing is fast, too.
-    if not all(_finds_notes(search()) for search in searches):
-        return [], f"The {program.name} implementation has no working `anamnesis search QUERY --json`."
-    return [timed(search) for search in searches], ""
+    environment = {**os.environ, **bytecode, "ANAMNESIS_HOME": str(root), "ANAMNESIS_GIT_REMOTE": _remote(root)}
+    environment["CLAUDE_CONFIG_DIR"] = str(root.with_name("nobody"))
+    queries = corpus.queries(COLD_STARTS, words=4, seed=17)
+    event = {"session_id": "", "cwd": str(root), "transcript_path": str(_transcript(root)), "source": "startup"}
+    wanted = {
+        "search": [(["search", query, "--json"], "") for query in queries],
+        "inject": [(["inject", "--project", "github.com/acme/project-1"], json.dumps(event))] * COLD_STARTS,
+        "recall": [(["recall"], json.dumps({**event, "prompt": query})) for query in queries],
+        "capture": [(["capture", "--no-sync"], json.dumps(event))] * COLD_STARTS,
+        "sync": [(["sync"], "")] * COLD_STARTS,
+    }
+    taken: dict[str, list[float]] = {}
+    problems = {}
+    for name, calls in wanted.items():
+        show(f"{label}: anamnesis {name}")
+        runs = [
+            partial(_run, [str(program.python.with_name("anamnesis")), *words], stdin, environment)
+            for words, stdin in calls
+        ]
+        # A command that fails or finds nothing is fast, too.
+        if _works(name, runs[0]()):
+            taken[name] = [timed(run) for run in runs]
+        else:
+            problems[name] = f"The {program.name} implementation has no working `anamnesis {name}`."
+    return taken, problems
 
 
-def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
+def _remote(root: Path) -> str:
+    return str(root.with_suffix(".git"))
 
 
-def _finds_notes(done: subprocess.CompletedProcess[str]) -> bool:
+def _transcript(root: Path) -> Path:
+    """A session of a few hundred lines."""
+    path = root.with_suffix(".jsonl")
+    facts = {"sessionId": "bench", "cwd": str(root), "timestamp": "2026-08-01T10:00:00.000Z"}
+    edit = {"type": "tool_use", "id": "t", "name": "Edit", "input": {"file_path": "a.py"}}
+    turns = [("user", text) for text in corpus.queries(100, words=12)]
+    lines = [{**facts, "type": role, "message": {"role": role, "content": text}} for role, text in turns]
+    answer = {"role": "assistant", "content": [edit, {"type": "text", "text": corpus.queries(1, words=200)[0]}]}
+    lines += [{**facts, "type": "assistant", "message": answer}] * 200
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def _run(command: list[str], stdin: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, input=stdin, env=environment, capture_output=True, text=True)
+
+
+def _works(name: str, done: subprocess.CompletedProcess[str]) -> bool:
+    if done.returncode or name == "inject":
+        return done.returncode == 0 and bool(done.stdout)
     try:
-        return done.returncode == 0 and bool(json.loads(done.stdout))
+        return name != "search" or bool(json.loads(done.stdout))
     except ValueError:
         return False
 
