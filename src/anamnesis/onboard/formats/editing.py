@@ -1,0 +1,191 @@
+"""What every format shares: where a value goes, what the file must say afterwards, and the proof that it does.
+Knows nothing of any syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from anamnesis.errors import AnamnesisError
+
+# A string names a key, a number an element of a list.
+Step = str | int
+Path = Sequence[Step]
+Edit = tuple[int, int, str]
+
+_BOM = "\ufeff"
+
+
+class Unparsable(AnamnesisError):
+    """A settings file that is broken, or that cannot be edited without touching what is not ours."""
+
+
+class Dialect(Protocol):
+    """What a format adds: how to find a value in its text and how to write one."""
+
+    def parse(self, text: str) -> Any:
+        """The document; None where there is nothing but blanks and comments."""
+
+    def replace(self, text: str, path: Path, value: Any) -> str:
+        """Write `value` in place of what is at `path`; the empty path is a document that says nothing yet."""
+
+    def insert(self, text: str, path: Path, value: Any) -> str:
+        """Write `value` as the last entry of the container at `path[:-1]`."""
+
+    def remove(self, text: str, path: Path) -> str:
+        """Take out the entry at `path`."""
+
+    def bare(self, text: str, path: Path) -> bool:
+        """Whether the container at `path` is there, and empty even of comments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Edits the text of one format; returns a text that was read again and found right, or raises `Unparsable`.
+    Texts hold the file's line ends and byte order mark as they are on disk."""
+
+    dialect: Dialect
+
+    def read(self, text: str) -> Any:
+        """The document; {} for an empty one."""
+        document = self._parse(text)
+        return {} if document is None else document
+
+    def put(self, text: str, path: Path, value: Any) -> str:
+        """Set the value at `path`, making the parents that are missing."""
+        document = self._parse(text)
+        depth, found = _follow(document, path)
+        if depth == len(path) and _same(found, value):
+            return text
+        mark, body = _split_mark(text)
+        if depth == len(path) or found is None:
+            body = self.dialect.replace(body, path[:depth], _nest(path[depth:], value))
+        elif _takes(found, path[depth]):
+            body = self.dialect.insert(body, path[: depth + 1], _nest(path[depth + 1 :], value))
+        else:
+            raise _misfit(path, depth, found)
+        return self._proven(mark + body, [_with(document, path, value)])
+
+    def append(self, text: str, path: Path, value: Any) -> str:
+        """Add an element to the list at `path`, making it and its parents if they are missing."""
+        depth, found = _follow(self._parse(text), path)
+        if depth < len(path) or found is None:
+            return self.put(text, path, [value])
+        if not isinstance(found, list):
+            raise _misfit((*path, 0), depth, found)
+        return self.put(text, (*path, len(found)), value)
+
+    def drop(self, text: str, path: Path, prune: bool = False) -> str:
+        """Remove the entry at `path`, if it is there; with `prune` also the parents that it leaves empty."""
+        document = self._parse(text)
+        if not path or _follow(document, path)[0] < len(path):
+            return text
+        mark, body = _split_mark(text)
+        text = self._proven(mark + self.dialect.remove(body, path), _without(document, path))
+        parent = path[:-1]
+        if prune and parent and self.dialect.bare(_split_mark(text)[1], parent):
+            return self.drop(text, parent, prune)
+        return text
+
+    def drop_item(self, text: str, path: Path, index: int, prune: bool = False) -> str:
+        """Remove one element of the list at `path`, if it is there."""
+        return self.drop(text, (*path, index), prune)
+
+    def _parse(self, text: str) -> Any:
+        try:
+            return self.dialect.parse(_split_mark(text)[1])
+        except RecursionError:
+            raise Unparsable("the file is nested too deeply to be read") from None
+
+    def _proven(self, text: str, expected: Iterable[Any]) -> str:
+        found = self._parse(text)
+        if not any(_same(found, document) for document in expected):
+            raise Unparsable("the file is written in a way that cannot be edited safely", "Edit it by hand.")
+        return text
+
+
+def splice(text: str, edits: Iterable[Edit]) -> str:
+    """The text with each span replaced; spans do not overlap, those at one place follow each other as given."""
+    pieces, done = [], 0
+    for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
+        pieces += [text[done:start], new]
+        done = end
+    return "".join(pieces) + text[done:]
+
+
+def spell(path: Path) -> str:
+    """A path as a reader would write it."""
+    return ".".join(map(str, path)) or "the whole file"
+
+
+def _split_mark(text: str) -> tuple[str, str]:
+    return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+
+
+def _follow(document: Any, path: Path) -> tuple[int, Any]:
+    """How many steps of the path lead somewhere, and what is there."""
+    for depth, step in enumerate(path):
+        if not _has(document, step):
+            return depth, document
+        document = document[step]
+    return len(path), document
+
+
+def _has(container: Any, step: Step) -> bool:
+    if isinstance(step, str):
+        return isinstance(container, dict) and step in container
+    return isinstance(container, list) and 0 <= step < len(container)
+
+
+def _takes(container: Any, step: Step) -> bool:
+    if isinstance(step, str):
+        return isinstance(container, dict)
+    return isinstance(container, list) and step == len(container)
+
+
+def _misfit(path: Path, depth: int, found: Any) -> Unparsable:
+    kind = "an object" if isinstance(found, dict) else "a list" if isinstance(found, list) else "a plain value"
+    wanted = "an object" if isinstance(path[depth], str) else "a list"
+    return Unparsable(f"{spell(path[:depth])} is {kind}, not {wanted}", f"{spell(path)} cannot be put there.")
+
+
+def _nest(path: Path, value: Any) -> Any:
+    for step in reversed(path):
+        value = {step: value} if isinstance(step, str) else [value]
+    return value
+
+
+def _with(document: Any, path: Path, value: Any) -> Any:
+    if not path:
+        return value
+    step, rest = path[0], path[1:]
+    if isinstance(step, str):
+        fields = document or {}
+        return {**fields, step: _with(fields.get(step), rest, value)}
+    items = document or []
+    return [*items[:step], _with(items[step] if step < len(items) else None, rest, value), *items[step + 1 :]]
+
+
+def _without(document: Any, path: Path) -> Iterable[Any]:
+    """What a document may be without one entry. A parent that has no text but its entries' may go with the last."""
+    parent = _follow(document, path[:-1])[1]
+    kept = (
+        {key: value for key, value in parent.items() if key != path[-1]}
+        if isinstance(parent, dict)
+        else [value for index, value in enumerate(parent) if index != path[-1]]
+    )
+    yield _with(document, path[:-1], kept)
+    if not kept and len(path) > 1:
+        yield from _without(document, path[:-1])
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equality that tells true from 1 and 1 from 1.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other or (one != one and other != other))
