@@ -1,0 +1,57 @@
+"""The agents that we know, one declaration each: where they live, in which format, and what goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agents.amp import amp
+from anamnesis.onboard.agents.antigravity import antigravity
+from anamnesis.onboard.agents.claude import claude
+from anamnesis.onboard.agents.cline import cline, roo
+from anamnesis.onboard.agents.codex import codex
+from anamnesis.onboard.agents.continue_ import continue_
+from anamnesis.onboard.agents.copilot import copilot, vscode
+from anamnesis.onboard.agents.crush import crush
+from anamnesis.onboard.agents.cursor import cursor
+from anamnesis.onboard.agents.desktop import desktop
+from anamnesis.onboard.agents.droid import droid
+from anamnesis.onboard.agents.gemini import gemini, qwen
+from anamnesis.onboard.agents.goose import goose
+from anamnesis.onboard.agents.kimi import kimi
+from anamnesis.onboard.agents.kiro import kiro
+from anamnesis.onboard.agents.opencode import kilo, opencode
+from anamnesis.onboard.agents.windsurf import windsurf
+from anamnesis.onboard.agents.zed import zed
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+AGENTS: dict[str, Callable[[Place, Program], Agent]] = {
+    "claude": claude,
+    "codex": codex,
+    "gemini": gemini,
+    "opencode": opencode,
+    "cursor": cursor,
+    "vscode": vscode,
+    "copilot": copilot,
+    "windsurf": windsurf,
+    "zed": zed,
+    "qwen": qwen,
+    "cline": cline,
+    "kiro": kiro,
+    "amp": amp,
+    "goose": goose,
+    "crush": crush,
+    "roo": roo,
+    "kilo": kilo,
+    "continue": continue_,
+    "droid": droid,
+    "antigravity": antigravity,
+    "kimi": kimi,
+    "claude-desktop": desktop,
+}
+
+
+def all_agents(place: Place, program: Program) -> list[Agent]:
+    """Every agent as it would be on a machine."""
+    return [declare(place, program) for declare in AGENTS.values()]

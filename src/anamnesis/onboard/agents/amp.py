@@ -1,0 +1,24 @@
+"""Amp: servers under a key with a dot in it. Its plugins are still changing too much to write one."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.instructions import line_in
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def amp(place: Place, program: Program) -> Agent:
+    folder = place.config("amp")
+    return Agent(
+        name="amp",
+        title="Amp",
+        programs=("amp",),
+        signs=(folder,),
+        edits=(
+            Settings(folder / "settings.json", "jsonc", (Server(("amp.mcpServers", "anamnesis"), program.server()),)),
+        ),
+        instructions=line_in(folder / "AGENTS.md"),
+    )

@@ -1,0 +1,30 @@
+"""Antigravity, the IDE and the CLI `agy`: hooks under the name of who brought them, run before every model call."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import START
+from anamnesis.onboard.pieces import Item, Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def antigravity(place: Place, program: Program) -> Agent:
+    folder = place.home / ".gemini"
+    files = [folder / "config/mcp_config.json"]
+    files += [path for path in (folder / "antigravity/mcp_config.json",) if path.exists()]
+    server = Server(("mcpServers", "anamnesis"), program.server())
+    handler = {"type": "command", "command": START.line(program, "antigravity"), "timeout": START.seconds}
+    return Agent(
+        name="antigravity",
+        title="Antigravity",
+        programs=("agy", "antigravity"),
+        signs=(folder / "antigravity", folder / "antigravity-cli", folder / "config"),
+        edits=(
+            *(Settings(file, "json", (server,)) for file in files),
+            Settings(
+                folder / "config/hooks.json", "json", (Item(("anamnesis", "PreInvocation"), START.verb, handler),)
+            ),
+        ),
+    )

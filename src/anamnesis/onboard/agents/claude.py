@@ -1,0 +1,44 @@
+"""Claude Code: its server at user scope, its hooks in exec form, which needs no quoting on any system."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START, group
+from anamnesis.onboard.pieces import Item, Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def hooks(program: Program) -> tuple[Item, ...]:
+    """Also those of the plugin, which is the same thing in a folder."""
+    items = []
+    for on in (START, PULL, PROMPT, COMPACT, END):
+        command, *args = program.call(on.verb, *on.options)
+        background = {"async": True} if on is PULL else {}
+        handler = {"type": "command", "command": command, "args": args, "timeout": on.seconds, **background}
+        items.append(group(on, handler))
+    return tuple(items)
+
+
+def claude(place: Place, program: Program) -> Agent:
+    folder = place.folder("CLAUDE_CONFIG_DIR", ".claude")
+    moved = "CLAUDE_CONFIG_DIR" in place.variables
+    state = folder / ".claude.json" if moved else place.home / ".claude.json"
+    settings = folder / "settings.json"
+    agent = Agent(
+        name="claude",
+        title="Claude Code",
+        programs=("claude",),
+        signs=(folder, state),
+        edits=(
+            Settings(state, "json", (Server(("mcpServers", "anamnesis"), program.server(type="stdio")),)),
+            Settings(settings, "json", hooks(program)),
+        ),
+    )
+    if settings.is_file() and re.search(rb'"anamnesis@[^"]*"\s*:\s*true', settings.read_bytes()):
+        return replace(agent, edits=(), remark="The plugin anamnesis is installed there and does all of this.")
+    return agent

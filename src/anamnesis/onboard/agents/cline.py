@@ -1,0 +1,43 @@
+"""Cline and Roo Code, two extensions of one origin. Their hooks cannot tell the model anything at a prompt."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.instructions import own_file
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def cline(place: Place, program: Program) -> Agent:
+    name = "saoudrizwan.claude-dev"
+    folder = place.folder("CLINE_DIR", ".cline")
+    data = place.folder("CLINE_DATA_DIR", folder / "data")
+    file = place.folder("CLINE_MCP_SETTINGS_PATH", data / "settings/cline_mcp_settings.json")
+    older = [path / "settings/cline_mcp_settings.json" for path in place.extension(name)]
+    server = Server(("mcpServers", "anamnesis"), program.server(disabled=False))
+    files = [file, *(path for path in older if path.exists())]
+    return Agent(
+        name="cline",
+        title="Cline",
+        programs=("cline",),
+        signs=(folder, *place.extensions(name)),
+        edits=tuple(Settings(path, "json", (server,)) for path in files),
+        instructions=own_file(folder / "rules/anamnesis.md"),
+    )
+
+
+def roo(place: Place, program: Program) -> Agent:
+    name = "rooveterinaryinc.roo-cline"
+    folder = place.home / ".roo"
+    storages = place.extension(name)
+    server = Server(("mcpServers", "anamnesis"), program.server(disabled=False))
+    return Agent(
+        name="roo",
+        title="Roo Code",
+        programs=(),
+        signs=(folder, *storages, *place.extensions(name)),
+        edits=tuple(Settings(storage / "settings/mcp_settings.json", "json", (server,)) for storage in storages),
+        instructions=own_file(folder / "rules/anamnesis.md"),
+    )

@@ -1,0 +1,25 @@
+"""Continue: a list of servers in YAML. It declares hooks and calls none."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.instructions import own_file
+from anamnesis.onboard.pieces import Item, Needed
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+_FRAME = (Needed(("name",), "Local Config"), Needed(("version",), "1.0.0"), Needed(("schema",), "v1"))
+
+
+def continue_(place: Place, program: Program) -> Agent:
+    folder = place.folder("CONTINUE_GLOBAL_DIR", ".continue")
+    server = Item(("mcpServers",), "serve", program.server(name="anamnesis"))
+    return Agent(
+        name="continue",
+        title="Continue",
+        programs=("cn",),
+        signs=(folder,),
+        edits=(Settings(folder / "config.yaml", "yaml", (*_FRAME, server)),),
+        instructions=own_file(folder / "rules/anamnesis.md"),
+    )

@@ -1,0 +1,62 @@
+"""GitHub Copilot: in VS Code and its relatives, and as a CLI. Both read one folder of hooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from anamnesis.config import HOME_VARIABLE
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, On
+from anamnesis.onboard.pieces import Item, Needed, Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+_EVENTS = {"sessionStart": START, "userPromptSubmitted": PROMPT, "preCompact": COMPACT, "sessionEnd": END}
+
+
+def copilot(place: Place, program: Program) -> Agent:
+    folder = place.folder("COPILOT_HOME", ".copilot")
+    # Of the environment, it passes on the PATH alone; not even the home folder.
+    store = program.store or str(place.home / ".anamnesis")
+    server = {**program.server(type="local", tools=["*"]), "env": {HOME_VARIABLE: store}}
+    return Agent(
+        name="copilot",
+        title="Copilot CLI",
+        programs=("copilot",),
+        signs=(folder / "config.json", folder / "session-state"),  # VS Code has a use for the folder as well
+        edits=(
+            Settings(folder / "mcp-config.json", "json", (Server(("mcpServers", "anamnesis"), server),)),
+            _hooks(folder, program),
+        ),
+    )
+
+
+def vscode(place: Place, program: Program) -> Agent:
+    users = place.vscode()
+    folders = [folder for user in users for folder in (user, *sorted((user / "profiles").glob("*/")))]
+    server = Server(("servers", "anamnesis"), program.server(type="stdio"))
+    return Agent(
+        name="vscode",
+        title="VS Code",
+        programs=("code", "code-insiders", "codium"),
+        signs=tuple(users),
+        edits=(
+            *(Settings(folder / "mcp.json", "jsonc", (server,)) for folder in folders),
+            _hooks(place.folder("COPILOT_HOME", ".copilot"), program),
+        ),
+        remark="VS Code asks once, at the first use, whether to trust the server.",
+    )
+
+
+def _hooks(folder: Path, program: Program) -> Settings:
+    items = [Item(("hooks", event), on.verb, _handler(on, program)) for event, on in _EVENTS.items()]
+    return Settings(folder / "hooks/anamnesis.json", "json", (Needed(("version",), 1), *items), own=True)
+
+
+def _handler(on: On, program: Program) -> dict[str, Any]:
+    options = (*on.options, "--host=copilot")
+    shell = {"powershell": program.powershell} if program.windows else {"bash": program.line}
+    lines = {key: write(on.verb, *options) for key, write in shell.items()}
+    return {"type": "command", **lines, "timeoutSec": on.seconds}

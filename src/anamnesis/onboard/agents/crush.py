@@ -1,0 +1,27 @@
+"""Crush: servers in JSON, where a dollar sign starts a command. Its one hook runs before tools."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.instructions import line_in
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def crush(place: Place, program: Program) -> Agent:
+    folder = place.folder("CRUSH_GLOBAL_CONFIG", place.config("crush"))
+    words = tuple(word.replace("$", "\\$") for word in program.words)
+    quoted = replace(program, words=words, store=program.store.replace("$", "\\$"))
+    server = Server(("mcp", "anamnesis"), quoted.server(type="stdio"))
+    return Agent(
+        name="crush",
+        title="Crush",
+        programs=("crush",),
+        signs=(folder,),
+        edits=(Settings(folder / "crush.json", "json", (server,)),),
+        instructions=line_in(folder / "CRUSH.md"),
+    )

@@ -1,0 +1,31 @@
+"""Cursor, the IDE and the CLI. A prompt's hook cannot tell it anything."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import COMPACT, END, START
+from anamnesis.onboard.pieces import Item, Needed, Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+_EVENTS = {"sessionStart": START, "preCompact": COMPACT, "sessionEnd": END}
+
+
+def cursor(place: Place, program: Program) -> Agent:
+    folder = place.home / ".cursor"
+    hooks = [
+        Item(("hooks", event), on.verb, {"command": on.line(program, "cursor"), "timeout": on.seconds})
+        for event, on in _EVENTS.items()
+    ]
+    return Agent(
+        name="cursor",
+        title="Cursor",
+        programs=("cursor", "cursor-agent"),
+        signs=(folder,),
+        edits=(
+            Settings(folder / "mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)),
+            Settings(folder / "hooks.json", "json", (Needed(("version",), 1), *hooks)),
+        ),
+        remark="Enable the server once: in the settings of the IDE, or with cursor-agent mcp enable anamnesis.",
+    )

@@ -1,0 +1,38 @@
+"""Goose: extensions in YAML. What its hooks print reaches nobody."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.instructions import line_in
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def goose(place: Place, program: Program) -> Agent:
+    usual = place.app_data("Block/goose/config") if place.system == "windows" else place.config("goose")
+    root = place.variables.get("GOOSE_PATH_ROOT")
+    folder = place.folder("GOOSE_PATH_ROOT", "") / "config" if root else usual
+    command, *args = program.call("serve")
+    value = {
+        "name": "anamnesis",
+        "type": "stdio",
+        "description": "Long-term memory",
+        "cmd": command,
+        "args": args,
+        "envs": {},
+        **program.environment("envs"),
+        "env_keys": [],
+        "enabled": True,
+        "timeout": 300,
+        "bundled": False,
+    }
+    return Agent(
+        name="goose",
+        title="Goose",
+        programs=("goose",),
+        signs=(folder,),
+        edits=(Settings(folder / "config.yaml", "yaml", (Server(("extensions", "anamnesis"), value),)),),
+        instructions=line_in(folder / ".goosehints"),
+    )

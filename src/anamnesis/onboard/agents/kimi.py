@@ -1,0 +1,26 @@
+"""Kimi, the new program and the old one: what a hook prints is heard at a prompt."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import PROMPT
+from anamnesis.onboard.pieces import Item, Server
+from anamnesis.onboard.place import Place, present
+from anamnesis.onboard.program import Program
+
+
+def kimi(place: Place, program: Program) -> Agent:
+    folders = [place.folder("KIMI_CODE_HOME", ".kimi-code"), place.folder("KIMI_SHARE_DIR", ".kimi")]
+    server = Server(("mcpServers", "anamnesis"), program.server())
+    handler = {"event": PROMPT.event, "command": PROMPT.line(program, "kimi"), "timeout": PROMPT.seconds}
+    hook = Item(("hooks",), PROMPT.verb, handler)
+    edits = [
+        edit
+        for folder in present(folders)
+        for edit in (
+            Settings(folder / "mcp.json", "json", (server,)),
+            Settings(folder / "config.toml", "toml", (hook,)),
+        )
+    ]
+    return Agent("kimi", "Kimi CLI", ("kimi",), tuple(folders), tuple(edits))

@@ -1,0 +1,39 @@
+"""Kiro, the IDE and the CLI: a file of hooks of our own."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import PROMPT, START
+from anamnesis.onboard.pieces import Item, Needed, Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def kiro(place: Place, program: Program) -> Agent:
+    folder = place.folder("KIRO_HOME", ".kiro")
+    hooks = [
+        Item(
+            ("hooks",),
+            on.verb,
+            {
+                "name": f"anamnesis {on.verb}",
+                "trigger": on.event,
+                "action": {"type": "command", "command": on.line(program, "kiro")},
+                "timeout": on.seconds,
+                "enabled": True,
+            },
+        )
+        for on in (START, PROMPT)
+    ]
+    return Agent(
+        name="kiro",
+        title="Kiro",
+        programs=("kiro", "kiro-cli"),
+        signs=(folder,),
+        edits=(
+            Settings(folder / "settings/mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)),
+            Settings(folder / "hooks/anamnesis.json", "json", (Needed(("version",), "v1"), *hooks), own=True),
+        ),
+        remark="Some versions of the IDE ignore hooks of users; the CLI runs them.",
+    )

@@ -1,0 +1,56 @@
+"""OpenCode and Kilo Code, which grew out of it: servers in one shape, hooks as a plugin in JavaScript."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings, Whole
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place, present
+from anamnesis.onboard.program import Program
+
+
+def opencode(place: Place, program: Program) -> Agent:
+    folder = place.folder("OPENCODE_CONFIG_DIR", place.config("opencode"))
+    named = place.variables.get("OPENCODE_CONFIG")
+    commented = folder / "opencode.jsonc"
+    settings = commented if commented.exists() else folder / "opencode.json"
+    return Agent(
+        name="opencode",
+        title="OpenCode",
+        programs=("opencode",),
+        signs=(folder,),
+        edits=(_server(Path(named) if named else settings, program), _plugin(folder / "plugins", program)),
+    )
+
+
+def kilo(place: Place, program: Program) -> Agent:
+    folder = place.folder("KILO_CONFIG_DIR", place.config("kilo"))
+    (settings, *_) = present(folder / name for name in ("kilo.jsonc", "kilo.json"))
+    before_the_fork = [path / "settings/mcp_settings.json" for path in place.extension("kilocode.kilo-code")]
+    old = [
+        Settings(path, "json", (Server(("mcpServers", "anamnesis"), program.server()),))
+        for path in before_the_fork
+        if path.exists()
+    ]
+    return Agent(
+        name="kilo",
+        title="Kilo Code",
+        programs=("kilo", "kilocode"),
+        signs=(folder, *place.extensions("kilocode.kilo-code")),
+        edits=(_server(settings, program), _plugin(folder / "plugin", program), *old),
+    )
+
+
+def _server(file: Path, program: Program) -> Settings:
+    value = {"type": "local", "command": program.call("serve"), **program.environment("environment"), "enabled": True}
+    return Settings(file, "jsonc", (Server(("mcp", "anamnesis"), value),))
+
+
+def _plugin(folder: Path, program: Program) -> Whole:
+    """The plugin, with the words that start us put into it."""
+    template = Path(__file__).with_name("opencode.js").read_text("utf-8")
+    words = {verb: program.call(verb) for verb in ("inject", "recall")}
+    return Whole(folder / "anamnesis.js", template.replace("CALLS", json.dumps(words), 1), ("inject", "recall"))

@@ -1,0 +1,34 @@
+"""Windsurf, now Devin Desktop, its JetBrains plugin and the Devin CLI: each keeps its own file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.hooks import PROMPT, START, grouped
+from anamnesis.onboard.instructions import line_in
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place, present
+from anamnesis.onboard.program import Program
+
+
+def windsurf(place: Place, program: Program) -> Agent:
+    cascade, jetbrains = place.home / ".codeium/windsurf", place.home / ".codeium"
+    devin = place.app_data("devin") if place.system == "windows" else place.config("devin")
+    server = Server(("mcpServers", "anamnesis"), program.server())
+    # A matcher is one of tools there, also at the start of a session.
+    hooks = grouped(program, "devin", replace(START, matcher=""), PROMPT)
+    edits = [Settings(folder / "mcp_config.json", "json", (server,)) for folder in present([cascade, devin])]
+    if (jetbrains / "mcp_config.json").exists():
+        edits.append(Settings(jetbrains / "mcp_config.json", "json", (server,)))
+    if devin.exists():
+        edits.append(Settings(devin / "config.json", "jsonc", (server, *hooks)))
+    return Agent(
+        name="windsurf",
+        title="Windsurf and Devin",
+        programs=("windsurf", "devin"),
+        signs=(cascade, devin),
+        edits=tuple(edits),
+        instructions=line_in(cascade / "memories/global_rules.md"),
+    )

@@ -1,0 +1,24 @@
+"""Zed: servers in its settings; no hooks."""
+
+from __future__ import annotations
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.instructions import line_in
+from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
+
+
+def zed(place: Place, program: Program) -> Agent:
+    # On a Mac, too, it is ~/.config and not Application Support.
+    folder = place.app_data("Zed") if place.system == "windows" else place.config("zed")
+    server = Server(("context_servers", "anamnesis"), program.server(source="custom"))
+    return Agent(
+        name="zed",
+        title="Zed",
+        programs=("zed", "zeditor"),
+        signs=(folder,),
+        edits=(Settings(folder / "settings.json", "jsonc", (server,)),),
+        instructions=line_in(folder / "AGENTS.md"),
+    )

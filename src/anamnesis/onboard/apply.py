@@ -1,0 +1,89 @@
+"""Makes planned changes: one file at a time, each kept before and read again after, and none stopping the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from anamnesis.disk import create_beside, fill, put_in_place, sync_folder
+from anamnesis.errors import AnamnesisError
+from anamnesis.onboard.plan import Change, Plan, Refusal, Refused, check_writable, read
+
+# How often a file is tried that another program keeps writing, as Claude Code does with its own.
+_ATTEMPTS = 5
+
+
+def apply(plan: Plan, keep: Callable[[Change], None]) -> Plan:
+    """Make the changes, each after `keep` has been told of it; what was made, and what was refused."""
+    done = Plan(refusals=list(plan.refusals))
+    for change in plan.changes:
+        try:
+            made = _make(change, keep)
+        except AnamnesisError as error:
+            done.refusals.append(Refusal(change.file, change.target, change.agents, str(error)))
+        except OSError as error:
+            reason = f"It cannot be written: {error.strerror}"
+            done.refusals.append(Refusal(change.file, change.target, change.agents, reason))
+        else:
+            done.changes += [made] if made else []
+    return done
+
+
+def _make(change: Change, keep: Callable[[Change], None]) -> Change | None:
+    """Bring one file to what it is to hold, whatever it holds by now; None if it held that already."""
+    for _ in range(_ATTEMPTS):
+        if (now := read(change.target)) != change.old:
+            change = replace(change, old=now, new=change.make(now))
+        if change.new == change.old:
+            return None
+        check_writable(change.file, change.target)
+        keep(change)
+        if _replace(change) and read(change.target) == change.new:
+            return change
+    raise Refused("Another program keeps writing it", f"Close {' and '.join(change.agents)} and try again.")
+
+
+def _replace(change: Change) -> bool:
+    """Put the new content in place, unless the old one has changed while it was being prepared."""
+    target = change.target
+    if change.new is None:
+        target.unlink()
+        return True
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _prepare(target, change.new)
+    try:
+        if read(target) != change.old:
+            return False
+        put_in_place(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(target.parent)
+    return True
+
+
+def _prepare(target: Path, content: bytes) -> Path:
+    """A finished file beside the target, with its mode and owner."""
+    descriptor, temporary = create_beside(target)
+    try:
+        _take_after(descriptor, target)
+    except BaseException:
+        os.close(descriptor)
+        temporary.unlink()
+        raise
+    fill(descriptor, temporary, content)
+    return temporary
+
+
+def _take_after(descriptor: int, target: Path) -> None:
+    if not hasattr(os, "fchown") or not target.exists():  # Windows keeps neither
+        return
+    before, made = target.stat(), os.fstat(descriptor)
+    try:
+        if (before.st_uid, before.st_gid) != (made.st_uid, made.st_gid):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+    except PermissionError:
+        if before.st_uid != made.st_uid:
+            raise Refused("It belongs to another user") from None
+    os.fchmod(descriptor, before.st_mode & 0o777)

@@ -1,0 +1,131 @@
+"""What we changed on this machine: each file's content before, and the mark of what we wrote.
+
+The content of the changed files may be secret, so nobody else may read what is kept here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from anamnesis.disk import write_atomically
+
+_FOLDER = "backups"
+_NAME = "ledger.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One change: of which file, for whom, what it held (a file in our folder) and the mark of what it held then."""
+
+    target: str
+    agents: list[str]
+    traces: list[dict[str, Any]]
+    backup: str | None
+    written: str
+    folders: list[str]
+
+
+class Ledger:
+    """The records under a store's root. A file that cannot be read counts as empty and is put aside."""
+
+    def __init__(self, home: Path) -> None:
+        self.folder = home / _FOLDER
+        self._path = self.folder / _NAME
+        self._is_readable = True
+        self._records = self._read()
+
+    def targets(self) -> list[Path]:
+        """The files that we changed and have not yet left."""
+        return list(dict.fromkeys(Path(record.target) for record in self._records))
+
+    def records(self, target: Path) -> list[Record]:
+        """The changes of one file, the first one first."""
+        return [record for record in self._records if record.target == str(target)]
+
+    def add(
+        self,
+        target: Path,
+        old: bytes | None,
+        new: bytes | None,
+        *,
+        agents: Iterable[str],
+        traces: list[dict[str, Any]],
+        folders: Iterable[Path] = (),
+    ) -> None:
+        """Keep what a file holds before it is changed to `new`."""
+        backup = None if old is None else self.keep(target, old)
+        made = [str(folder) for folder in folders]
+        self._records.append(Record(str(target), list(agents), traces, backup, mark(new or b""), made))
+        self._write()
+
+    def keep(self, target: Path, content: bytes) -> str:
+        """Put a copy of a file's content into our folder; its name there."""
+        self._make_folder()
+        number = 1 + max((int(path.name[:4]) for path in self.folder.glob("[0-9][0-9][0-9][0-9]-*")), default=0)
+        name = f"{number:04d}-{target.name}"
+        write_atomically(self.folder / name, content, mode=0o600)
+        return name
+
+    def original(self, target: Path, content: bytes | None) -> tuple[bytes | None] | None:
+        """What the file held before us, alone in a tuple; None if somebody else has changed it since."""
+        records = self.records(target)
+        if not records or content is None or mark(content) != records[-1].written:
+            return None
+        for record in reversed(records):
+            if content is None or mark(content) != record.written:
+                break
+            try:
+                content = None if record.backup is None else (self.folder / record.backup).read_bytes()
+            except OSError:
+                return None
+        return (content,)
+
+    def agents(self) -> set[str]:
+        """Who has us."""
+        return {agent for record in self._records for agent in record.agents}
+
+    def release(self, leaving: Collection[str], restored: Collection[Path], refused: Collection[Path]) -> None:
+        """Forget what was done for agents that have left; what a restored file held before is no longer kept."""
+        left: list[Record] = []
+        for record in self._records:
+            target = Path(record.target)
+            staying = [agent for agent in record.agents if agent not in leaving]
+            if target in refused:
+                left.append(record)
+            elif staying:
+                left.append(replace(record, agents=staying))
+            elif target in restored and record.backup:
+                (self.folder / record.backup).unlink(missing_ok=True)
+        if left != self._records:
+            self._records = left
+            self._write()
+
+    def _make_folder(self) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _write(self) -> None:
+        self._make_folder()
+        if self._path.exists() and not self._is_readable:
+            self._path.replace(self._path.with_suffix(".unreadable"))
+        self._is_readable = True
+        content = {"version": 1, "changes": [asdict(record) for record in self._records]}
+        write_atomically(self._path, json.dumps(content, indent=1).encode(), mode=0o600)
+
+    def _read(self) -> list[Record]:
+        try:
+            return [Record(**record) for record in json.loads(self._path.read_bytes())["changes"]]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, TypeError, KeyError):
+            self._is_readable = False
+            return []
+
+
+def mark(content: bytes) -> str:
+    """By which a content is known again."""
+    return hashlib.sha256(content).hexdigest()

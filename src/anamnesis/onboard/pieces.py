@@ -1,0 +1,149 @@
+"""What we put into a settings file that others share: how each piece is set, renewed and taken out again.
+
+Ours is known by the server's name or by the call it makes, never by a mark: some hosts refuse keys they do not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from anamnesis.config import HOME_VARIABLE
+from anamnesis.onboard.formats import Engine
+from anamnesis.onboard.program import LAUNCH_KEYS, call_in, renewed
+
+Keys = tuple[str | int, ...]
+_ENVIRONMENTS = ("env", "environment", "envs")
+# Somebody who reaches the server over the network has set it up himself.
+_ADDRESSES = ("url", "serverUrl", "httpUrl")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The MCP server, under its name."""
+
+    path: Keys
+    value: Mapping[str, Any]
+
+    def install(self, engine: Engine, text: str) -> str:
+        theirs = _at(engine.read(text), self.path)
+        if not isinstance(theirs, Mapping):
+            return engine.put(text, self.path, dict(self.value))
+        if any(key in theirs for key in _ADDRESSES):
+            return text
+        return _renew(engine, text, self.path, theirs, self.value)
+
+    def remove(self, engine: Engine, text: str) -> str:
+        return engine.drop(text, self.path, prune=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An element of a list, known by the call that is somewhere in it."""
+
+    path: Keys
+    verb: str
+    value: Mapping[str, Any]
+
+    def install(self, engine: Engine, text: str) -> str:
+        found = self._calls(engine, text)
+        if not found:
+            return engine.append(text, self.path, dict(self.value))
+        _, ours = next(_calls(self.value, (), self.verb))
+        for place, theirs in found:
+            text = _renew(engine, text, place, theirs, ours)
+        return text
+
+    def remove(self, engine: Engine, text: str) -> str:
+        while found := self._calls(engine, text):
+            text = _drop_element(engine, text, found[0][0], len(self.path))
+        return text
+
+    def _calls(self, engine: Engine, text: str) -> list[tuple[Keys, Mapping[str, Any]]]:
+        return list(_calls(_at(engine.read(text), self.path), self.path, self.verb))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Our name in a list of allowed ones, where somebody keeps such a list."""
+
+    path: Keys
+    value: str
+
+    def install(self, engine: Engine, text: str) -> str:
+        listed = _at(engine.read(text), self.path)
+        missing = isinstance(listed, list) and self.value not in listed
+        return engine.append(text, self.path, self.value) if missing else text
+
+    def remove(self, engine: Engine, text: str) -> str:
+        listed = _at(engine.read(text), self.path)
+        there = isinstance(listed, list) and self.value in listed
+        return engine.drop_item(text, self.path, listed.index(self.value)) if there else text
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What the file must say to be read at all. It stays: others may have come to need it."""
+
+    path: Keys
+    value: Any
+
+    def install(self, engine: Engine, text: str) -> str:
+        return text if _at(engine.read(text), self.path) is not None else engine.put(text, self.path, self.value)
+
+    def remove(self, engine: Engine, text: str) -> str:
+        return text
+
+
+Piece = Server | Item | Member | Needed
+
+
+def _at(document: Any, path: Keys) -> Any:
+    for step in path:
+        document = document.get(step) if isinstance(document, Mapping) else None
+    return document
+
+
+def _calls(value: Any, path: Keys, verb: str) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """Every entry at or below a value that makes the call, with its place. The server may be known by its name."""
+    if isinstance(value, Mapping):
+        call = call_in(value)
+        if (call and call.verb == verb) or (verb == "serve" and value.get("name") == "anamnesis"):
+            yield path, value
+            return
+    steps = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in steps:
+        yield from _calls(inner, (*path, step), verb)
+
+
+def _renew(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """Let an entry of ours run what it must today; whatever else is in it is its owner's."""
+    wanted = renewed(theirs, ours)
+    for key in LAUNCH_KEYS if wanted else ():
+        if key in wanted:
+            text = engine.put(text, (*path, key), wanted[key])
+        elif key in theirs:
+            text = engine.drop(text, (*path, key))
+    for key in _ENVIRONMENTS:
+        now, then = _at(ours, (key, HOME_VARIABLE)), _at(theirs, (key, HOME_VARIABLE))
+        if now is not None:
+            text = engine.put(text, (*path, key, HOME_VARIABLE), now)
+        elif then is not None:
+            text = engine.drop(text, (*path, key, HOME_VARIABLE), prune=True)
+    return text
+
+
+def _drop_element(engine: Engine, text: str, place: Keys, depth: int) -> str:
+    """Take out the innermost element that holds only this call; a group that it leaves empty goes with it."""
+    document = engine.read(text)
+    index = max(position for position, step in enumerate(place) if isinstance(step, int))
+    while index > depth and len(_get(document, place[:index])) == 1:
+        index = max(position for position, step in enumerate(place[:index]) if isinstance(step, int))
+    return engine.drop_item(text, place[:index], int(place[index]), prune=True)
+
+
+def _get(document: Any, path: Keys) -> Any:
+    for step in path:
+        document = document[step]
+    return document

@@ -1,0 +1,119 @@
+"""What would change: for each file, what it holds and what it is to hold. Reads, never writes."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.onboard.edits import Edit
+
+Content = bytes | None
+
+
+class Refused(AnamnesisError):
+    """A file that is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file as an agent names it, its place behind links, what it holds and what it is to hold; None is no file.
+
+    `make` tells the latter from the former, in case the file changes before it is written.
+    """
+
+    file: Path
+    target: Path
+    old: Content
+    new: Content
+    make: Callable[[Content], Content]
+    agents: tuple[str, ...]
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that is left alone: why, and what its owner may add by hand."""
+
+    file: Path
+    target: Path
+    agents: tuple[str, ...]
+    reason: str
+    by_hand: str = ""
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be done, and what cannot be."""
+
+    changes: list[Change] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Everything that is to be done in one file, and for whom."""
+
+    file: Path
+    agents: list[str] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+
+    def add(self, agent: str, edit: Edit) -> None:
+        """One more edit; agents may share one."""
+        if agent not in self.agents:
+            self.agents.append(agent)
+        if edit not in self.edits:
+            self.edits.append(edit)
+
+
+def by_target(edits: Iterable[tuple[str, Edit]]) -> dict[Path, Wanted]:
+    """The edits of agents, gathered by the file behind all links."""
+    found: dict[Path, Wanted] = {}
+    for agent, edit in edits:
+        target = Path(os.path.realpath(edit.file))
+        found.setdefault(target, Wanted(edit.file)).add(agent, edit)
+    return found
+
+
+def add_file(plan: Plan, target: Path, wanted: Wanted, make: Callable[[Content], Content], by_hand: str = "") -> None:
+    """Plan one file: a change, a refusal, or nothing where nothing is to be done."""
+    agents = tuple(wanted.agents)
+    try:
+        old = read(target)
+        new = make(old)
+        if new != old:
+            check_writable(wanted.file, target)
+            plan.changes.append(Change(wanted.file, target, old, new, make, agents, tuple(wanted.edits)))
+    except AnamnesisError as error:
+        plan.refusals.append(Refusal(wanted.file, target, agents, str(error), by_hand))
+
+
+def decode(content: Content) -> str:
+    """The text of a file, line ends and byte order mark as they are."""
+    try:
+        return (content or b"").decode()
+    except UnicodeDecodeError as error:
+        raise Refused("It is not UTF-8 text") from error
+
+
+def read(target: Path) -> Content:
+    """What a file holds; None if there is none."""
+    try:
+        return target.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Refused(f"It cannot be read: {error.strerror}") from error
+
+
+def check_writable(file: Path, target: Path) -> None:
+    """Refuse a file that its owner has made read-only, also where we could replace it all the same."""
+    if not target.exists():
+        if file.is_symlink() and not target.parent.is_dir():
+            raise Refused(f"It is a link to {target}, and that folder does not exist")
+        return
+    if not stat.S_IMODE(target.stat().st_mode) & stat.S_IWUSR or not os.access(target, os.W_OK):
+        raise Refused("It is read-only" if file == target else f"It is a link to {target}, which is read-only")

@@ -1,0 +1,129 @@
+"""How agents start us, and how a call of ours is known again among those of others."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PureWindowsPath
+from typing import Any
+
+from anamnesis.config import HOME_VARIABLE
+
+HOOKS = ("inject", "recall", "capture")
+VERBS = ("serve", "sync", *HOOKS)
+# Under which keys hosts keep what they run; the later ones are variants of the first.
+LAUNCH_KEYS = ("command", "args", "cmd", "bash", "powershell", "commandWindows")
+_LINES = ("command", "cmd", "bash", "powershell", "commandWindows")
+_WORD = re.compile(r""""([^"]*)"|'([^']*)'|(\S+)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The words that start us, and the store's folder where it is not the default one."""
+
+    words: tuple[str, ...]
+    store: str = ""
+    windows: bool = False
+
+    def call(self, verb: str, *options: str) -> list[str]:
+        """The words of a call. A hook is told the store: not every host passes its environment on."""
+        home = [f"--home={self.store}"] if self.store and verb in HOOKS else []
+        return [*self.words, verb, *options, *home]
+
+    def line(self, verb: str, *options: str) -> str:
+        """A call as a line for the system's shell."""
+        words = self.call(verb, *options)
+        return subprocess.list2cmdline(words) if self.windows else shlex.join(words)
+
+    def powershell(self, verb: str, *options: str) -> str:
+        """A call as a line for PowerShell."""
+        return "& " + " ".join("'" + word.replace("'", "''") + "'" for word in self.call(verb, *options))
+
+    def server(self, **more: Any) -> dict[str, Any]:
+        """The MCP server as most hosts take it."""
+        first, *rest = self.call("serve")
+        return {**more, "command": first, "args": rest, **self.environment("env")}
+
+    def environment(self, key: str) -> dict[str, dict[str, str]]:
+        """The variables that the server needs, under the host's key for them."""
+        return {key: {HOME_VARIABLE: self.store}} if self.store else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of ours as somebody's settings have it: what it runs, and with which options."""
+
+    verb: str
+    options: tuple[str, ...]
+
+
+def call_in(entry: Mapping[str, Any]) -> Call | None:
+    """The call that an entry makes, if it is one of ours."""
+    words = _words(entry)
+    if words and re.fullmatch(r"pythonw?[\d.]*", _stem(words[0])) and words[1:2] == ["-m"]:
+        words = words[2:]
+    if len(words) < 2 or _stem(words[0]) != "anamnesis" or words[1] not in VERBS:
+        return None
+    return Call(words[1], tuple(words[2:]))
+
+
+def renewed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry must run, under its keys: our words, and the options that somebody added to the old ones.
+
+    Empty if it runs that already.
+    """
+    old, new = call_in(theirs), call_in(ours)
+    added = _added(old.options, new.options) if old and new else []
+    wanted = {key: _with(ours[key], added, bool(ours.get("args"))) for key in LAUNCH_KEYS if key in ours}
+    return {} if _words(theirs) == _words(wanted) else wanted
+
+
+def _added(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Options of the old call that are not ours to set, each with its value."""
+    ours = {"--home", *(word.partition("=")[0] for word in new)}
+    added: list[str] = []
+    keep = False
+    for word in old:
+        if word.startswith("-"):
+            keep = word.partition("=")[0] not in ours
+        if keep:
+            added.append(word)
+    return added
+
+
+def _with(value: Any, added: Sequence[str], has_args: bool) -> Any:
+    if isinstance(value, list):
+        return [*value, *added]
+    return value if has_args or not added else f"{value} {' '.join(_quoted(word) for word in added)}"
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w@%+=:,./\\-]+", word) else f'"{word}"'
+
+
+def _words(entry: Mapping[str, Any]) -> list[str]:
+    for key in _LINES:
+        value = entry.get(key)
+        args = entry.get("args")
+        if isinstance(value, list):
+            return [str(word) for word in value]
+        if isinstance(value, str):
+            return [value, *map(str, args)] if isinstance(args, list) and args else _split(value)
+    return []
+
+
+def _split(line: str) -> list[str]:
+    """The words of a shell's line. Backslashes are those of Windows paths."""
+    try:
+        words = shlex.split(line) if "\\" not in line else ["".join(found) for found in _WORD.findall(line)]
+    except ValueError:
+        return []
+    return words[1:] if words[:1] == ["&"] else words
+
+
+def _stem(word: str) -> str:
+    """The name of a program, without folders and `.exe`; Windows' rules serve both systems."""
+    return PureWindowsPath(word).name.lower().removesuffix(".exe")

@@ -1,0 +1,86 @@
+"""Taking ourselves out of agents again: the old content where only we changed it, else everything but ours."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Sequence
+from functools import partial
+from pathlib import Path
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.apply import apply
+from anamnesis.onboard.edits import Edit, from_trace
+from anamnesis.onboard.ledger import Ledger
+from anamnesis.onboard.plan import Change, Content, Plan, Wanted, add_file, by_target, decode
+
+
+def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledger) -> Plan:
+    """What removing us from some agents would change; `agents` are all that may have us."""
+    plan = Plan()
+    declared = by_target((agent.name, edit) for agent in agents for edit in agent.all_edits)
+    moved = {target: _traced(target, ledger) for target in ledger.targets() if target not in declared}
+    for target, wanted in {**declared, **moved}.items():
+        if not set(leaving) & set(wanted.agents):
+            continue
+        staying = set(wanted.agents) & ledger.agents() - set(leaving)
+        shared = [edit for agent in agents if agent.name in staying for edit in agent.all_edits]
+        edits = [edit for edit in wanted.edits if edit not in shared]
+        edits += [] if staying else _traced(target, ledger).edits
+        wanted.agents = [name for name in wanted.agents if name in leaving]
+        add_file(plan, target, wanted, partial(_removed, target, edits, ledger, not staying))
+    return plan
+
+
+def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
+    """Make the changes of a removal; what was made, and what was refused."""
+
+    def keep(change: Change) -> None:
+        if change.old is not None and not ledger.original(change.target, change.old):
+            ledger.keep(change.target, change.old)
+
+    done = apply(plan, keep)
+    restored = set()
+    for change in done.changes:
+        if ledger.original(change.target, change.old) == (change.new,):
+            restored.add(change.target)
+        if change.new is None:
+            _remove_folders(change.target, ledger)
+    refused = {refusal.target for refusal in done.refusals}
+    ledger.release(leaving, restored, refused)
+    return done
+
+
+def _traced(target: Path, ledger: Ledger) -> Wanted:
+    """What the ledger knows to be ours in a file."""
+    wanted = Wanted(target)
+    for record in ledger.records(target):
+        for agent in record.agents:
+            for trace in record.traces:
+                wanted.add(agent, from_trace(target, trace))
+    return wanted
+
+
+def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool, content: Content) -> Content:
+    """What a file holds without us. `restore` is false while an agent that stays has something in it."""
+    if content is None:
+        return None
+    records = ledger.records(target)
+    if restore and (original := ledger.original(target, content)):
+        (content,) = original
+        if content is None:
+            return None
+    text = decode(content)
+    for edit in edits:
+        text = edit.remove(text)
+    made_by_us = any(edit.own for edit in edits) or bool(records and records[0].backup is None)
+    if edits and made_by_us and all(edit.is_spent(text) for edit in edits):
+        return None
+    return text.encode()
+
+
+def _remove_folders(target: Path, ledger: Ledger) -> None:
+    """Remove the folders that were made for a file, as far as they are empty."""
+    for record in ledger.records(target):
+        for folder in record.folders:
+            with contextlib.suppress(OSError):
+                Path(folder).rmdir()

@@ -1,0 +1,41 @@
+"""Setting agents up: which files that changes, and the changing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.apply import apply
+from anamnesis.onboard.edits import Edit
+from anamnesis.onboard.ledger import Ledger
+from anamnesis.onboard.plan import Change, Content, Plan, add_file, by_target, decode
+
+
+def plan_setup(agents: Iterable[Agent], instructed: Iterable[Agent] = ()) -> Plan:
+    """What setting up these agents would change, with a line in the instructions of some."""
+    edits = [(agent.name, edit) for agent in agents for edit in agent.edits]
+    edits += [(agent.name, agent.instructions) for agent in instructed if agent.instructions]
+    plan = Plan()
+    for target, wanted in by_target(edits).items():
+        lines = (_installed(wanted.edits, None) or b"").decode()
+        add_file(plan, target, wanted, partial(_installed, wanted.edits), lines)
+    return plan
+
+
+def set_up(plan: Plan, ledger: Ledger) -> Plan:
+    """Make the changes of a setup, each written down before; what was made, and what was refused."""
+
+    def keep(change: Change) -> None:
+        missing = [folder for folder in change.target.parents if not folder.exists()]
+        traces = [edit.trace() for edit in change.edits]
+        ledger.add(change.target, change.old, change.new, agents=change.agents, traces=traces, folders=missing)
+
+    return apply(plan, keep)
+
+
+def _installed(edits: Iterable[Edit], content: Content) -> Content:
+    text = decode(content)
+    for edit in edits:
+        text = edit.install(text)
+    return text.encode()
