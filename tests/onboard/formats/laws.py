@@ -1,0 +1,80 @@
+"""The laws that every engine keeps, whatever the file looks like."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+
+from anamnesis.onboard.formats import Engine, Path
+
+WORDS = st.sampled_from(["a", "b", "mcpServers", "amp.mcpServers", "é", "x y", "日本", "true", "1"])
+TEXTS = st.text(st.sampled_from("ab:#'\"\\,{}[]/*é \t-"), max_size=6)
+SCALARS = st.one_of(TEXTS, st.integers(-99, 99), st.booleans(), st.floats(-9, 9).map(lambda number: round(number, 2)))
+ENTRY = {"command": "C:\\bin\\anamnesis.exe", "args": ["mcp", "serve"], "env": {"HOME": "/é"}, "on": True}
+OURS = st.sampled_from([ENTRY, "text", 7, ["x", "y"], [{"name": "n", "list": []}]])
+
+
+def look_up(document: Any, path: Path) -> Any:
+    """What is at `path`, and None where nothing is."""
+    for step in path:
+        if not isinstance(document, dict):
+            return None
+        document = document.get(step)
+    return document
+
+
+def objects(document: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of all objects in a document."""
+    if isinstance(document, dict):
+        yield path
+        for key, value in document.items():
+            yield from objects(value, (*path, key))
+
+
+def draw_new_path(data: st.DataObject, document: Any, filled: bool = False) -> Path:
+    """Where nothing is yet: in an object of the document, which has entries if `filled`, or in new ones below it."""
+    parents = [path for path in objects(document) if not filled or look_up(document, path)]
+    return (*data.draw(st.sampled_from(parents)), *data.draw(st.sampled_from([(), ("new",), ("x.y", "é")])), "anamnesis")
+
+
+def with_value(document: Any, path: Path, value: Any) -> Any:
+    """A copy of `document` with `value` at `path`."""
+    document = copy.deepcopy(document)
+    inner = document
+    for step in path[:-1]:
+        if inner.get(step) is None:
+            inner[step] = {}
+        inner = inner[step]
+    inner[path[-1]] = value
+    return document
+
+
+def check_put(engine: Engine, text: str, path: Path, value: Any) -> str:
+    """Put sets the value and nothing else, once; what is there already is left alone."""
+    document = engine.read(text)
+    edited = engine.put(text, path, value)
+    assert engine.read(edited) == with_value(document, path, value)
+    assert engine.put(edited, path, value) == edited
+    for key in document:
+        assert engine.put(text, [key], document[key]) == text
+    return edited
+
+
+def check_drop(engine: Engine, text: str, path: Path) -> str:
+    """Drop removes the value and nothing else, once."""
+    document = engine.read(text)
+    edited = engine.drop(text, path)
+    assert look_up(engine.read(edited), path) is None
+    assert engine.drop(edited, path) == edited
+    again = engine.put(edited, path, look_up(document, path))
+    assert engine.read(again) == document
+    return edited
+
+
+def check_only_added(text: str, edited: str) -> None:
+    """Every character of `text` is still there, in order."""
+    rest = iter(edited)
+    assert all(character in rest for character in text)
