@@ -1,6 +1,7 @@
 """From a session's transcript to one episodic note: what was asked, which files changed, how it ended."""
 
 from anamnesis.capture.episodic import write_episodic
+from anamnesis.capture.places import find_transcript
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import HeuristicSummarizer, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.capture.transcript import parse_transcript
@@ -10,6 +11,7 @@ __all__ = [
     "ParsedSession",
     "Summarizer",
     "SummaryResult",
+    "find_transcript",
     "is_trivial_session",
     "parse_transcript",
     "write_episodic",

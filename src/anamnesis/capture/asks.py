@@ -1,13 +1,12 @@
-"""What a person asked, in their own words. All else that stands in a user's line of a transcript is not an ask."""
+"""What a person asked, in their own words. All else that stands in a user's message is not an ask."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterable
 
-from anamnesis.capture.lines import LONGEST_TEXT, blocks_of, message_of, texts_of
+from anamnesis.capture.lines import LONGEST_TEXT
 
-_NOT_TYPED = ("isMeta", "isSidechain", "isCompactSummary", "teamName")
 # Put by programs around what somebody typed: cut out, and the rest is the ask.
 _ADDED = (
     "system-reminder",
@@ -17,6 +16,11 @@ _ADDED = (
     "session-start-hook",
     "user-prompt-submit-hook",
     "local-command-caveat",
+    "system_reminder",
+    "reminder",
+    "hook_context",
+    "session_context",
+    "current_datetime",
 )
 _COMMAND = re.compile(r"<command-(?:name|message|args)>")
 _WRAPPER = re.compile(
@@ -43,33 +47,20 @@ _BUILT_IN = re.compile(
 )
 
 
-def ask_in(entry: dict[str, Any]) -> str:
-    """The ask in a line of a transcript; "" if it holds none."""
-    if any(entry.get(mark) for mark in _NOT_TYPED) or entry.get("promptSource") == "system":
-        return ""
-    if entry.get("type") == "user":
-        origin, content = entry.get("origin"), message_of(entry).get("content")
-    elif queued := _queued_prompt(entry):
-        origin, content = queued.get("origin"), queued.get("prompt")
-    else:
-        return ""
-    if (origin.get("kind") if isinstance(origin, dict) else origin) not in (None, "human"):
-        return ""
-    if any(block.get("type") == "tool_result" for block in blocks_of(content)):
-        return ""
-    texts = [text for text in texts_of(content) if not text.startswith(_SAID_BY_PROGRAMS)]
-    return _own_words("\n".join(texts))[:LONGEST_TEXT].strip()
+def own_words(texts: Iterable[str]) -> str:
+    """What a person typed of the texts of one message; "" if programs wrote all of it."""
+    typed = [text for text in texts if not text.startswith(_SAID_BY_PROGRAMS)]
+    return _typed("\n".join(typed))[:LONGEST_TEXT].strip()
 
 
-def _queued_prompt(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """A prompt that was typed while the model worked: it stands in no user's line."""
-    queued = entry.get("attachment") if entry.get("type") == "attachment" else None
-    if not isinstance(queued, dict) or queued.get("type") != "queued_command":
-        return None
-    return queued if queued.get("commandMode") == "prompt" and not queued.get("isMeta") else None
+def inside(text: str, tag: str) -> str:
+    """What a block around an ask holds; the whole text if there is no such block."""
+    _, opening, rest = text.partition(f"<{tag}>")
+    ask, closing, _ = rest.rpartition(f"</{tag}>")
+    return ask.strip() if opening and closing else text
 
 
-def _own_words(text: str) -> str:
+def _typed(text: str) -> str:
     """What is left of a text without what programs put into it; "" if all of it is theirs."""
     text = _without_pastes(text)  # first, for a paste may hold half of any tag
     for tag in _ADDED:

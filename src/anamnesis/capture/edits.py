@@ -3,81 +3,76 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Collection, Mapping
 
-from anamnesis.capture.lines import blocks_of, message_of, texts_of
+# Paths, and whether each is a new file.
+Paths = dict[str, bool]
 
-# Claude Code's own tools, and the usual names in MCP servers and other agents.
-_EDITORS = ("Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "edit_file", "create_file", "apply_patch")
-_PATHS = ("file_path", "notebook_path", "path", "filePath")
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_KEYS = ("file_path", "notebook_path", "path", "filePath", "target_file", "target_notebook", "TargetFile")
+_PATCHERS = ("apply_patch", "ApplyPatch")
+_PATCHED = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 
 class Edits:
-    """Calls of editing tools in order, and what became of them."""
+    """Calls of editing tools in order, and what became of them. A call without a result was made."""
 
     def __init__(self) -> None:
-        self._calls: dict[object, list[str]] = {}
-        self._created: set[str] = set()
+        self._calls: dict[object, Paths] = {}
         # The tools of calls whose results are still to come, by the calls' ids.
         self.waiting: dict[str, str] = {}
 
-    def take(self, entry: dict[str, Any]) -> None:
-        """Note the calls or the results in a line."""
-        if entry.get("type") == "assistant":
-            self._take_calls(entry)
-        elif self.waiting and entry.get("type") == "user":
-            self._take_results(entry)
+    def call(self, call: object, paths: Paths, tool: str = "") -> None:
+        """Note a call; one without a proper id can have no result."""
+        if not paths:
+            return
+        if isinstance(call, str) and call:
+            self.waiting[call] = tool
+            self._calls[call] = paths
+        else:
+            self._calls[object()] = paths
+
+    def settle(self, call: str, *, made: bool = True, new: bool = False) -> None:
+        """Note the result of a call."""
+        self.waiting.pop(call, None)
+        if not made:
+            self._calls.pop(call, None)
+        elif new and call in self._calls:
+            self._calls[call] = dict.fromkeys(self._calls[call], True)
 
     def touched(self, cwd: str) -> tuple[list[str], list[str]]:
         """The files, and those of them that are new, in the order of the first edits, relative to `cwd`."""
-        paths = dict.fromkeys(path for paths in self._calls.values() for path in paths)
-        created = [_relative(path, cwd) for path in paths if path in self._created]
-        return list(dict.fromkeys(_relative(path, cwd) for path in paths)), list(dict.fromkeys(created))
-
-    def _take_calls(self, entry: dict[str, Any]) -> None:
-        for block in blocks_of(message_of(entry).get("content")):
-            if block.get("type") == "tool_use" and (paths := _paths(block)):
-                call = block.get("id")
-                if isinstance(call, str):
-                    self.waiting[call] = block["name"]
-                    self._calls[call] = paths
-                else:
-                    self._calls[object()] = paths
-
-    def _take_results(self, entry: dict[str, Any]) -> None:
-        """Forget the edits that were not made; a call without a result was made."""
-        result = entry.get("toolUseResult")
-        for block in blocks_of(message_of(entry).get("content")):
-            call = block.get("tool_use_id")
-            if not isinstance(call, str) or call not in self.waiting:
-                continue
-            foreign = self.waiting.pop(call).startswith("mcp__")
-            # A refusal is a plain text where the result of Claude Code's own tool is an object.
-            if block.get("is_error") or (isinstance(result, str) and not foreign):
-                del self._calls[call]
-            elif _says_created(block, result):
-                self._created.update(self._calls[call])
+        paths: Paths = {}
+        for edited in self._calls.values():
+            for path, new in edited.items():
+                name = _relative(path, cwd)
+                paths[name] = paths.get(name, False) or new
+        return list(paths), [path for path, new in paths.items() if new]
 
 
-def _paths(call: dict[str, Any]) -> list[str]:
-    """The files that a call edits; none if its tool is no editing tool."""
-    name, given = call.get("name"), call.get("input")
-    if not isinstance(name, str) or not isinstance(given, dict):
-        return []
-    name = name.rpartition("__")[2]
-    if name == "apply_patch":
-        patches = (text for text in given.values() if isinstance(text, str))
-        return [path.strip() for text in patches for path in _PATCHED.findall(text)]
-    values = (given.get(key) for key in _PATHS) if name in _EDITORS else ()
-    return [value for value in values if isinstance(value, str) and value][:1]
+def edited(tool: object, given: object, editors: Collection[str]) -> Paths:
+    """The files that a call edits; none if its tool is none of the editors."""
+    if tool in _PATCHERS and tool in editors:
+        texts = given.values() if isinstance(given, Mapping) else (given,)
+        return {path: new for text in texts if isinstance(text, str) for path, new in patched(text).items()}
+    if not isinstance(tool, str) or tool not in editors or not isinstance(given, Mapping):
+        return {}
+    values = (given.get(key) for key in _KEYS)
+    path = next((value for value in values if isinstance(value, str) and value), "")
+    return {local_path(path): False} if path else {}
 
 
-def _says_created(block: dict[str, Any], result: object) -> bool:
-    """Subagents' results have no `toolUseResult`: there, the text for the model tells."""
-    if isinstance(result, dict):
-        return result.get("type") == "create"
-    return any(text.startswith("File created successfully") for text in texts_of(block.get("content")))
+def patched(patch: str) -> Paths:
+    """The files that a patch in Codex's own format changes."""
+    return {path.strip(): kind == "Add" for kind, path in _PATCHED.findall(patch) if path.strip()}
+
+
+def local_path(path: str) -> str:
+    """A path, where it is written as the address of a file."""
+    if not path.startswith("file://"):
+        return path
+    from urllib.parse import unquote
+
+    return unquote(path.removeprefix("file://"))
 
 
 def _relative(path: str, folder: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
+from anamnesis.log import log
 from anamnesis.notes import Memory, derived_id
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
@@ -30,6 +31,8 @@ def write_episodic(
 
     A note that somebody made their own stays as it is, and one that they deleted stays deleted.
     """
+    if session.problem:
+        log(store.root, "transcript not read", reason=session.problem)
     if is_trivial_session(session):
         return None
     note_id = _note_id(session)

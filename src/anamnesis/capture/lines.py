@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
-from typing import Any
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import IO, Any
+
+Entry = dict[str, Any]
 
 # Longer lines are images and dumps of files. Nobody types one.
 LONGEST_LINE = 8 * 1024 * 1024
@@ -13,6 +17,7 @@ LONGEST_LINE = 8 * 1024 * 1024
 LONGEST_TEXT = 20_000
 # Half the time of a 256 KB buffer where lines are longer than that.
 _BUFFER = 1024 * 1024
+_MILLISECONDS = 100_000_000_000
 
 # The line's own type, where only plain values stand before it. Quotes within JSON strings are escaped, so no
 # text can look like this, and a `type` within an object cannot either: the walk stops at the object.
@@ -20,15 +25,19 @@ _TYPE = re.compile(
     rb'\s*+\{(?:\s*+(?!"type")"[^"\\]*+"\s*+:\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^"{\[,}\s]++)\s*+,)*+'
     rb'\s*+"type"\s*+:\s*+"([^"\\]*+)"'
 )
-_RESULT = b'"type":"tool_result"'
-_RESULT_OF = b'"tool_use_id":"'
 
 
 def read_lines(path: str) -> Iterator[bytes]:
     """The lines of a file but for the overlong ones; none if it cannot be read."""
+    broken: tuple[type[Exception], ...] = (OSError, ValueError, EOFError)
+    file: IO[bytes]
     try:
-        file = open(path, "rb", buffering=_BUFFER)  # noqa: SIM115 - the open alone may fail with ValueError
-    except (OSError, ValueError):
+        if path.endswith(".zst"):
+            zstd = import_module("compression.zstd")
+            broken, file = (*broken, zstd.ZstdError), zstd.open(path, "rb")
+        else:
+            file = open(path, "rb", buffering=_BUFFER)  # noqa: SIM115 - the open alone may fail with ValueError
+    except (OSError, ValueError, ImportError):
         return
     with file:
         try:
@@ -38,21 +47,22 @@ def read_lines(path: str) -> Iterator[bytes]:
                 else:
                     while (rest := file.readline(_BUFFER)) and not rest.endswith(b"\n"):
                         pass
-        except OSError:
+        except broken:
             return
 
 
-def may_matter(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line may hold an ask, an answer or the result of a `waiting` call; False only if it cannot."""
-    known = _TYPE.match(line)
-    if known is None:
-        return b'"assistant"' in line or b'"user"' in line or b'"queued_command"' in line
-    if known[1] == b"user":
-        return _RESULT not in line or bool(waiting and _answers(line, waiting))
-    return known[1] == b"assistant" or (known[1] == b"attachment" and b'"queued_command"' in line)
+def type_of(line: bytes) -> bytes | None:
+    """The type of the object on a line, without decoding it; None if it is not to be had so."""
+    found = _TYPE.match(line)
+    return found[1] if found else None
 
 
-def decode_line(line: bytes) -> dict[str, Any] | None:
+def mentions(line: bytes, calls: Collection[str]) -> bool:
+    """Whether a line may be of one of these calls."""
+    return any(call.encode("utf-8", "replace") in line for call in calls)
+
+
+def decode_line(line: bytes) -> Entry | None:
     """The object on a line; None if the line is broken or holds something else."""
     try:
         entry = json.loads(line.decode("utf-8", "replace"))
@@ -61,32 +71,46 @@ def decode_line(line: bytes) -> dict[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def blocks_of(content: object) -> list[dict[str, Any]]:
+def decode_text(text: object) -> Entry:
+    """The object that a text holds, or that it already is; an empty one if it holds none."""
+    if isinstance(text, str):
+        return decode_line(text.encode("utf-8", "surrogatepass")) or {}
+    return text if isinstance(text, dict) else {}
+
+
+def text_of(entry: Entry, key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(entry: Entry, key: str) -> Entry:
+    value = entry.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def dicts_of(value: object) -> list[Entry]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def blocks_of(content: object) -> list[Entry]:
     """A message's content as blocks; a plain text is one block."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else dicts_of(content)
 
 
-def texts_of(content: object) -> list[str]:
+def texts_of(content: object, kinds: Collection[object] = ("text",)) -> list[str]:
     """The texts in a message's content, without the empty ones."""
-    texts = (block.get("text") for block in blocks_of(content) if block.get("type") == "text")
+    texts = (block.get("text") for block in blocks_of(content) if block.get("type") in kinds)
     return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 
-def message_of(entry: dict[str, Any]) -> dict[str, Any]:
-    message = entry.get("message")
-    return message if isinstance(message, dict) else {}
-
-
-def _answers(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line of tool results has one of a waiting call, or does not say of which."""
-    start, found = line.find(_RESULT_OF), False
-    while start >= 0:
-        found = True
-        start += len(_RESULT_OF)
-        end = line.find(b'"', start)
-        if end < 0 or line[start:end].decode("utf-8", "replace") in waiting:
-            return True
-        start = line.find(_RESULT_OF, end)
-    return not found
+def moment(value: object) -> str:
+    """A time as ISO 8601, of seconds or milliseconds since 1970; a text is one already."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return ""
+    try:
+        seconds = value / 1000 if value > _MILLISECONDS else value
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -22,6 +22,8 @@ class ParsedSession:
     ended_at: str = ""
     # Messages of the model in the main thread: one more for every round of tools.
     turns: int = 0
+    # Why the transcript could not be read, in one sentence; all else is empty then.
+    problem: str = ""
 
     @property
     def asks(self) -> list[str]:

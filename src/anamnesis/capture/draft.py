@@ -1,0 +1,83 @@
+"""What a transcript has told so far. Every reader tells it the same things, in the order of the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anamnesis.capture.asks import own_words
+from anamnesis.capture.edits import Edits
+from anamnesis.capture.lines import LONGEST_TEXT
+from anamnesis.capture.session import ParsedSession
+
+# No answer has as many; it only keeps a damaged transcript from filling the memory.
+_MOST_TEXTS = 100
+
+
+class Draft:
+    """A session in the making: asks, answers, edits, and where and when it was."""
+
+    def __init__(self) -> None:
+        self.session_id = ""
+        self.cwd = ""
+        self.branch = ""
+        self.model = ""
+        self.started_at = ""
+        self.ended_at = ""
+        self.asks: list[str] = []
+        self.edits = Edits()
+        self.turns = 0
+        self._message: object = None
+        # The texts of the last message that has any, and its id.
+        self._answer: list[str] = []
+        self._answered: object = None
+
+    def place(self, *, session_id: str = "", cwd: str = "", branch: str = "", started_at: str = "") -> None:
+        """Note where and when the session was; what came first holds."""
+        self.session_id = self.session_id or session_id
+        self.cwd = self.cwd or cwd
+        self.branch = self.branch or branch
+        self.started_at = self.started_at or started_at
+
+    def hear(self, time: str) -> None:
+        """Note when somebody spoke."""
+        self.started_at = self.started_at or time
+        self.ended_at = time or self.ended_at
+
+    def ask(self, texts: Iterable[str], time: str = "") -> None:
+        """Note what the user said, if any of it is in their own words."""
+        if ask := own_words(texts):
+            self.asks.append(ask)
+            self.hear(time)
+
+    def answer(self, texts: Iterable[str] = (), time: str = "", message: object = None) -> None:
+        """Note what the model said or did; one message comes in several pieces, also with others between."""
+        name = message or object()
+        self.turns += name != self._message
+        self._message = name
+        self.hear(time)
+        for text in texts:
+            if name != self._answered:
+                self._answer, self._answered = [], name
+            if (text := text[:LONGEST_TEXT]) not in self._answer and len(self._answer) < _MOST_TEXTS:
+                self._answer.append(text)
+
+    def session(self, last_message: str) -> ParsedSession:
+        """The session as far as it was read."""
+        outcome = "\n".join(self._answer)
+        if last_message and last_message not in outcome:
+            outcome = last_message
+        touched, created = self.edits.touched(self.cwd)
+        return ParsedSession(
+            first_prompt=self.asks[0] if self.asks else "",
+            last_outcome=outcome[:LONGEST_TEXT],
+            files_touched=touched,
+            git_branch=self.branch,
+            cwd=self.cwd,
+            session_id=self.session_id,
+            prompts=self.asks,
+            files_created=created,
+            model=self.model,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            turns=self.turns,
+        )

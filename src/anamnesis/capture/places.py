@@ -1,0 +1,76 @@
+"""Where agents keep their transcripts, for those that tell a hook only which session it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+# The variable that moves an agent's folder, the folder, and where in it a session's transcript is.
+_PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "claude": (("CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"),),
+    "copilot": (("COPILOT_HOME", ".copilot", "session-state/{id}/events.jsonl"),),
+    "cursor": (("CURSOR_CONFIG_DIR", ".cursor", "projects/*/agent-transcripts/{id}/{id}.jsonl"),),
+    "droid": (("", ".factory", "sessions/*/{id}.jsonl"), ("", ".factory", "sessions/{id}.jsonl")),
+    "kimi": (
+        ("KIMI_CODE_HOME", ".kimi-code", "sessions/*/{id}/agents/main/wire.jsonl"),
+        ("KIMI_SHARE_DIR", ".kimi", "sessions/*/{id}/wire.jsonl"),
+    ),
+    "kiro": (("KIRO_HOME", ".kiro", "sessions/cli/{id}.jsonl"),),
+    "qwen": (
+        ("QWEN_RUNTIME_DIR", ".qwen", "projects/*/chats/{id}.jsonl"),
+        ("QWEN_HOME", ".qwen", "projects/*/chats/{id}.jsonl"),
+    ),
+    "windsurf": (("", ".windsurf", "transcripts/{id}.jsonl"),),
+    "antigravity": tuple(
+        ("", f".gemini/{folder}/brain", "{id}/.system_generated/logs/" + name)
+        for folder in ("antigravity-cli", "antigravity", "antigravity-ide")
+        for name in ("transcript_full.jsonl", "transcript.jsonl")
+    ),
+}
+# No id is a path: it comes from another program.
+_ID = re.compile(r"\w[\w.-]*")
+# A UUID of version 7 begins with the milliseconds since 1970.
+_UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+def find_transcript(host: str, session_id: str, home: Path, environ: Mapping[str, str]) -> Path | None:
+    """The transcript of a session of `host`; None if there is none, or if it is not known where it would be."""
+    if not _ID.fullmatch(session_id):
+        return None
+    if host == "codex":
+        found = _rollouts(_folder("CODEX_HOME", ".codex", home, environ), session_id)
+    elif host == "gemini":
+        found = _chats(home, environ, session_id)
+    else:
+        found = (
+            path
+            for variable, default, pattern in _PLACES.get(host, ())
+            for path in _folder(variable, default, home, environ).glob(pattern.format(id=session_id))
+        )
+    return next((path for path in found if path.is_file()), None)
+
+
+def _folder(variable: str, default: str, home: Path, environ: Mapping[str, str]) -> Path:
+    named = environ.get(variable, "") if variable else ""
+    return home / named.removeprefix("~/") if named and named != "~" else home / default
+
+
+def _rollouts(codex: Path, session_id: str) -> Iterator[Path]:
+    """Codex sorts by the local day of the start, which the id tells but for the time zone."""
+    folders = [codex / "archived_sessions"]
+    if born := _UUID7.fullmatch(session_id):
+        start = datetime.fromtimestamp(int(born[1] + born[2], 16) / 1000, UTC)
+        folders[:0] = [codex / "sessions" / f"{start + timedelta(days):%Y/%m/%d}" for days in (0, -1, 1)]
+    else:
+        folders[:0] = sorted((codex / "sessions").glob("*/*/*"), reverse=True)
+    for folder in folders:
+        for suffix in (".jsonl", ".jsonl.zst"):
+            yield from folder.glob(f"rollout-*-{session_id}{suffix}")
+
+
+def _chats(home: Path, environ: Mapping[str, str], session_id: str) -> Iterator[Path]:
+    """Gemini CLI names a chat by the beginning of its id; the variable is of the folder around its own."""
+    tmp = home / environ.get("GEMINI_CLI_HOME", "").removeprefix("~/") / ".gemini/tmp"
+    yield from sorted(tmp.glob(f"*/chats/session-*-{session_id[:8]}.json*"), reverse=True)

@@ -1,0 +1,48 @@
+"""Antigravity: the steps of a conversation, in `brain/<conversation>/.system_generated/logs`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from anamnesis.capture.asks import inside
+from anamnesis.capture.draft import Draft
+from anamnesis.capture.edits import Paths, edited, local_path
+from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, text_of, type_of
+
+_WANTED = (b"USER_INPUT", b"PLANNER_RESPONSE", b"CODE_ACTION")
+_EDITORS = ("write_to_file", "replace_file_content", "multi_replace_file_content")
+_ADDED = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>", re.DOTALL)
+_CREATED = re.compile(r"^Created file (file://\S.*?) with requested content", re.MULTILINE)
+
+
+def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
+    written: set[str] = set()
+    for line in lines:
+        kind = type_of(line)
+        if (kind is None or kind in _WANTED) and (entry := decode_line(line)):
+            _take(entry, draft, written)
+    draft.place(session_id=path.parents[2].name if path.parent.name == "logs" else path.stem)
+
+
+def _take(step: Entry, draft: Draft, written: set[str]) -> None:
+    kind, time, content = step.get("type"), text_of(step, "created_at"), text_of(step, "content").strip()
+    if kind == "USER_INPUT" and step.get("source") == "USER_EXPLICIT":
+        draft.ask([_ADDED.sub("", inside(content, "USER_REQUEST")).strip()], time)
+    elif kind == "PLANNER_RESPONSE":
+        draft.answer([content] if content else [], time)
+        for call in dicts_of(step.get("tool_calls")):
+            paths = _edited_by(call)
+            draft.edits.call(None, paths)
+            written.update(paths)
+    elif kind == "CODE_ACTION":
+        created = (local_path(uri) for uri in _CREATED.findall(content))
+        draft.edits.call(None, {path: True for path in created if path in written})
+
+
+def _edited_by(call: Entry) -> Paths:
+    """The values of a call are JSON texts themselves. Artifacts are the agent's own papers: plans and reports."""
+    given = {key: value.strip('"') for key, value in dict_of(call, "args").items() if isinstance(value, str)}
+    tool = text_of(call, "name").rpartition(":")[2]
+    return {} if given.get("IsArtifact") == "true" else edited(tool, given, _EDITORS)

@@ -1,0 +1,56 @@
+"""Factory Droid: the start of the session, then messages with the blocks of Anthropic's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anamnesis.capture.draft import Draft
+from anamnesis.capture.edits import edited
+from anamnesis.capture.lines import Entry, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
+
+_EDITORS = ("Create", "Edit", "MultiEdit", "Write", "ApplyPatch", "NotebookEdit")
+# A message that only the model or only the user is shown is no ask.
+_SHOWN_TO = (None, "", "both")
+
+
+def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
+    for line in lines:
+        if type_of(line) not in (None, b"session_start", b"message") or not (entry := decode_line(line)):
+            continue
+        if entry.get("type") == "session_start":
+            draft.place(session_id=text_of(entry, "id"), cwd=text_of(entry, "cwd"))
+            if entry.get("callingSessionId"):
+                return  # a subagent's
+        elif entry.get("type") == "message":
+            _take(entry, draft)
+    draft.place(session_id=path.stem)
+
+
+def _take(entry: Entry, draft: Draft) -> None:
+    message, time = dict_of(entry, "message"), text_of(entry, "timestamp")
+    blocks = blocks_of(message.get("content"))
+    if message.get("role") == "assistant":
+        draft.model = text_of(message, "modelId") or draft.model
+        draft.answer(texts_of(blocks), time, text_of(entry, "id"))
+        for block in blocks:
+            if block.get("type") == "tool_use":
+                _take_call(block, draft)
+    elif message.get("role") == "user":
+        results = [block for block in blocks if block.get("type") == "tool_result"]
+        for block in results:
+            if (call := text_of(block, "tool_use_id")) in draft.edits.waiting:
+                draft.edits.settle(call, made=not block.get("is_error"))
+        if not results and _is_typed({**entry, **message}):
+            draft.ask(texts_of(blocks), time)
+
+
+def _take_call(block: Entry, draft: Draft) -> None:
+    tool = text_of(block, "name")
+    paths = edited(tool, block.get("input"), _EDITORS)
+    draft.edits.call(block.get("id"), dict.fromkeys(paths, True) if tool == "Create" else paths)
+
+
+def _is_typed(message: Entry) -> bool:
+    shown = message.get("visibility") in _SHOWN_TO and "hookEventName" not in message
+    return shown and message.get("userMessageSource") != "automation"

@@ -1,0 +1,88 @@
+"""Gemini CLI: a header, then messages, each written anew whenever it changes; last year, all in one document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anamnesis.capture.draft import Draft
+from anamnesis.capture.edits import edited
+from anamnesis.capture.lines import Entry, decode_line, dicts_of, read_lines, text_of
+from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
+
+# Updates of the header; some repeat the whole history, masked or summarised.
+_UPDATE = b'{"$set"'
+_ROOT = ".project_root"
+_LONGEST_PATH = 4096
+# What the program says to the model in the user's name.
+_PROMPTED = ("Please continue.",)
+_PROMPTED_WITH = ("System: Potential loop detected", "I ran the following shell command:", "<state_snapshot>")
+
+
+def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
+    messages: dict[str, list[str]] = {}
+    for line in lines:
+        if line.startswith(_UPDATE) or not (entry := decode_line(line)):
+            continue
+        if "projectHash" in entry:
+            draft.place(session_id=text_of(entry, "sessionId"), started_at=text_of(entry, "startTime"))
+            if entry.get("kind") == "subagent":
+                return
+        if undone := text_of(entry, "$rewindTo"):
+            _rewind(messages, undone)
+        for message in (entry, *dicts_of(entry.get("messages"))):
+            _take(message, draft, messages)
+    for asked in messages.values():
+        draft.ask(asked)
+    _take_subagents(path.parent / draft.session_id, draft)
+    draft.place(cwd=_project(path))
+
+
+def _take(message: Entry, draft: Draft, messages: dict[str, list[str]]) -> None:
+    """Read a message; `messages` has what was asked in each, which may yet be undone."""
+    name, time = text_of(message, "id"), text_of(message, "timestamp")
+    if message.get("type") == "user":
+        texts = spoken(message.get("displayContent") or message.get("content"))
+        prompted = any(text in _PROMPTED or text.startswith(_PROMPTED_WITH) for text in texts)
+        messages.setdefault(name or str(len(messages)), [] if prompted else texts)
+        draft.hear(time)
+    elif message.get("type") == "gemini":
+        messages.setdefault(name, [])
+        draft.model = text_of(message, "model") or draft.model
+        draft.answer(spoken(message.get("content")), time, name)
+        _take_calls(message, draft)
+
+
+def _take_calls(message: Entry, draft: Draft) -> None:
+    for call in dicts_of(message.get("toolCalls")):
+        paths = edited(call.get("name"), call.get("args"), EDITORS)
+        if paths and (name := text_of(call, "id")):
+            draft.edits.call(name, paths)
+            made = call.get("status") not in ("error", "cancelled")
+            draft.edits.settle(name, made=made, new=says_created(call.get("result")))
+
+
+def _rewind(messages: dict[str, list[str]], undone: str) -> None:
+    """Forget a message and all after it; all, if it is not known."""
+    names = list(messages)
+    for name in names[names.index(undone) if undone in messages else 0 :]:
+        del messages[name]
+
+
+def _take_subagents(folder: Path, draft: Draft) -> None:
+    """Subagents have files of their own, in a folder with the session's name. Their edits count."""
+    if not draft.session_id or not folder.is_dir():
+        return
+    for file in sorted(folder.glob("*.jsonl")):
+        for line in read_lines(str(file)):
+            if b'"toolCalls"' in line and not line.startswith(_UPDATE) and (entry := decode_line(line)):
+                _take_calls(entry, draft)
+
+
+def _project(path: Path) -> str:
+    """The folder that the session was in, which only a file beside its folder tells."""
+    try:
+        with open(path.parent.parent / _ROOT, encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_PATH).strip()
+    except (OSError, ValueError):
+        return ""

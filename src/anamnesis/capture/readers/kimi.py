@@ -1,0 +1,114 @@
+"""Kimi: the wire between program and model, in the words of Kimi Code and of Kimi CLI before it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from anamnesis.capture.draft import Draft
+from anamnesis.capture.edits import edited
+from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, moment, read_lines, text_of, texts_of
+
+_EDITORS = ("Write", "Edit", "MultiEdit", "WriteFile", "StrReplaceFile")
+_ASKS = ("turn.prompt", "turn.steer")
+_OLD_ASKS = ("TurnBegin", "SteerInput")
+
+
+def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
+    session, agent = _session(path)
+    if agent != "main":
+        return
+    reading = _Reading(draft)
+    for line in lines:
+        if entry := decode_line(line):
+            reading.take(entry)
+    reading.finish()
+    draft.place(session_id=session.name, cwd=_folder(session))
+
+
+def _session(path: Path) -> tuple[Path, str]:
+    """The folder of a session, and whose part in it the file is."""
+    if path.parent.parent.name == "agents":
+        return path.parents[2], path.parent.name
+    return path.parent, "subagent" if path.parent.parent.name == "subagents" else "main"
+
+
+class _Reading:
+    """A wire as far as it was read."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._step = 0
+        # What the user's messages for the model say, as long as there was no record of a prompt.
+        self._sent: list[tuple[list[str], str]] | None = []
+
+    def take(self, entry: Entry) -> None:
+        old = dict_of(entry, "message")
+        if "payload" in old:
+            self._take_old(text_of(old, "type"), dict_of(old, "payload"), moment(entry.get("timestamp")))
+            return
+        kind, time, event = entry.get("type"), moment(entry.get("time")), dict_of(entry, "event")
+        if kind in _ASKS:
+            self._sent = None
+            if _is_typed(entry):
+                self._draft.ask(texts_of(entry.get("input")), time)
+        elif kind == "context.append_message" and old.get("role") == "user" and _is_typed(old):
+            if self._sent is not None:
+                self._sent.append((texts_of(old.get("content")), time))
+        elif kind == "context.append_loop_event":
+            self._take_event(event, time)
+
+    def finish(self) -> None:
+        for texts, time in self._sent or ():
+            self._draft.ask(texts, time)
+
+    def _take_event(self, event: Entry, time: str) -> None:
+        kind, call = event.get("type"), text_of(event, "toolCallId")
+        if kind == "step.begin":
+            self._step += 1
+        elif kind == "content.part":
+            self._draft.answer(texts_of([event.get("part")]), time, self._step)
+        elif kind == "tool.call":
+            self._draft.answer(time=time, message=self._step)
+            self._draft.edits.call(call, edited(event.get("name"), event.get("args"), _EDITORS))
+        elif kind == "tool.result" and call in self._draft.edits.waiting:
+            self._draft.edits.settle(call, made=not dict_of(event, "result").get("isError"))
+
+    def _take_old(self, kind: str, said: Entry, time: str) -> None:
+        """Kimi CLI's tools show what they changed in their results."""
+        if kind == "SubagentEvent":
+            inner = dict_of(said, "event")
+            if inner.get("type") == "ToolResult":
+                self._take_result(dict_of(inner, "payload"))
+        elif kind in _OLD_ASKS:
+            self._draft.ask(texts_of(said.get("user_input")), time)
+        elif kind == "StepBegin":
+            self._step += 1
+        elif kind in ("ContentPart", "ToolCall"):
+            self._draft.answer(texts_of([said]), time, self._step)
+        elif kind == "ToolResult":
+            self._take_result(said)
+
+    def _take_result(self, said: Entry) -> None:
+        result = dict_of(said, "return_value")
+        if not result.get("is_error"):
+            shown = [block for block in dicts_of(result.get("display")) if block.get("type") == "diff"]
+            paths = {text_of(block, "path"): False for block in shown if text_of(block, "path")}
+            self._draft.edits.call(said.get("tool_call_id"), paths)
+
+
+def _is_typed(entry: Entry) -> bool:
+    return dict_of(entry, "origin").get("kind") in (None, "user")
+
+
+def _folder(session: Path) -> str:
+    """The folder that a session was in: it has a file that tells, or is in one named by the folder's hash."""
+    state = decode_line(b"".join(read_lines(str(session / "state.json")))) or {}
+    if folder := text_of(state, "cwd") or text_of(state, "workDir"):
+        return folder
+    known = decode_line(b"".join(read_lines(str(session.parents[2] / "kimi.json")))) or {}
+    for folder in (text_of(entry, "path") for entry in dicts_of(known.get("work_dirs"))):
+        if hashlib.md5(folder.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() == session.parent.name:
+            return folder
+    return ""

@@ -1,0 +1,46 @@
+"""Kiro's command line: prompts, messages and results of `{version, kind, data}`; times only of the prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anamnesis.capture.draft import Draft
+from anamnesis.capture.edits import edited
+from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, mentions, moment, read_lines, text_of
+
+_EDITORS = ("write", "fs_write", "Write", "Edit")
+_RESULTS = b'"ToolResults"'
+_KIND_WITHIN = 100
+
+
+def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
+    for line in lines:
+        result = line.find(_RESULTS, 0, _KIND_WITHIN) >= 0
+        if (not result or mentions(line, draft.edits.waiting)) and (entry := decode_line(line)):
+            _take(text_of(entry, "kind"), dict_of(entry, "data"), draft)
+    about = decode_line(b"".join(read_lines(str(path.with_suffix(".json"))))) or {}
+    draft.place(session_id=text_of(about, "session_id") or path.stem, cwd=text_of(about, "cwd"))
+
+
+def _take(kind: str, data: Entry, draft: Draft) -> None:
+    blocks = dicts_of(data.get("content"))
+    texts = [text_of(block, "data").strip() for block in blocks if block.get("kind") == "text"]
+    texts = [text for text in texts if text]
+    if kind == "Prompt":
+        draft.ask(texts, moment(dict_of(data, "meta").get("timestamp")))
+    elif kind == "AssistantMessage":
+        draft.answer(texts, message=text_of(data, "message_id"))
+        for block in blocks:
+            if block.get("kind") == "toolUse":
+                _take_call(dict_of(block, "data"), draft)
+    elif kind == "ToolResults":
+        for result in (dict_of(block, "data") for block in blocks):
+            if (call := text_of(result, "toolUseId")) in draft.edits.waiting:
+                draft.edits.settle(call, made=result.get("status") != "error")
+
+
+def _take_call(call: Entry, draft: Draft) -> None:
+    paths = edited(call.get("name"), call.get("input"), _EDITORS)
+    new = dict_of(call, "input").get("command") == "create"
+    draft.edits.call(call.get("toolUseId"), dict.fromkeys(paths, True) if new else paths)
