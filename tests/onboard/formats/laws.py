@@ -37,7 +37,11 @@ def objects(document: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ..
 def draw_new_path(data: st.DataObject, document: Any, filled: bool = False) -> Path:
     """Where nothing is yet: in an object of the document, which has entries if `filled`, or in new ones below it."""
     parents = [path for path in objects(document) if not filled or look_up(document, path)]
-    return (*data.draw(st.sampled_from(parents)), *data.draw(st.sampled_from([(), ("new",), ("x.y", "é")])), "anamnesis")
+    return (
+        *data.draw(st.sampled_from(parents)),
+        *data.draw(st.sampled_from([(), ("new",), ("x.y", "é")])),
+        "anamnesis",
+    )
 
 
 def with_value(document: Any, path: Path, value: Any) -> Any:

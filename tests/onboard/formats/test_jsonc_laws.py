@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.onboard.formats import laws
 
 from anamnesis.onboard.formats import Unparsable, engine
-from tests.onboard.formats import laws
 
 ENGINE = engine("jsonc")
 COMMENTS = re.compile(r'"(?:[^"\\]|\\.)*"|(//[^\r\n]*|/\*[\s\S]*?\*/)')
@@ -35,7 +35,7 @@ def documents(draw: st.DrawFn) -> str:
         tidy = newline + unit * depth
         if not untidy:
             return tidy
-        pieces = draw(st.lists(st.sampled_from([" ", tidy, "\n", "\t", "/* , } */", f"// ] \"{newline}"]), max_size=3))
+        pieces = draw(st.lists(st.sampled_from([" ", tidy, "\n", "\t", "/* , } */", f'// ] "{newline}']), max_size=3))
         return "".join(pieces)
 
     def write(value: Any, depth: int) -> str:

@@ -13,4 +13,8 @@ def engine(format: str) -> Engine:
         from anamnesis.onboard.formats import jsonc
 
         return Engine(jsonc)
+    if format == "toml":
+        from anamnesis.onboard.formats import toml
+
+        return Engine(toml)
     raise ValueError(f"no engine for the format {format!r}")

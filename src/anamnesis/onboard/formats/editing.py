@@ -3,7 +3,8 @@ Knows nothing of any syntax."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -37,7 +38,15 @@ class Dialect(Protocol):
         """Take out the entry at `path`."""
 
     def bare(self, text: str, path: Path) -> bool:
-        """Whether the container at `path` is there, and empty even of comments."""
+        """Whether the container at `path`, which has no entries, holds no comments either."""
+
+
+@contextlib.contextmanager
+def _within_reason() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise Unparsable("the file is nested too deeply to be read") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +56,13 @@ class Engine:
 
     dialect: Dialect
 
+    @_within_reason()
     def read(self, text: str) -> Any:
         """The document; {} for an empty one."""
         document = self._parse(text)
         return {} if document is None else document
 
+    @_within_reason()
     def put(self, text: str, path: Path, value: Any) -> str:
         """Set the value at `path`, making the parents that are missing."""
         document = self._parse(text)
@@ -67,6 +78,7 @@ class Engine:
             raise _misfit(path, depth, found)
         return self._proven(mark + body, [_with(document, path, value)])
 
+    @_within_reason()
     def append(self, text: str, path: Path, value: Any) -> str:
         """Add an element to the list at `path`, making it and its parents if they are missing."""
         depth, found = _follow(self._parse(text), path)
@@ -76,6 +88,7 @@ class Engine:
             raise _misfit((*path, 0), depth, found)
         return self.put(text, (*path, len(found)), value)
 
+    @_within_reason()
     def drop(self, text: str, path: Path, prune: bool = False) -> str:
         """Remove the entry at `path`, if it is there; with `prune` also the parents that it leaves empty."""
         document = self._parse(text)
@@ -84,7 +97,8 @@ class Engine:
         mark, body = _split_mark(text)
         text = self._proven(mark + self.dialect.remove(body, path), _without(document, path))
         parent = path[:-1]
-        if prune and parent and self.dialect.bare(_split_mark(text)[1], parent):
+        is_empty = prune and parent and _follow(self._parse(text), parent) in ((len(parent), {}), (len(parent), []))
+        if is_empty and self.dialect.bare(_split_mark(text)[1], parent):
             return self.drop(text, parent, prune)
         return text
 
@@ -93,13 +107,10 @@ class Engine:
         return self.drop(text, (*path, index), prune)
 
     def _parse(self, text: str) -> Any:
-        try:
-            return self.dialect.parse(_split_mark(text)[1])
-        except RecursionError:
-            raise Unparsable("the file is nested too deeply to be read") from None
+        return self.dialect.parse(_split_mark(text)[1])
 
     def _proven(self, text: str, expected: Iterable[Any]) -> str:
-        found = self._parse(text)
+        found = self.read(text)
         if not any(_same(found, document) for document in expected):
             raise Unparsable("the file is written in a way that cannot be edited safely", "Edit it by hand.")
         return text
@@ -180,12 +191,17 @@ def _without(document: Any, path: Path) -> Iterable[Any]:
         yield from _without(document, path[:-1])
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Equality that tells true from 1 and 1 from 1.0."""
+def _same(one: Any, other: Any, seen: set[tuple[int, int]] | None = None) -> bool:
+    """Equality that tells true from 1 and 1 from 1.0, and looks once at what YAML's aliases repeat."""
     if type(one) is not type(other):
         return False
+    if not isinstance(one, (dict, list)):
+        return bool(one == other or (one != one and other != other))
+    seen = set() if seen is None else seen
+    pair = (id(one), id(other))
+    if pair in seen:
+        return True
+    seen.add(pair)
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other or (one != one and other != other))
+        return one.keys() == other.keys() and all(_same(value, other[key], seen) for key, value in one.items())
+    return len(one) == len(other) and all(_same(*items, seen) for items in zip(one, other, strict=True))

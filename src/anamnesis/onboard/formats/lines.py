@@ -1,0 +1,27 @@
+"""Whole lines of a text: how some are put in and taken out so that the end of the file stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+
+def split(text: str) -> list[str]:
+    """The lines with their ends; only a line feed ends one."""
+    return [line + "\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])
+
+
+def insert(lines: list[str], at: int, new: Iterable[str], newline: str) -> list[str]:
+    """The lines with new ones, given without their ends, before number `at`; a last line without end stays so."""
+    added = [line + newline for line in new]
+    if at and not lines[at - 1].endswith("\n"):
+        added[-1] = added[-1].removesuffix(newline)
+        return [*lines[: at - 1], lines[at - 1] + newline, *added]
+    return [*lines[:at], *added, *lines[at:]]
+
+
+def cut(lines: list[str], numbers: Collection[int]) -> list[str]:
+    """The lines without some of them; if the last had no end, the one that is last now has none."""
+    kept = [line for number, line in enumerate(lines) if number not in numbers]
+    if kept and len(lines) - 1 in numbers and not lines[-1].endswith("\n"):
+        kept[-1] = kept[-1].rstrip("\r\n")
+    return kept
