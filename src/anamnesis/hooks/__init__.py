@@ -10,9 +10,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from anamnesis.config import resolve_home
+from anamnesis.config import HOME_VARIABLE, resolve_home
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.hooks.event import Event, read_event
+from anamnesis.hooks.hosts import answer, is_due, recognise, understand
+from anamnesis.hooks.once import is_first
 from anamnesis.log import log
 
 # Set for every program that we start ourselves: a model called by us must not call us.
@@ -23,17 +25,30 @@ def run(name: str, arguments: Sequence[str]) -> None:
     """Run a hook."""
     if os.environ.get(GUARD):
         return
+    text, host, event = "", "", Event()
     try:
-        result = _hook(name)(read_event(), _options(arguments))
-        if result:
-            sys.stdout.buffer.write(result.encode("utf-8", "replace"))
-            sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
+        options = _options(arguments)
+        if home := options.pop("home", ""):
+            os.environ[HOME_VARIABLE] = home
+        told = read_event()
+        host = options.pop("host", "") or recognise(told, os.environ)
+        event = understand(told, host, os.environ)
+        if is_due(event, host, name) and is_first(resolve_home(), name, event):
+            text = _hook(name)(event, options)
     except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
         log(resolve_home(), "hook failed", hook=name, reason=reason)
+    if result := answer(text, host, name, event):
+        _print(result)
+
+
+def _print(result: str) -> None:
+    try:
+        sys.stdout.buffer.write(result.encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
 
 
 def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:

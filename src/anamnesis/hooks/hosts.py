@@ -1,0 +1,116 @@
+"""Who runs a hook: each host tells its events in its own words and wants its answer in its own shape.
+
+Inside, an event has Claude Code's words: `session_id`, `transcript_path`, `cwd`, `hook_event_name`, `source`, `prompt`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from anamnesis.hooks.event import Event, text_of
+
+CLAUDE = "claude"
+# What the hosts call it; a list is of folders, and the first is the one.
+_WORDS = {
+    "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
+    "transcript_path": ("transcript_path", "transcriptPath"),
+    "cwd": ("cwd", "working_dir", "workspace_roots", "workspacePaths"),
+    "hook_event_name": ("hook_event_name", "hookEventName", "event", "agent_action_name"),
+    "source": ("source",),
+    "prompt": ("prompt", "message"),
+}
+# The variables that name the project where the event does not.
+_FOLDERS = {"devin": "DEVIN_PROJECT_DIR"}
+# Where hosts keep a session's transcript that do not tell it.
+_TRANSCRIPTS = {
+    "copilot": (("COPILOT_HOME", ".copilot", "session-state/{}/events.jsonl"),),
+    "kiro": (("KIRO_HOME", ".kiro", "sessions/cli/{}.jsonl"),),
+    "kimi": (
+        ("KIMI_CODE_HOME", ".kimi-code", "sessions/*/{}/agents/main/wire.jsonl"),
+        ("KIMI_SHARE_DIR", ".kimi", "sessions/*/{}/wire.jsonl"),
+    ),
+}
+_EVENT_OF = {"inject": "SessionStart", "recall": "UserPromptSubmit"}
+
+
+def recognise(event: Event, variables: Mapping[str, str]) -> str:
+    """The host that sent an event. Several run the hooks that were set up for Claude Code."""
+    if "cursor_version" in event or "CURSOR_VERSION" in variables:
+        return "cursor"
+    if "DEVIN_PROJECT_DIR" in variables:
+        return "devin"
+    if "conversationId" in event:
+        return "antigravity"
+    if "sessionId" in event:
+        return "copilot"
+    # Claude Code's events have no time; those of the hosts that want JSON have one.
+    return "vscode" if "timestamp" in event else CLAUDE
+
+
+def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
+    """The event in Claude Code's words. What else is in it stays."""
+    inner = event.get("tool_info")
+    told = {**inner, **event} if isinstance(inner, dict) else event
+    known = {name: value for name, words in _WORDS.items() if (value := _first(told, words))}
+    if "cwd" not in known and (folder := variables.get(_FOLDERS.get(host, ""))):
+        known["cwd"] = folder
+    if "hook_event_name" in known:
+        known["hook_event_name"] = known["hook_event_name"][0].upper() + known["hook_event_name"][1:]
+    if "transcript_path" not in known and (path := _transcript(host, known.get("session_id", ""), variables)):
+        known["transcript_path"] = path
+    return {**event, **known}
+
+
+def is_due(event: Event, host: str, hook: str) -> bool:
+    """Whether a hook has anything to do: Antigravity runs one before every call of the model."""
+    return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
+
+
+def answer(text: str, host: str, hook: str, event: Event) -> str:
+    """What the host is to read. Some take nothing but an object, even for nothing."""
+    shape = _SHAPES.get(host)
+    if shape is None or (not text and host not in _ALWAYS_JSON):
+        return text
+    name = text_of(event, "hook_event_name") or _EVENT_OF.get(hook, "")
+    return json.dumps(shape(text, name) if text else {})
+
+
+def _nested(text: str, name: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+
+
+_SHAPES: dict[str, Callable[[str, str], dict[str, Any]]] = {
+    "gemini": _nested,
+    "qwen": _nested,
+    "vscode": _nested,
+    "devin": _nested,
+    "copilot": lambda text, name: {"additionalContext": text, **_nested(text, name)},
+    "cursor": lambda text, _: {"additional_context": text},
+    "antigravity": lambda text, _: {"injectSteps": [{"ephemeralMessage": text}]},
+}
+# These take an empty answer for a broken one, and the last stops its model then.
+_ALWAYS_JSON = ("cursor", "antigravity")
+
+
+def _first(told: Event, words: tuple[str, ...]) -> str:
+    for word in words:
+        value = told.get(word)
+        value = value[0] if isinstance(value, list) and value else value
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _transcript(host: str, session: str, variables: Mapping[str, str]) -> str:
+    """Where a host keeps the transcript of a session, if it is there. The id must be no path and no pattern."""
+    if host not in _TRANSCRIPTS or not re.fullmatch(r"[\w-]{1,128}", session):
+        return ""
+    for variable, folder, pattern in _TRANSCRIPTS[host]:
+        root = Path(variables.get(variable) or Path.home() / folder)
+        for found in root.glob(pattern.format(session)):
+            return str(found)
+    return ""

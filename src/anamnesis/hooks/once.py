@@ -1,0 +1,41 @@
+"""Keeps a hook from answering one event twice: several hosts also run what was set up for another."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from anamnesis.hooks.event import Event, text_of
+
+# Both are asked at once; a machine that is just starting up may take that long for the second.
+_SAME_SECONDS = 5.0
+_KEPT_SECONDS = 60.0
+_EVENTS = ("SessionStart", "UserPromptSubmit", "BeforeAgent", "PreCompact", "PreCompress", "SessionEnd")
+
+
+def is_first(home: Path, hook: str, event: Event) -> bool:
+    """Whether nobody was asked the same within seconds. An event of no known name is always new."""
+    session, name = text_of(event, "session_id"), text_of(event, "hook_event_name")
+    if not session or name not in _EVENTS:
+        return True
+    about = "\0".join((session, hook, name, text_of(event, "source"), text_of(event, "prompt")))
+    mark = home / "sessions/now" / hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    with contextlib.suppress(OSError):
+        mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _forget_old(mark.parent)
+        try:
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            if time.time() - mark.stat().st_mtime < _SAME_SECONDS:
+                return False
+            os.utime(mark)
+    return True
+
+
+def _forget_old(folder: Path) -> None:
+    for path in folder.iterdir():
+        if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+            path.unlink(missing_ok=True)
