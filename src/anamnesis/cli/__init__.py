@@ -12,6 +12,8 @@ from anamnesis import __version__
 from anamnesis.errors import AnamnesisError
 
 COMMANDS = (
+    "init",
+    "uninstall",
     "status",
     "search",
     "list",

@@ -29,6 +29,8 @@ PULL = On("SessionStart", "sync", 120, "startup|resume")
 PROMPT = On("UserPromptSubmit", "recall", 10)
 COMPACT = On("PreCompact", "capture", 60, options=("--source", "precompact", "--no-sync"))
 END = On("SessionEnd", "capture", 120)
+# For hosts that say when a turn ends and not when a session does: the note grows, and travels at another time.
+TURN = On("Stop", "capture", 60, options=("--no-sync",))
 
 
 def grouped(program: Program, host: str, *moments: On, unit: int = 1) -> tuple[Item, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import START
+from anamnesis.onboard.hooks import START, TURN
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -15,7 +15,15 @@ def antigravity(place: Place, program: Program) -> Agent:
     files = [folder / "config/mcp_config.json"]
     files += [path for path in (folder / "antigravity/mcp_config.json",) if path.exists()]
     server = Server(("mcpServers", "anamnesis"), program.server())
-    handler = {"type": "command", "command": START.line(program, "antigravity"), "timeout": START.seconds}
+    events = {"PreInvocation": START, "Stop": TURN}
+    hooks = [
+        Item(
+            ("anamnesis", event),
+            on.verb,
+            {"type": "command", "command": on.line(program, "antigravity"), "timeout": on.seconds},
+        )
+        for event, on in events.items()
+    ]
     return Agent(
         name="antigravity",
         title="Antigravity",
@@ -23,8 +31,6 @@ def antigravity(place: Place, program: Program) -> Agent:
         signs=(folder / "antigravity", folder / "antigravity-cli", folder / "config"),
         edits=(
             *(Settings(file, "json", (server,)) for file in files),
-            Settings(
-                folder / "config/hooks.json", "json", (Item(("anamnesis", "PreInvocation"), START.verb, handler),)
-            ),
+            Settings(folder / "config/hooks.json", "json", tuple(hooks)),
         ),
     )

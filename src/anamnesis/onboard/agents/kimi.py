@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import PROMPT
+from anamnesis.onboard.hooks import END, PROMPT
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place, present
 from anamnesis.onboard.program import Program
@@ -13,14 +13,16 @@ from anamnesis.onboard.program import Program
 def kimi(place: Place, program: Program) -> Agent:
     folders = [place.folder("KIMI_CODE_HOME", ".kimi-code"), place.folder("KIMI_SHARE_DIR", ".kimi")]
     server = Server(("mcpServers", "anamnesis"), program.server())
-    handler = {"event": PROMPT.event, "command": PROMPT.line(program, "kimi"), "timeout": PROMPT.seconds}
-    hook = Item(("hooks",), PROMPT.verb, handler)
+    hooks = tuple(
+        Item(("hooks",), on.verb, {"event": on.event, "command": on.line(program, "kimi"), "timeout": on.seconds})
+        for on in (PROMPT, END)
+    )
     edits = [
         edit
         for folder in present(folders)
         for edit in (
             Settings(folder / "mcp.json", "json", (server,)),
-            Settings(folder / "config.toml", "toml", (hook,)),
+            Settings(folder / "config.toml", "toml", hooks),
         )
     ]
     return Agent("kimi", "Kimi CLI", ("kimi",), tuple(folders), tuple(edits))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import PROMPT, START
+from anamnesis.onboard.hooks import PROMPT, START, TURN
 from anamnesis.onboard.pieces import Item, Needed, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -24,7 +24,7 @@ def kiro(place: Place, program: Program) -> Agent:
                 "enabled": True,
             },
         )
-        for on in (START, PROMPT)
+        for on in (START, PROMPT, TURN)
     ]
     return Agent(
         name="kiro",

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import PROMPT, START, grouped
+from anamnesis.onboard.hooks import PROMPT, START, TURN, grouped
 from anamnesis.onboard.instructions import line_in
-from anamnesis.onboard.pieces import Server
+from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place, present
 from anamnesis.onboard.program import Program
 
@@ -19,16 +19,21 @@ def windsurf(place: Place, program: Program) -> Agent:
     server = Server(("mcpServers", "anamnesis"), program.server())
     # A matcher is one of tools there, also at the start of a session.
     hooks = grouped(program, "devin", replace(START, matcher=""), PROMPT)
-    edits = [Settings(folder / "mcp_config.json", "json", (server,)) for folder in present([cascade, devin])]
+    has = present([cascade, devin])
+    edits = [Settings(folder / "mcp_config.json", "json", (server,)) for folder in has]
+    if cascade in has:
+        turn = {"command": TURN.line(program, "windsurf"), "show_output": False}
+        ended = Item(("hooks", "post_cascade_response_with_transcript"), TURN.verb, turn)
+        edits.append(Settings(cascade / "hooks.json", "json", (ended,)))
+    if devin in has:
+        edits.append(Settings(devin / "config.json", "jsonc", (server, *hooks)))
     if (jetbrains / "mcp_config.json").exists():
         edits.append(Settings(jetbrains / "mcp_config.json", "json", (server,)))
-    if devin.exists():
-        edits.append(Settings(devin / "config.json", "jsonc", (server, *hooks)))
     return Agent(
         name="windsurf",
         title="Windsurf and Devin",
         programs=("windsurf", "devin"),
         signs=(cascade, devin),
         edits=tuple(edits),
-        instructions=line_in(cascade / "memories/global_rules.md"),
+        instructions=line_in(cascade / "memories/global_rules.md") if cascade in has else None,
     )

@@ -1,0 +1,101 @@
+"""What `anamnesis init` asks a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from anamnesis.cli.output import console, visible
+from anamnesis.cli.plans import action
+from anamnesis.config import resolve_home, resolve_machine_id, setting
+from anamnesis.errors import InvalidArgument
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.plan import Plan
+
+_FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
+
+
+def features(agent: Agent) -> dict[str, bool]:
+    """What an agent gets: the server, and notes at the start, at a prompt and of a session."""
+    return {name: verb in agent.verbs for name, verb in _FEATURES.items()}
+
+
+def ask_agents(found: Sequence[Agent]) -> list[Agent]:
+    """Which of the agents that were found."""
+    draw_agents(found)
+    names = {str(number): agent for number, agent in enumerate(found, 1)} | {agent.name: agent for agent in found}
+
+    def chosen(answer: str) -> list[Agent]:
+        words = re.split(r"[\s,]+", answer.strip().lower())
+        if words in (["all"], ["none"]):
+            return list(found) if words == ["all"] else []
+        unknown = [word for word in words if word not in names]
+        if unknown:
+            raise click.UsageError(f"{unknown[0]} is none of them.")
+        return [agent for agent in found if agent in [names[word] for word in words]]
+
+    answer: list[Agent] = click.prompt("Set up which (numbers, names, all or none)", default="all", value_proc=chosen)
+    return answer
+
+
+def draw_agents(found: Sequence[Agent]) -> None:
+    """The agents that were found, and what each would get."""
+    from rich.table import Table
+    from rich.text import Text
+
+    screen = console()
+    screen.print(f"Notes are kept in [bold]{shortened(resolve_home())}[/] on [bold]{resolve_machine_id()}[/].")
+    table = Table(box=None, header_style="dim", padding=(0, 1))
+    table.add_column("", justify="right")
+    table.add_column("found")
+    for name in _FEATURES:
+        table.add_column({"mcp": "MCP"}.get(name, name), justify="center")
+    for number, agent in enumerate(found, 1):
+        ticks = [Text("✓", "green") if has else Text("–", "dim") for has in features(agent).values()]
+        table.add_row(Text(str(number), "dim"), Text(agent.title, "bold"), *ticks)
+    screen.print(table)
+
+
+def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
+    """For which of the agents that hooks cannot tell anything a line is added to their instructions."""
+    silent = [agent for agent in agents if agent.instructions]
+    if not silent:
+        return []
+    names = ", ".join(agent.title for agent in silent)
+    question = f"{names}: no hook can tell it of the memory. Add a line to its instructions?"
+    return silent if click.confirm(question, default=True) else []
+
+
+def ask_remote() -> dict[str, str | None]:
+    """Which git repository carries the notes."""
+
+    def checked(answer: str) -> str:
+        try:
+            return setting("remote").check(answer) if answer.strip() else ""
+        except InvalidArgument as error:
+            raise click.UsageError(str(error)) from error
+
+    answer = click.prompt(
+        "Git repository that carries the notes between your machines (empty: none yet)",
+        default="",
+        show_default=False,
+        value_proc=checked,
+    )
+    return {"remote": answer} if answer else {}
+
+
+def confirm(plan: Plan) -> bool:
+    """Whether these files may be changed."""
+    for change in plan.changes:
+        click.echo(f"  {action(change)}  {visible(shortened(change.file))}")
+    count = len(plan.changes)
+    return click.confirm(f"Go on with {'this file' if count == 1 else f'these {count} files'}?", default=True)
+
+
+def shortened(path: Path) -> str:
+    """A path as people write it."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

@@ -1,0 +1,228 @@
+"""`anamnesis init`: set up the store of this machine and the agents on it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import click
+
+from anamnesis.cli import machine
+from anamnesis.cli.choice import ask_agents, ask_instructions, ask_remote, confirm, features
+from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines
+from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
+from anamnesis.config import (
+    CONFIG_NAME,
+    change_config,
+    read_config,
+    resolve_claude_home,
+    resolve_home,
+    resolve_machine_id,
+    resolve_remote,
+    setting,
+)
+from anamnesis.disk import locked
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agents import AGENTS
+from anamnesis.onboard.ledger import Ledger
+from anamnesis.onboard.plan import Plan
+from anamnesis.onboard.setup import plan_setup, set_up
+
+
+@dataclass(slots=True)
+class _Setup:
+    """What is to be set up: agents, those with a line in their instructions, and settings to write."""
+
+    agents: list[Agent]
+    instructed: list[Agent]
+    settings: dict[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What was done, or would be."""
+
+    done: Plan
+    imported: dict[str, int] | None = None
+    synced: dict[str, Any] | None = None
+
+
+@click.command()
+@click.option(
+    "--agent",
+    "names",
+    multiple=True,
+    type=click.Choice(list(AGENTS)),
+    metavar="NAME",
+    help=f"Set up this agent, also if it is not found; may be given again. One of: {', '.join(AGENTS)}.",
+)
+@click.option("--all", "everything", is_flag=True, help="Set up every agent that is found.")
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing; without --agent, the same as --all.")
+@click.option(
+    "--instructions",
+    is_flag=True,
+    help="For agents that hooks cannot tell anything, add a line about the memory to their instructions.",
+)
+@click.option("--remote", metavar="URL", help="The git repository that carries the notes between your machines.")
+@click.option("--local-only", is_flag=True, help="Keep the notes on this machine; a remote can be given later.")
+@click.option("--print", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing.")
+@as_json
+def command(
+    names: tuple[str, ...],
+    everything: bool,
+    yes: bool,
+    instructions: bool,
+    remote: str | None,
+    local_only: bool,
+    only_print: bool,
+    as_json: bool,
+) -> None:
+    """Set up this machine: the store, and the agents that are to use it.
+
+    Registers the MCP server and the hooks of each agent, imports what Claude Code remembers, and syncs. Run again, it
+    changes only what is outdated. What other programs have in the same files stays as it is; each file is kept under
+    ANAMNESIS_HOME before it is changed, and `anamnesis uninstall` brings it back. A file that cannot be changed is
+    named, with the lines to add by hand; the exit code is then 1.
+
+    On a terminal, it asks. Elsewhere it needs --agent, --all or --yes.
+
+    \b
+    In a pipe: what happens to a file, its path and the agents, separated by tabs.
+    JSON: {"home", "machine_id", "remote", "written", "imported", "synced",
+           "agents": [{"name", "title", "mcp", "start", "prompt", "end", "remark"}],
+           "changes": [{"file", "action", "agents", "diff"}],
+           "refusals": [{"file", "agents", "reason", "by_hand"}]}
+    """
+    if remote and local_only:
+        raise click.UsageError("--remote and --local-only exclude each other.")
+    is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
+    agents = _agents(names, everything or yes or only_print, is_asking)
+    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions])
+    setup.settings = _settings(remote, local_only)
+    if is_asking:
+        _ask_rest(setup, is_placed=bool(remote or local_only or resolve_remote()))
+    plan = plan_setup(setup.agents, setup.instructed)
+    if is_asking and plan.changes and not confirm(plan):
+        raise click.Abort
+    report = None if only_print else _write(setup, plan)
+    _print(setup, report or _Report(plan), is_written=report is not None, as_json=as_json)
+    sys.exit(1 if (report.done if report else plan).refusals else 0)
+
+
+def _ask_rest(setup: _Setup, is_placed: bool) -> None:
+    setup.instructed = setup.instructed or ask_instructions(setup.agents)
+    if not is_placed:
+        setup.settings |= ask_remote()
+
+
+def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[Agent]:
+    """The agents to set up: those named, those found, or those chosen from them."""
+    agents = machine.agents()
+    if names:
+        return [agent for agent in agents if agent.name in names]
+    place = machine.place()
+    found = [agent for agent in agents if agent.is_installed(place)]
+    if found_ones or not found:
+        return found
+    if not is_asking:
+        raise click.UsageError(
+            "There is no terminal to ask on. Name agents with --agent, or take all that are found with --all:"
+            f" {', '.join(agent.name for agent in found)}."
+        )
+    return ask_agents(found)
+
+
+def _settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
+    """What is to be written to config.json. The machine's name is fixed there: host names change with networks."""
+    config = read_config(resolve_home())
+    wanted: dict[str, str | None] = {}
+    if not config.get("machine_id"):
+        wanted["machine_id"] = re.sub(r"[^\w.-]+", "-", resolve_machine_id())[:64]
+    if remote and config.get("remote") != remote:
+        wanted["remote"] = setting("remote").check(remote)
+    if local_only and config.get("remote"):
+        wanted["remote"] = None
+    return wanted
+
+
+def _write(setup: _Setup, plan: Plan) -> _Report:
+    home = resolve_home()
+    for name, value in setup.settings.items():
+        change_config(home, name, value)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(home / "onboard.lock"):
+        done = set_up(plan, Ledger(home))
+    return _Report(done, _first_import(), _first_sync())
+
+
+def _first_import() -> dict[str, int] | None:
+    """Take over what Claude Code remembers; None where it was never used."""
+    from anamnesis.importers.claude import import_claude
+
+    folder = resolve_claude_home()
+    with open_store() as store:
+        return asdict(import_claude(store, folder, resolve_machine_id())) if (folder / "projects").is_dir() else None
+
+
+def _first_sync() -> dict[str, Any] | None:
+    """Sync for the first time; None where there is nothing to sync with."""
+    return None
+
+
+def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(_shown(setup, report, is_written))
+        return
+    if not is_written:
+        for name, value in setup.settings.items():
+            click.echo(f"{resolve_home() / CONFIG_NAME}: {name} = {value or 'none'}")
+        print_diffs(report.done)
+    elif on_terminal():
+        _draw(setup, report)
+    else:
+        print_lines([(action(change), change.file, " ".join(change.agents)) for change in report.done.changes])
+    print_refusals(report.done)
+
+
+def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
+    return {
+        "home": str(resolve_home()),
+        "machine_id": setup.settings.get("machine_id") or resolve_machine_id(),
+        "remote": setup.settings.get("remote", resolve_remote()),
+        "written": is_written,
+        "imported": report.imported,
+        "synced": report.synced,
+        "agents": [
+            {"name": agent.name, "title": agent.title, **features(agent), "remark": agent.remark or None}
+            for agent in setup.agents
+        ],
+        "changes": [shown_change(change) for change in report.done.changes],
+        "refusals": [shown_refusal(refusal) for refusal in report.done.refusals],
+    }
+
+
+def _draw(setup: _Setup, report: _Report) -> None:
+    from rich.text import Text
+
+    screen = console()
+    changed = {name for change in report.done.changes for name in change.agents}
+    refused = {name for refusal in report.done.refusals for name in refusal.agents}
+    for agent in setup.agents:
+        sign = ("✗ ", "red") if agent.name in refused else ("✓ ", "green")
+        state = "" if agent.name in changed | refused else "  is set up already"
+        screen.print(Text.assemble(sign, (agent.title, "bold"), (state, "dim")))
+        if agent.remark and agent.name in changed:
+            screen.print(Text(f"  {agent.remark}", "yellow"))
+    if not setup.agents:
+        screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
+    if report.imported and report.imported["new"]:
+        screen.print(f"{report.imported['new']} notes imported from Claude Code.")
+    if machine.is_passing():
+        screen.print(
+            "It runs from a cache that may be emptied: install it, then run this again.", style="yellow"
+        )
+    if changed:
+        screen.print("Start these agents anew, and they have a memory. [cyan]anamnesis uninstall[/] takes it back.")

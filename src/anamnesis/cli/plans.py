@@ -1,0 +1,55 @@
+"""How planned and made changes of other programs' files look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from anamnesis.cli.output import console, on_terminal, visible
+from anamnesis.onboard.diff import diff
+from anamnesis.onboard.plan import Change, Plan, Refusal
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def action(change: Change) -> str:
+    """What a change does to its file, in one word."""
+    return "remove" if change.new is None else "create" if change.old is None else "change"
+
+
+def print_diffs(plan: Plan) -> None:
+    """The plan as a diff; coloured for people."""
+    for change in plan.changes:
+        for line in diff(change).splitlines():
+            _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    if not on_terminal():
+        click.echo(line)
+        return
+    from rich.text import Text
+
+    style = "bold" if line.startswith(("---", "+++")) else _COLOURS.get(line[:1], "")
+    console().print(Text(visible(line), style), soft_wrap=True)
+
+
+def print_refusals(plan: Plan) -> None:
+    """Each file that is left alone, why, and the lines to add by hand."""
+    for refusal in plan.refusals:
+        click.echo(f"Left alone: {visible(str(refusal.file))}: {visible(refusal.reason)}", err=True)
+        if refusal.by_hand:
+            click.echo("Add these lines yourself:", err=True)
+            click.echo("".join(f"    {line}\n" for line in refusal.by_hand.splitlines()), err=True, nl=False)
+
+
+def shown_change(change: Change) -> dict[str, Any]:
+    """A change for programs."""
+    return {"file": str(change.file), "action": action(change), "agents": list(change.agents), "diff": diff(change)}
+
+
+def shown_refusal(refusal: Refusal) -> dict[str, Any]:
+    """A refusal for programs."""
+    agents = list(refusal.agents)
+    return {"file": str(refusal.file), "agents": agents, "reason": refusal.reason, "by_hand": refusal.by_hand}

@@ -1,0 +1,81 @@
+"""`anamnesis uninstall`: take ourselves out of the agents again."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from anamnesis.cli import machine
+from anamnesis.cli.choice import confirm, shortened
+from anamnesis.cli.options import as_json
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
+from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
+from anamnesis.config import resolve_home
+from anamnesis.disk import locked
+from anamnesis.onboard.agents import AGENTS
+from anamnesis.onboard.ledger import Ledger
+from anamnesis.onboard.plan import Plan
+from anamnesis.onboard.removal import plan_removal, tear_down
+
+
+@click.command()
+@click.option(
+    "--agent",
+    "names",
+    multiple=True,
+    type=click.Choice(list(AGENTS)),
+    metavar="NAME",
+    help=f"Leave this agent only; may be given again. One of: {', '.join(AGENTS)}.",
+)
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing.")
+@as_json
+def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) -> None:
+    """Take the MCP server and the hooks out of the agents again. The notes stay.
+
+    A file that nobody has changed since `anamnesis init` gets back exactly what it held before; from any other, only
+    what is ours is taken. A file that cannot be changed is named; the exit code is then 1.
+
+    On a terminal, it asks first.
+
+    \b
+    In a pipe: what happens to a file, its path and the agents, separated by tabs.
+    JSON: {"written", "changes": [{"file", "action", "agents", "diff"}],
+           "refusals": [{"file", "agents", "reason", "by_hand"}]}
+    """
+    ledger = Ledger(resolve_home())
+    leaving = set(names or AGENTS)
+    plan = plan_removal(machine.agents(), leaving, ledger)
+    is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
+    if is_asking and plan.changes and not confirm(plan):
+        raise click.Abort
+    if not only_print and (plan.changes or ledger.targets()):
+        resolve_home().mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(resolve_home() / "onboard.lock"):
+            plan = tear_down(plan, leaving, ledger)
+    if as_json:
+        changes, refusals = map(shown_change, plan.changes), map(shown_refusal, plan.refusals)
+        print_json({"written": not only_print, "changes": list(changes), "refusals": list(refusals)})
+    else:
+        _print(plan, only_print)
+    sys.exit(1 if plan.refusals else 0)
+
+
+def _print(plan: Plan, only_print: bool) -> None:
+    if only_print:
+        print_diffs(plan)
+    elif on_terminal():
+        _draw(plan)
+    else:
+        print_lines([(action(change), change.file, " ".join(change.agents)) for change in plan.changes])
+    print_refusals(plan)
+
+
+def _draw(plan: Plan) -> None:
+    screen = console()
+    for change in plan.changes:
+        screen.print(f"[green]✓[/] {action(change)}d  {visible(shortened(change.file))}")
+    if not plan.changes and not plan.refusals:
+        screen.print("No agent has anything of ours.")
+    screen.print(f"Your notes in [bold]{shortened(resolve_home())}[/] are as they were.")
