@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-# The variable that moves an agent's folder, the folder, and where in it a session's transcript is.
+# The variables that move an agent's folder, the folder, and where in it a session's transcript is.
 _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "claude": (("CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"),),
     "copilot": (("COPILOT_HOME", ".copilot", "session-state/{id}/events.jsonl"),),
@@ -18,10 +18,7 @@ _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("KIMI_SHARE_DIR", ".kimi", "sessions/*/{id}/wire.jsonl"),
     ),
     "kiro": (("KIRO_HOME", ".kiro", "sessions/cli/{id}.jsonl"),),
-    "qwen": (
-        ("QWEN_RUNTIME_DIR", ".qwen", "projects/*/chats/{id}.jsonl"),
-        ("QWEN_HOME", ".qwen", "projects/*/chats/{id}.jsonl"),
-    ),
+    "qwen": (("QWEN_RUNTIME_DIR QWEN_HOME", ".qwen", "projects/*/chats/{id}.jsonl"),),
     "windsurf": (("", ".windsurf", "transcripts/{id}.jsonl"),),
     "antigravity": tuple(
         ("", f".gemini/{folder}/brain", "{id}/.system_generated/logs/" + name)
@@ -31,8 +28,8 @@ _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
 }
 # No id is a path: it comes from another program.
 _ID = re.compile(r"\w[\w.-]*")
-# A UUID of version 7 begins with the milliseconds since 1970.
-_UUID7 = re.compile(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
+# A UUID of version 7 begins with the milliseconds since 1970, which have a zero before them for centuries.
+_UUID7 = re.compile(r"(0[0-9a-f]{7})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def find_transcript(host: str, session_id: str, home: Path, environ: Mapping[str, str]) -> Path | None:
@@ -46,15 +43,16 @@ def find_transcript(host: str, session_id: str, home: Path, environ: Mapping[str
     else:
         found = (
             path
-            for variable, default, pattern in _PLACES.get(host, ())
-            for path in _folder(variable, default, home, environ).glob(pattern.format(id=session_id))
+            for variables, default, pattern in _PLACES.get(host, ())
+            for path in _folder(variables, default, home, environ).glob(pattern.format(id=session_id))
         )
     return next((path for path in found if path.is_file()), None)
 
 
-def _folder(variable: str, default: str, home: Path, environ: Mapping[str, str]) -> Path:
-    named = environ.get(variable, "") if variable else ""
-    return home / named.removeprefix("~/") if named and named != "~" else home / default
+def _folder(variables: str, default: str, home: Path, environ: Mapping[str, str]) -> Path:
+    """The folder that the first variable which is set names, else the default one, under home unless absolute."""
+    named = next((value for name in variables.split() if (value := environ.get(name))), default)
+    return home / named.removeprefix("~/")
 
 
 def _rollouts(codex: Path, session_id: str) -> Iterator[Path]:

@@ -21,24 +21,26 @@ _LONGEST_DOCUMENT = 32 * 1024 * 1024
 _PACKED = ".zst"
 
 
-def parse_transcript(path: str | Path, last_message: str = "") -> ParsedSession:
+def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") -> ParsedSession:
     """The session of a transcript, whichever agent wrote it; empty if there is none.
 
-    At a hook, the transcript may still lack the last answer, which the agent hands over as `last_message`.
+    At a hook, the transcript may still lack the last answer, which the agent hands over as `last_message`. Not all
+    transcripts tell which folder the session was in: `cwd` is for those.
     """
     file = _present(os.path.expanduser(path))
     if file.endswith(_PACKED) and not _unpacks():
         return ParsedSession(problem=f"{file} is compressed with zstd, which Python reads from version 3.14 on.")
     lines = read_lines(file)
     reader, head = _recognised(lines)
-    if reader is None and file.endswith(".json"):
-        lines = iter(())
-        reader, head = _recognised(_document(file))
+    if reader is None and (document := _document(file)):
+        lines = iter((document,))
+        reader, head = _recognised(lines)
     if reader is None:
         unknown = f"{file} is in a format that Anamnesis cannot read yet; no note was made of it."
         return ParsedSession(problem=unknown if any(line.strip() for line in head) else "")
     draft = Draft()
     reader(chain(head, lines), Path(file.removesuffix(_PACKED)), draft)
+    draft.place(cwd=cwd)
     return draft.session(last_message.strip())
 
 
@@ -56,13 +58,13 @@ def _recognised(lines: Iterator[bytes]) -> tuple[Reader | None, list[bytes]]:
     return None, head
 
 
-def _document(file: str) -> Iterator[bytes]:
-    """A file that is one JSON document, as if it were one line."""
+def _document(file: str) -> bytes:
+    """A file that is one JSON document; nothing if it is not, or is too long."""
     try:
-        if os.path.getsize(file) <= _LONGEST_DOCUMENT:
-            yield Path(file).read_bytes()
+        fits = file.endswith(".json") and os.path.getsize(file) <= _LONGEST_DOCUMENT
+        return Path(file).read_bytes() if fits else b""
     except (OSError, ValueError):
-        return
+        return b""
 
 
 def _present(file: str) -> str:

@@ -145,9 +145,9 @@ class _Reading:
             self._draft.ask(texts, time)
 
     def _take_changes(self, call: str, event: Entry, *, made: bool) -> None:
-        """Note which files a patch changed; it tells more than the call of the tool, and whether it was made."""
+        """Note which files a patch changed; this tells more than the call of the tool, but in no order."""
         paths: Paths = {}
-        for path, change in dict_of(event, "changes").items():
+        for path, change in sorted(dict_of(event, "changes").items()):
             change = change if isinstance(change, dict) else {}
             paths[path] = change.get("type") == "add"
             paths |= {moved: False for moved in [text_of(change, "move_path")] if moved}

@@ -27,7 +27,7 @@ def _take(step: Entry, draft: Draft) -> None:
     elif kind == "planner_response":
         text = text_of(data, "response").strip()
         draft.answer([text] if text else [])
-    else:
+    elif data:
         draft.answer()
         if step.get("status") in (None, "done"):
             draft.edits.call(None, edited(kind, data, (_EDIT,)))
