@@ -97,7 +97,7 @@ class Block:
 
     file: Path
     content: str
-    own: bool = False
+    own: bool = True  # where the text holds nothing else
 
     @property
     def verbs(self) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -39,14 +39,10 @@ def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
             ledger.keep(change.target, change.old)
 
     done = apply(plan, keep)
-    restored = set()
-    for change in done.changes:
-        if ledger.original(change.target, change.old) == (change.new,):
-            restored.add(change.target)
-        if change.new is None:
-            _remove_folders(change.target, ledger)
-    refused = {refusal.target for refusal in done.refusals}
-    ledger.release(leaving, restored, refused)
+    gone = {change.target for change in done.changes if change.new is None}
+    restored = {change.target for change in done.changes if ledger.original(change.target, change.old) == (change.new,)}
+    _remove_folders(Path(folder) for target in gone for record in ledger.records(target) for folder in record.folders)
+    ledger.release(leaving, restored, {refusal.target for refusal in done.refusals})
     return done
 
 
@@ -69,18 +65,16 @@ def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool,
         (content,) = original
         if content is None:
             return None
-    text = decode(content)
+    text = before = decode(content)
     for edit in edits:
         text = edit.remove(text)
     made_by_us = any(edit.own for edit in edits) or bool(records and records[0].backup is None)
-    if edits and made_by_us and all(edit.is_spent(text) for edit in edits):
-        return None
-    return text.encode()
+    is_spent = text != before and made_by_us and all(edit.is_spent(text) for edit in edits)
+    return None if is_spent else text.encode()
 
 
-def _remove_folders(target: Path, ledger: Ledger) -> None:
-    """Remove the folders that were made for a file, as far as they are empty."""
-    for record in ledger.records(target):
-        for folder in record.folders:
-            with contextlib.suppress(OSError):
-                Path(folder).rmdir()
+def _remove_folders(made_by_us: Iterable[Path]) -> None:
+    """Remove folders as far as they are empty, the innermost first."""
+    for folder in sorted(made_by_us, key=lambda path: len(path.parts), reverse=True):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
