@@ -130,7 +130,7 @@ def _renew(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], our
         if now is not None:
             text = engine.put(text, (*path, key, HOME_VARIABLE), now)
         elif then is not None:
-            text = engine.drop(text, (*path, key, HOME_VARIABLE), prune=True)
+            text = engine.drop(text, (*path, key, HOME_VARIABLE), prune=key not in ours)
     return text
 
 

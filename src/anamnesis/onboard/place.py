@@ -21,29 +21,26 @@ class Place:
     home: Path
     variables: Mapping[str, str]
 
-    def folder(self, variable: str, default: str | Path) -> Path:
-        """The folder that a variable names, else the default one, under home unless absolute."""
-        named = self.variables.get(variable)
-        if not named:
-            return self.home / default
-        inside_home = named.removeprefix("~/")
-        return self.home / inside_home if named != "~" else self.home
+    def named(self, variable: str, default: str | Path) -> Path:
+        """The file or folder that a variable names, else the default one; under home where it is not absolute."""
+        value = self.variables.get(variable)
+        return self.home / (value.removeprefix("~").lstrip("/") if value and value[0] == "~" else value or default)
 
     def config(self, name: str = "") -> Path:
         """~/.config, which some programs use on every system."""
-        return self.folder("XDG_CONFIG_HOME", ".config") / name
+        return self.named("XDG_CONFIG_HOME", ".config") / name
 
     def app_data(self, name: str = "") -> Path:
         """Where the system wants programs to keep their settings."""
         if self.system == "windows":
-            return self.folder("APPDATA", "AppData/Roaming") / name
+            return self.named("APPDATA", "AppData/Roaming") / name
         if self.system == "macos":
             return self.home / "Library/Application Support" / name
         return self.config(name)
 
     def local_data(self) -> Path:
         """Windows' folder for what does not travel with the user."""
-        return self.folder("LOCALAPPDATA", "AppData/Local")
+        return self.named("LOCALAPPDATA", "AppData/Local")
 
     def vscode(self) -> list[Path]:
         """The user folders of VS Code, its previews and its free build, as far as they exist; else VS Code's."""

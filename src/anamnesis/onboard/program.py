@@ -17,7 +17,7 @@ VERBS = ("serve", "sync", *HOOKS)
 # Under which keys hosts keep what they run; the later ones are variants of the first.
 LAUNCH_KEYS = ("command", "args", "cmd", "bash", "powershell", "commandWindows")
 _LINES = ("command", "cmd", "bash", "powershell", "commandWindows")
-_WORD = re.compile(r""""([^"]*)"|'([^']*)'|(\S+)""")
+_WORD = re.compile(r""""([^"]*)"|'((?:[^']|'')*)'|(\S+)""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +118,15 @@ def _words(entry: Mapping[str, Any]) -> list[str]:
 def _split(line: str) -> list[str]:
     """The words of a shell's line. Backslashes are those of Windows paths."""
     try:
-        words = shlex.split(line) if "\\" not in line else ["".join(found) for found in _WORD.findall(line)]
+        words = shlex.split(line) if "\\" not in line else [_bare(found) for found in _WORD.findall(line)]
     except ValueError:
         return []
     return words[1:] if words[:1] == ["&"] else words
+
+
+def _bare(found: tuple[str, str, str]) -> str:
+    doubly, singly, plain = found
+    return doubly or singly.replace("''", "'") or plain
 
 
 def _stem(word: str) -> str:

@@ -25,7 +25,7 @@ def hooks(program: Program) -> tuple[Item, ...]:
 
 
 def claude(place: Place, program: Program) -> Agent:
-    folder = place.folder("CLAUDE_CONFIG_DIR", ".claude")
+    folder = place.named("CLAUDE_CONFIG_DIR", ".claude")
     moved = "CLAUDE_CONFIG_DIR" in place.variables
     state = folder / ".claude.json" if moved else place.home / ".claude.json"
     settings = folder / "settings.json"

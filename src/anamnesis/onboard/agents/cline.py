@@ -12,9 +12,9 @@ from anamnesis.onboard.program import Program
 
 def cline(place: Place, program: Program) -> Agent:
     name = "saoudrizwan.claude-dev"
-    folder = place.folder("CLINE_DIR", ".cline")
-    data = place.folder("CLINE_DATA_DIR", folder / "data")
-    file = place.folder("CLINE_MCP_SETTINGS_PATH", data / "settings/cline_mcp_settings.json")
+    folder = place.named("CLINE_DIR", ".cline")
+    data = place.named("CLINE_DATA_DIR", folder / "data")
+    file = place.named("CLINE_MCP_SETTINGS_PATH", data / "settings/cline_mcp_settings.json")
     older = [path / "settings/cline_mcp_settings.json" for path in place.extension(name)]
     server = Server(("mcpServers", "anamnesis"), program.server(disabled=False))
     files = [file, *(path for path in older if path.exists())]

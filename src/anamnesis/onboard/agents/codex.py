@@ -13,7 +13,7 @@ from anamnesis.onboard.program import Program
 
 
 def codex(place: Place, program: Program) -> Agent:
-    folder = place.folder("CODEX_HOME", ".codex")
+    folder = place.named("CODEX_HOME", ".codex")
     hooks = []
     for on in (START, PROMPT, COMPACT, replace(END, seconds=3)):
         line = on.line(program, "codex")

@@ -13,7 +13,7 @@ _FRAME = (Needed(("name",), "Local Config"), Needed(("version",), "1.0.0"), Need
 
 
 def continue_(place: Place, program: Program) -> Agent:
-    folder = place.folder("CONTINUE_GLOBAL_DIR", ".continue")
+    folder = place.named("CONTINUE_GLOBAL_DIR", ".continue")
     server = Item(("mcpServers",), "serve", program.server(name="anamnesis"))
     return Agent(
         name="continue",

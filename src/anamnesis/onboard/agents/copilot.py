@@ -17,7 +17,7 @@ _EVENTS = {"sessionStart": START, "userPromptSubmitted": PROMPT, "preCompact": C
 
 
 def copilot(place: Place, program: Program) -> Agent:
-    folder = place.folder("COPILOT_HOME", ".copilot")
+    folder = place.named("COPILOT_HOME", ".copilot")
     # Of the environment, it passes on the PATH alone; not even the home folder.
     store = program.store or str(place.home / ".anamnesis")
     server = {**program.server(type="local", tools=["*"]), "env": {HOME_VARIABLE: store}}
@@ -44,7 +44,7 @@ def vscode(place: Place, program: Program) -> Agent:
         signs=tuple(users),
         edits=(
             *(Settings(folder / "mcp.json", "jsonc", (server,)) for folder in folders),
-            _hooks(place.folder("COPILOT_HOME", ".copilot"), program),
+            _hooks(place.named("COPILOT_HOME", ".copilot"), program),
         ),
         remark="VS Code asks once, at the first use, whether to trust the server.",
     )

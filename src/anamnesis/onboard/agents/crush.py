@@ -13,7 +13,7 @@ from anamnesis.onboard.program import Program
 
 
 def crush(place: Place, program: Program) -> Agent:
-    folder = place.folder("CRUSH_GLOBAL_CONFIG", place.config("crush"))
+    folder = place.named("CRUSH_GLOBAL_CONFIG", place.config("crush"))
     words = tuple(word.replace("$", "\\$") for word in program.words)
     quoted = replace(program, words=words, store=program.store.replace("$", "\\$"))
     server = Server(("mcp", "anamnesis"), quoted.server(type="stdio"))

@@ -14,7 +14,7 @@ from anamnesis.onboard.program import Program
 
 
 def gemini(place: Place, program: Program) -> Agent:
-    settings = place.folder("GEMINI_CLI_HOME", "") / ".gemini/settings.json"
+    settings = place.named("GEMINI_CLI_HOME", "") / ".gemini/settings.json"
     moments = (
         replace(START, matcher="startup|resume|clear"),
         replace(PROMPT, event="BeforeAgent"),
@@ -31,7 +31,7 @@ def gemini(place: Place, program: Program) -> Agent:
 
 
 def qwen(place: Place, program: Program) -> Agent:
-    folder = place.folder("QWEN_HOME", ".qwen")
+    folder = place.named("QWEN_HOME", ".qwen")
     return Agent(
         name="qwen",
         title="Qwen Code",

@@ -12,8 +12,8 @@ from anamnesis.onboard.program import Program
 
 def goose(place: Place, program: Program) -> Agent:
     usual = place.app_data("Block/goose/config") if place.system == "windows" else place.config("goose")
-    root = place.variables.get("GOOSE_PATH_ROOT")
-    folder = place.folder("GOOSE_PATH_ROOT", "") / "config" if root else usual
+    is_moved = "GOOSE_PATH_ROOT" in place.variables
+    folder = place.named("GOOSE_PATH_ROOT", "") / "config" if is_moved else usual
     command, *args = program.call("serve")
     value = {
         "name": "anamnesis",

@@ -11,7 +11,7 @@ from anamnesis.onboard.program import Program
 
 
 def kimi(place: Place, program: Program) -> Agent:
-    folders = [place.folder("KIMI_CODE_HOME", ".kimi-code"), place.folder("KIMI_SHARE_DIR", ".kimi")]
+    folders = [place.named("KIMI_CODE_HOME", ".kimi-code"), place.named("KIMI_SHARE_DIR", ".kimi")]
     server = Server(("mcpServers", "anamnesis"), program.server())
     hooks = tuple(
         Item(("hooks",), on.verb, {"event": on.event, "command": on.line(program, "kimi"), "timeout": on.seconds})

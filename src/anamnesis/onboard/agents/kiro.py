@@ -11,7 +11,7 @@ from anamnesis.onboard.program import Program
 
 
 def kiro(place: Place, program: Program) -> Agent:
-    folder = place.folder("KIRO_HOME", ".kiro")
+    folder = place.named("KIRO_HOME", ".kiro")
     hooks = [
         Item(
             ("hooks",),

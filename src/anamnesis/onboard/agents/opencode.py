@@ -13,21 +13,21 @@ from anamnesis.onboard.program import Program
 
 
 def opencode(place: Place, program: Program) -> Agent:
-    folder = place.folder("OPENCODE_CONFIG_DIR", place.config("opencode"))
-    named = place.variables.get("OPENCODE_CONFIG")
+    folder = place.named("OPENCODE_CONFIG_DIR", place.config("opencode"))
     commented = folder / "opencode.jsonc"
-    settings = commented if commented.exists() else folder / "opencode.json"
+    usual = commented if commented.exists() else folder / "opencode.json"
+    settings = place.named("OPENCODE_CONFIG", usual)
     return Agent(
         name="opencode",
         title="OpenCode",
         programs=("opencode",),
         signs=(folder,),
-        edits=(_server(Path(named) if named else settings, program), _plugin(folder / "plugins", program)),
+        edits=(_server(settings, program), _plugin(folder / "plugins", program)),
     )
 
 
 def kilo(place: Place, program: Program) -> Agent:
-    folder = place.folder("KILO_CONFIG_DIR", place.config("kilo"))
+    folder = place.named("KILO_CONFIG_DIR", place.config("kilo"))
     (settings, *_) = present(folder / name for name in ("kilo.jsonc", "kilo.json"))
     before_the_fork = [path / "settings/mcp_settings.json" for path in place.extension("kilocode.kilo-code")]
     old = [
