@@ -1,0 +1,206 @@
+"""What was set up works: every server answers and every hook tells its notes, run as its agent would run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.onboard.machines import NAMES, Machine
+
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.formats import engine
+from anamnesis.onboard.pieces import Item, Server
+from anamnesis.onboard.program import Program, call_in
+from anamnesis.store import MemoryStore
+
+NOTE = "Zebra crossing"
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+TELLING = [name for name in NAMES if {"inject", "recall"} & Machine(Path("/none")).agent(name).verbs]
+
+
+@pytest.fixture
+def installed(machine: Machine) -> Machine:
+    """A machine with the real program, a store that is not the usual one, and a note in it."""
+    store = machine.home / "my notes"
+    machine.program = Program((str(Path(sys.executable).with_name("anamnesis")),), str(store))
+    with MemoryStore(store) as notes:
+        notes.write(type="semantic", title=NOTE, body="Zebras cross at the lights.", project="work")
+        for number in range(60):
+            notes.write(type="semantic", title=f"Filler {number}", body=f"Filler {number}.", project="x")
+    (machine.home / "work").mkdir()
+    return machine
+
+
+def run(command: list[str] | str, told: object, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
+    done = subprocess.run(
+        command,
+        shell=isinstance(command, str),
+        input=json.dumps(told) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], **(environment or {})},
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def entries(machine: Machine, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every call of ours in the files of an agent, as the agent would read them."""
+    for edit in machine.settings(name):
+        document = engine(edit.format).read(edit.file.read_bytes().decode())
+        for piece in edit.pieces:
+            if isinstance(piece, Server | Item):
+                yield from _calls(document, "serve" if isinstance(piece, Server) else piece.verb)
+
+
+def _calls(value: Any, verb: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    call = call_in(value) if isinstance(value, dict) else None
+    if call and call.verb == verb:
+        yield verb, value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _calls(inner, verb)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_server_of_every_agent_answers(installed: Machine, name: str) -> None:
+    installed.init(name)
+    servers = [entry for verb, entry in entries(installed, name) if verb == "serve"]
+    assert servers
+    for entry in servers:
+        first = entry.get("command", entry.get("cmd"))
+        command = first if isinstance(first, list) else [first, *entry["args"]]
+        environment = entry.get("env") or entry.get("environment") or entry.get("envs")
+        answer = json.loads(run(command, HELLO, installed.home, environment).splitlines()[0])
+        assert answer["result"]["serverInfo"]["name"] == "anamnesis"
+        assert environment == {"ANAMNESIS_HOME": str(installed.home / "my notes")}
+
+
+@pytest.mark.parametrize("name", sorted(set(TELLING) - {"opencode", "kilo"}))
+def test_the_hooks_of_every_agent_tell_their_notes(installed: Machine, name: str) -> None:
+    if name == "windsurf":
+        (installed.home / ".config/devin").mkdir(parents=True)  # Cascade itself cannot be told anything
+    installed.init(name)
+    work = installed.home / "work"
+    told = 0
+    for verb, entry in entries(installed, name):
+        if verb not in ("inject", "recall"):
+            continue
+        event = {
+            "session_id": verb,
+            "conversationId": verb,
+            "cwd": str(work),
+            "invocationNum": 0,
+            "prompt": "where do zebras cross the road?",
+        }
+        line = str(entry.get("command", entry.get("bash")))
+        shown = run([line, *entry["args"]] if "args" in entry else line, event, installed.home)
+        assert NOTE in shown
+        told += 1
+    assert told
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+@pytest.mark.parametrize("name", ["opencode", "kilo"])
+def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, name: str) -> None:
+    installed.init(name)
+    (plugin,) = [edit.file for edit in installed.agent(name).edits if not isinstance(edit, Settings)]
+    module = plugin.with_suffix(".mjs")
+    module.write_bytes(plugin.read_bytes())
+    script = """
+        const { Anamnesis } = await import(process.argv[1])
+        const hooks = await Anamnesis({ directory: process.argv[2] })
+        const part = { id: "prt_0123456789abAAAAAAAAAAAAAA", sessionID: "s", messageID: "m", type: "text", text: "" }
+        const transform = async (sessionID) => {
+            const output = { system: ["You are."] }
+            await hooks["experimental.chat.system.transform"]({ sessionID }, output)
+            return output.system
+        }
+        const ask = async (sessionID, text, more = {}) => {
+            const output = { parts: [{ ...part, sessionID, text, ...more }] }
+            await hooks["chat.message"]({ sessionID }, output)
+            return output.parts
+        }
+        console.log(JSON.stringify({
+            first: await transform("s"),
+            second: await transform("s"),
+            none: await transform(undefined),
+            told: await ask("s", "where do zebras cross the road?"),
+            silent: await ask("t", "thanks", { synthetic: true }),
+        }))
+        const elsewhere = await Anamnesis({ directory: "/" })
+        const other = { parts: [{ ...part, text: "where do zebras cross the road?" }] }
+        await elsewhere["chat.message"]({ sessionID: "u" }, other)
+        console.log(JSON.stringify(other.parts))
+    """
+    out = run(
+        ["node", "--input-type=module", "-e", script, str(module), str(installed.home / "work")], {}, installed.home
+    )
+    seen, other = map(json.loads, out.splitlines())
+    assert seen["first"][0] == "You are."
+    assert NOTE in seen["first"][1]
+    assert seen["second"] == seen["first"]
+    assert seen["none"] == ["You are."]
+    assert len(seen["told"]) == 1, "it was told at the start"
+    assert len(seen["silent"]) == 1
+    assert len(other) == 1, "it is no note of that project"
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed: Machine) -> None:
+    store = installed.home / "my notes"
+    installed.init("opencode")
+    plugin = installed.home / ".config/opencode/plugins/anamnesis.js"
+    module = plugin.with_suffix(".mjs")
+    module.write_bytes(plugin.read_bytes())
+    script = """
+        const { Anamnesis } = await import(process.argv[1])
+        const hooks = await Anamnesis({ directory: process.argv[2] })
+        const part = { id: "prt_0123456789abAAAAAAAAAAAAAA", sessionID: "s", messageID: "m", type: "text", text: "hi" }
+        await hooks["chat.message"]({ sessionID: "s" }, { parts: [part] })
+        const { execFileSync } = await import("node:child_process")
+        execFileSync(process.argv[3], ["write", "Yak shaving", "Yaks are shaved in June.", "--project", "work"])
+        const output = { parts: [{ ...part, text: "when are yaks shaved?" }] }
+        await hooks["chat.message"]({ sessionID: "s" }, output)
+        console.log(JSON.stringify(output.parts))
+    """
+    program = installed.program.words[0]
+    work = str(installed.home / "work")
+    command = ["node", "--input-type=module", "-e", script, str(module), work, program]
+    first, second = json.loads(run(command, {}, installed.home, {"ANAMNESIS_HOME": str(store)}))
+    assert "Yak shaving" in second["text"]
+    assert (second["synthetic"], second["sessionID"], second["messageID"]) == (True, "s", "m")
+    assert second["id"] > first["id"]
+    assert len(second["id"]) == len(first["id"])
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+def test_a_program_that_is_gone_does_not_stop_the_plugin(installed: Machine) -> None:
+    installed.program = Program(("/gone/anamnesis",))
+    installed.init("opencode")
+    plugin = installed.home / ".config/opencode/plugins/anamnesis.js"
+    module = plugin.with_suffix(".mjs")
+    module.write_bytes(plugin.read_bytes())
+    script = """
+        const { Anamnesis } = await import(process.argv[1])
+        const hooks = await Anamnesis({ directory: "/" })
+        const output = { system: [], parts: [{ type: "text", text: "x" }] }
+        await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, output)
+        await hooks["chat.message"]({ sessionID: "s" }, output)
+        console.log(output.system.length, output.parts.length)
+    """
+    assert run(["node", "--input-type=module", "-e", script, str(module)], {}, installed.home) == "0 1\n"
