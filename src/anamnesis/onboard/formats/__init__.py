@@ -17,4 +17,8 @@ def engine(format: str) -> Engine:
         from anamnesis.onboard.formats import toml
 
         return Engine(toml)
+    if format == "yaml":
+        from anamnesis.onboard.formats import yaml
+
+        return Engine(yaml)
     raise ValueError(f"no engine for the format {format!r}")

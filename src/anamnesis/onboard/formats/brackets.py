@@ -36,11 +36,12 @@ class Node:
 
 @dataclass(slots=True)
 class Entry:
-    """A member of an object or an element of a list, from its key on."""
+    """A member of an object or an element of a list, from its key on; `head` is behind its colon or YAML's dash."""
 
     key: Step | None
     start: int
     node: Node
+    head: int = 0
 
 
 @dataclass(frozen=True, slots=True)

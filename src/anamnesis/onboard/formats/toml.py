@@ -92,7 +92,8 @@ def bare(text: str, path: Path) -> bool:
     statements = _read(text)
     if host := _host(statements, path):
         node, _ = find(text, *host, True)
-        return text[node.start : node.end] in ("{}", "[]")
+        beside = "" if host[1] else text[node.end :].partition("\n")[0]
+        return text[node.start : node.end] in ("{}", "[]") and "#" not in beside
     index = next(index for index, each in enumerate(statements) if each.path == tuple(path))
     after = statements[index + 1].start if index + 1 < len(statements) else len(text)
     return not text[statements[index].end : after].strip()
