@@ -1,0 +1,280 @@
+"""`anamnesis init` and `anamnesis uninstall` as people and scripts run them, in a home of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.command import Command
+from tests.cli.test_terminal import plain
+
+from anamnesis.onboard.agents import AGENTS
+
+
+class User:
+    """Somebody with a home folder and some agents on the PATH."""
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        self.home = command.folder / "home"
+        self.programs = command.folder / "bin"
+        self.programs.mkdir()
+        command.variables["PATH"] = f"{self.programs}:/usr/bin:/bin"
+        del command.variables["ANAMNESIS_HOME"]
+        self.store = self.home / ".anamnesis"
+
+    def installs(self, *programs: str) -> None:
+        for name in programs:
+            (self.programs / name).write_text("#!/bin/sh\n")
+            (self.programs / name).chmod(0o755)
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.home)): path.read_bytes()
+            for path in sorted(self.home.rglob("*"))
+            if path.is_file() and not path.is_relative_to(self.store)
+        }
+
+    def answers(self, *arguments: str, typed: str) -> str:
+        """What a person sees who types these answers; the terminal is at its end after them."""
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "anamnesis", *arguments],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            cwd=self.command.folder,
+            env={**self.command.variables, "COLUMNS": "100", "LINES": "40", "TERM": "xterm-256color"},
+        )
+        os.close(terminal)
+        os.write(controller, typed.encode())
+        shown = b""
+        try:
+            while part := os.read(controller, 65536):
+                shown += part
+        except OSError:  # Linux says so when the last writer has gone
+            pass
+        os.close(controller)
+        process.wait(timeout=60)
+        return plain(shown.decode().replace("\r\n", "\n"))
+
+
+@pytest.fixture
+def user(anamnesis: Command) -> User:
+    return User(anamnesis)
+
+
+def test_one_command_sets_up_what_is_found_and_one_takes_it_back(user: User) -> None:
+    user.installs("claude", "codex", "zed", "goose")
+    done = user.command("init", "--all", "--yes")
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert [(row[0], Path(row[1]).name, row[2]) for row in rows] == [
+        ("create", ".claude.json", "claude"),
+        ("create", "settings.json", "claude"),
+        ("create", "config.toml", "codex"),
+        ("create", "hooks.json", "codex"),
+        ("create", "settings.json", "zed"),
+        ("create", "config.yaml", "goose"),
+    ]
+    program = json.loads(user.files()[".claude.json"])["mcpServers"]["anamnesis"]["command"]
+    assert Path(program).is_absolute()
+    assert subprocess.run([program, "--version"], check=True, capture_output=True).stdout.startswith(b"anamnesis")
+    note = user.command("write", "Title", "body").out.strip()
+    gone = user.command("uninstall")
+    assert (gone.code, gone.err) == (0, "")
+    assert len(gone.out.splitlines()) == 6
+    assert user.files() == {}
+    assert note in user.command("list").out
+
+
+def test_doing_it_again_changes_nothing(user: User) -> None:
+    user.installs("claude", "gemini")
+    user.command("init", "--all")
+    before, config = user.files(), (user.store / "config.json").read_bytes()
+    kept = sorted((user.store / "backups").iterdir())
+    done = user.command("init", "--all")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert user.files() == before
+    assert (user.store / "config.json").read_bytes() == config
+    assert sorted((user.store / "backups").iterdir()) == kept
+
+
+def test_print_shows_a_diff_and_writes_nothing(user: User) -> None:
+    user.installs("claude")
+    done = user.command("init", "--print", "--remote", "git@host:notes.git")
+    assert (done.code, done.err) == (0, "")
+    assert "config.json: machine_id = thinkpad\n" in done.out
+    assert "config.json: remote = git@host:notes.git\n" in done.out
+    assert f"--- /dev/null\n+++ {user.home}/.claude.json\n@@ -0,0 +1,11 @@\n+{{\n" in done.out
+    assert list(user.home.iterdir()) == []
+    user.command("init", "--all")
+    before = user.files()
+    gone = user.command("uninstall", "--print")
+    assert "+++ /dev/null\n" in gone.out
+    assert user.files() == before
+
+
+def test_without_a_terminal_it_never_asks(user: User) -> None:
+    user.installs("claude", "zed")
+    done = user.command("init")
+    assert done.code == 2
+    assert "Name agents with --agent, or take all that are found with --all: claude, zed." in done.err
+    assert list(user.home.iterdir()) == []
+    assert user.command("init", "--yes").code == 0
+    assert ".config/zed/settings.json" in user.files()
+
+
+def test_an_agent_can_be_named_whether_it_is_found_or_not(user: User) -> None:
+    user.installs("claude")
+    assert user.command("init", "--agent", "cursor", "--agent", "kimi").code == 0
+    assert set(user.files()) == {
+        ".cursor/mcp.json",
+        ".cursor/hooks.json",
+        ".kimi-code/mcp.json",
+        ".kimi-code/config.toml",
+    }
+    assert user.command("uninstall", "--agent", "kimi").code == 0
+    assert set(user.files()) == {".cursor/mcp.json", ".cursor/hooks.json"}
+    assert user.command("init", "--agent", "emacs").code == 2
+
+
+def test_nobody_found_is_no_failure(user: User) -> None:
+    done = user.command("init", "--all")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert (user.store / "config.json").exists()
+    assert user.command("uninstall").code == 0
+
+
+def test_instructions_are_only_written_if_they_are_wanted(user: User) -> None:
+    user.installs("zed")
+    user.command("init", "--all")
+    assert ".config/zed/AGENTS.md" not in user.files()
+    user.command("init", "--all", "--instructions")
+    assert b"memory_search" in user.files()[".config/zed/AGENTS.md"]
+    user.command("uninstall")
+    assert user.files() == {}
+
+
+def test_a_broken_file_is_named_with_the_lines_to_add_and_the_rest_is_done(user: User) -> None:
+    user.installs("claude", "zed")
+    (user.home / ".claude.json").write_text('{"mcpServers": {')
+    done = user.command("init", "--all")
+    assert done.code == 1
+    assert f"Left alone: {user.home}/.claude.json: line 1" in done.err
+    assert 'Add these lines yourself:\n    {\n      "mcpServers": {\n        "anamnesis": {\n' in done.err
+    assert (user.home / ".claude.json").read_text() == '{"mcpServers": {'
+    assert {".claude/settings.json", ".config/zed/settings.json"} <= user.files().keys()
+
+
+def test_json_says_everything(user: User) -> None:
+    user.installs("codex")
+    (user.home / ".codex").mkdir()
+    (user.home / ".codex/hooks.json").write_text("{")
+    done = user.command("init", "--all", "--json", "--remote", "/srv/notes.git")
+    assert done.code == 1
+    told = done.json
+    assert (told["home"], told["machine_id"], told["remote"]) == (str(user.store), "thinkpad", "/srv/notes.git")
+    assert told["written"] is True
+    (agent,) = told["agents"]
+    assert (agent["name"], agent["mcp"], agent["start"], agent["prompt"], agent["end"]) == (
+        "codex",
+        True,
+        True,
+        True,
+        True,
+    )
+    assert "/hooks" in agent["remark"]
+    (change,) = told["changes"]
+    assert (change["action"], change["agents"]) == ("create", ["codex"])
+    assert "+[mcp_servers.anamnesis]" in change["diff"]
+    (refusal,) = told["refusals"]
+    assert "SessionStart" in refusal["by_hand"]
+    assert json.loads((user.store / "config.json").read_text())["remote"] == "/srv/notes.git"
+    planned = user.command("uninstall", "--json", "--print").json
+    assert planned["written"] is False
+    assert [change["action"] for change in planned["changes"]] == ["remove"]
+
+
+def test_a_store_that_began_alone_gets_its_remote_later_and_may_lose_it_again(user: User) -> None:
+    def remote() -> object:
+        return json.loads((user.store / "config.json").read_text()).get("remote")
+
+    assert user.command("init", "--yes", "--local-only").code == 0
+    assert remote() is None
+    assert user.command("init", "--yes", "--remote", "git@host:notes.git").code == 0
+    assert remote() == "git@host:notes.git"
+    user.command("init", "--yes")
+    assert remote() == "git@host:notes.git"
+    user.command("init", "--yes", "--local-only")
+    assert remote() is None
+    assert user.command("init", "--yes", "--local-only", "--remote", "x").code == 2
+    done = user.command("init", "--yes", "--remote=--upload-pack=evil")
+    assert (done.code, done.err.count("\n")) == (1, 1)
+
+
+def test_the_machines_name_is_fixed_when_it_is_first_set_up(user: User) -> None:
+    user.command("init", "--yes", ANAMNESIS_MACHINE_ID="Kim's laptop")
+    assert json.loads((user.store / "config.json").read_text())["machine_id"] == "Kim-s-laptop"
+    user.command("init", "--yes", ANAMNESIS_MACHINE_ID="other")
+    assert json.loads((user.store / "config.json").read_text())["machine_id"] == "Kim-s-laptop"
+
+
+def test_a_broken_configuration_is_said_before_anything_is_touched(user: User) -> None:
+    user.installs("claude")
+    user.store.mkdir()
+    (user.store / "config.json").write_text("{")
+    done = user.command("init", "--all")
+    assert done.code == 1
+    assert "config.json cannot be read" in done.err
+    assert user.files() == {}
+
+
+def test_what_claude_code_remembers_is_imported(user: User) -> None:
+    memory = user.home / ".claude/projects/-work-shop/memory"
+    memory.mkdir(parents=True)
+    (memory / "testing.md").write_text("---\nname: testing\ndescription: Run the tests with make\n---\nAlways.\n")
+    assert user.command("init", "--all", "--json").json["imported"] == {
+        "new": 1,
+        "updated": 0,
+        "unchanged": 0,
+        "left": 0,
+    }
+    assert "Run the tests with make" in user.command("list").out
+
+
+def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
+    user.installs("claude", "zed", "codex")
+    shown = user.answers("init", typed="1 zed\nn\n\ny\n")
+    assert re.search(r"1 +Claude Code +✓ +✓ +✓ +✓", shown)
+    assert re.search(r"3 +Zed +✓ +– +– +–", shown)
+    assert "✓ Claude Code" in shown
+    assert set(user.files()) == {".claude.json", ".claude/settings.json", ".config/zed/settings.json"}
+    again = user.answers("init", typed="all\ny\n/srv/notes.git\ny\n")
+    assert "Claude Code  is set up already" in again
+    assert "trust" in again
+    assert b"memory_search" in user.files()[".config/zed/AGENTS.md"]
+    assert json.loads((user.store / "config.json").read_text())["remote"] == "/srv/notes.git"
+    gone = user.answers("uninstall", typed="y\n")
+    assert "Your notes in ~/.anamnesis are as they were." in gone
+    assert user.files() == {}
+
+
+def test_a_wrong_answer_is_asked_again_and_no_is_no(user: User) -> None:
+    user.installs("claude")
+    shown = user.answers("init", typed="7\nclaude\n--bad\n\nn\n")
+    assert "7 is none of them." in shown
+    assert "is not the address of a git repository" in shown
+    assert user.files() == {}
+    assert not user.store.exists()
+
+
+def test_every_agent_is_named_in_the_help(user: User) -> None:
+    words = user.command("init", "--help").out.replace(",", " ").replace(".", " ").split()
+    assert set(AGENTS) <= set(words)
