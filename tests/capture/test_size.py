@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.capture.agents import ALL, Line, Sample
 from tests.capture.transcripts import Era, line
 
 from anamnesis.capture import parse_transcript
@@ -36,11 +38,50 @@ def test_200_megabytes_need_less_than_100(tmp_path: Path, era: Era) -> None:
             file.write(big)
         file.write(line(era.answer("The last answer.")))
     assert path.stat().st_size > 200_000_000
-    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
-    shown, peak = done.stdout.splitlines()
+    shown, peak = measured(path)
     for part in ("the first ask", "'a.py'", "The last answer."):
         assert part in shown
-    assert float(peak) < 100
+    assert peak < 100
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no resource module")
+@pytest.mark.parametrize("sample", [ALL[0], ALL[7]], ids=lambda sample: sample.file)
+def test_100_megabytes_of_other_agents_need_less_than_100(tmp_path: Path, sample: Sample) -> None:
+    """Of the two agents that write most: one whose results are passed over, one whose edits have no ids."""
+    first, *rest = sample.lines()
+    many = {"codex": output("x" * 4000), "cursor": said({"type": "tool_use", **wrote("x" * 4000)})}[sample.reader]
+    block = json.dumps(many, separators=(",", ":")).encode() + b"\n"
+    path = sample.lay(tmp_path)
+    with path.open("wb") as file:
+        file.write(first)
+        for _ in range(25):
+            file.write(block * 1000)
+        file.write(b"".join(rest))
+    assert path.stat().st_size > 100_000_000
+    shown, peak = measured(path)
+    for part in ("fix the login", "'src/auth.py'", "Fixed, and tested."):
+        assert part in shown
+    assert peak < 100
+
+
+def measured(path: Path) -> tuple[str, float]:
+    """The session as another process shows it, and how many megabytes that took."""
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=True)
+    shown, peak = done.stdout.splitlines()
+    return shown, float(peak)
+
+
+def output(text: str) -> Line:
+    payload = {"type": "function_call_output", "call_id": "call_9", "output": text}
+    return {"timestamp": "2026-08-01T10:00:30.000Z", "type": "response_item", "payload": payload}
+
+
+def said(block: Line) -> Line:
+    return {"role": "assistant", "message": {"content": [block]}}
+
+
+def wrote(text: str) -> Line:
+    return {"name": "Write", "input": {"path": "/w/app/src/auth.py", "contents": text}}
 
 
 def test_a_line_beyond_8_megabytes_is_passed_over(tmp_path: Path, era: Era) -> None:

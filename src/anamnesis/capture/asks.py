@@ -63,7 +63,7 @@ def inside(text: str, tag: str) -> str:
 def _typed(text: str) -> str:
     """What is left of a text without what programs put into it; "" if all of it is theirs."""
     text = _without_pastes(text)  # first, for a paste may hold half of any tag
-    for tag in _ADDED:
+    for tag in _ADDED if "<" in text else ():
         text = _without(text, tag)
     text = text.strip()
     if _COMMAND.match(text):

@@ -29,7 +29,8 @@ class Edits:
             self.waiting[call] = tool
             self._calls[call] = paths
         else:
-            self._calls[object()] = paths
+            known = self._calls.setdefault(tuple(paths), paths)
+            known.update({path: True for path, new in paths.items() if new})
 
     def settle(self, call: str, *, made: bool = True, new: bool = False) -> None:
         """Note the result of a call."""

@@ -57,9 +57,19 @@ def type_of(line: bytes) -> bytes | None:
     return found[1] if found else None
 
 
-def mentions(line: bytes, calls: Collection[str]) -> bool:
-    """Whether a line may be of one of these calls."""
-    return any(call.encode("utf-8", "replace") in line for call in calls)
+def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
+    """Whether a line has the result of a waiting call under a key as `b'"id":"'`, or does not say of which call."""
+    if not waiting:
+        return False
+    start, found = line.find(key), False
+    while start >= 0:
+        found = True
+        start += len(key)
+        end = line.find(b'"', start)
+        if end < 0 or line[start:end].decode("utf-8", "replace") in waiting:
+            return True
+        start = line.find(key, end)
+    return not found
 
 
 def decode_line(line: bytes) -> Entry | None:

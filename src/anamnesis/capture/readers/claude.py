@@ -9,6 +9,7 @@ from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import edited
 from anamnesis.capture.lines import (
     Entry,
+    answers,
     blocks_of,
     decode_line,
     dict_of,
@@ -73,10 +74,12 @@ class _Reading:
         return self._draft.session_id or ("" if self._empty else self._name)
 
     def _place(self, entry: Entry) -> None:
-        self._empty = False
+        draft, self._empty = self._draft, False
+        if self._named and draft.cwd and draft.branch and draft.started_at:
+            return
         session_id, branch = text_of(entry, "sessionId"), text_of(entry, "gitBranch")
         self._named = self._named or session_id == self._name
-        self._draft.place(
+        draft.place(
             session_id=session_id,
             cwd=text_of(entry, "cwd"),
             # git's HEAD is what Claude Code writes where there is no branch
@@ -91,21 +94,8 @@ def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
     if kind is None:
         return b'"assistant"' in line or b'"user"' in line or b'"queued_command"' in line
     if kind == b"user":
-        return _RESULT not in line or bool(waiting and _answers(line, waiting))
+        return _RESULT not in line or answers(line, _RESULT_OF, waiting)
     return kind == b"assistant" or (kind == b"attachment" and b'"queued_command"' in line)
-
-
-def _answers(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line of tool results has one of a waiting call, or does not say of which."""
-    start, found = line.find(_RESULT_OF), False
-    while start >= 0:
-        found = True
-        start += len(_RESULT_OF)
-        end = line.find(b'"', start)
-        if end < 0 or line[start:end].decode("utf-8", "replace") in waiting:
-            return True
-        start = line.find(_RESULT_OF, end)
-    return not found
 
 
 def _asked(entry: Entry) -> list[str]:

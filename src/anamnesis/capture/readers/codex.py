@@ -14,10 +14,10 @@ from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import Paths, patched
 from anamnesis.capture.lines import (
     Entry,
+    answers,
     decode_line,
     decode_text,
     dict_of,
-    mentions,
     text_of,
     texts_of,
     type_of,
@@ -27,6 +27,7 @@ _PAYLOAD = re.compile(rb'"payload"\s*:\s*\{\s*"type"\s*:\s*"(\w+)"')
 # Where the payload's type stands, if it stands first.
 _PAYLOAD_START = 500
 _RESULTS = (b"function_call_output", b"custom_tool_call_output")
+_RESULT_OF = b'"call_id":"'
 _WANTED = (
     *(b"message", b"function_call", b"custom_tool_call", b"local_shell_call"),
     *(b"user_message", b"patch_apply_end", b"thread_rolled_back"),
@@ -56,7 +57,7 @@ def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
     if found is None:
         return True
     if found[1] in _RESULTS:
-        return mentions(line, waiting)
+        return answers(line, _RESULT_OF, waiting)
     if found[1] == b"item_completed":
         return b'"UserMessage"' in line or b'"FileChange"' in line
     return found[1] in _WANTED

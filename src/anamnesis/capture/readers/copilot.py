@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, mentions, text_of, type_of
+from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
 
 _WANTED = (
     *(b"session.start", b"session.resume", b"session.model_change"),
@@ -18,12 +18,13 @@ _EDITORS = (
     *("create_file", "replace_string_in_file", "insert_edit_into_file", "edit_notebook_file"),
 )
 _CREATORS = ("create", "create_file")
+_RESULT_OF = b'"toolCallId":"'
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     for line in lines:
         kind = type_of(line)
-        done = kind == b"tool.execution_complete" and mentions(line, draft.edits.waiting)
+        done = kind == b"tool.execution_complete" and answers(line, _RESULT_OF, draft.edits.waiting)
         if (kind is None or kind in _WANTED or done) and (entry := decode_line(line)):
             _take(entry, draft)
     draft.place(session_id=path.parent.name if path.name == "events.jsonl" else path.stem)

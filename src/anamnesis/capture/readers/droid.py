@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
+from anamnesis.capture.lines import Entry, answers, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
 
 _EDITORS = ("Create", "Edit", "MultiEdit", "Write", "ApplyPatch", "NotebookEdit")
 # A message that only the model or only the user is shown is no ask.
 _SHOWN_TO = (None, "", "both")
+_RESULT = b'"type":"tool_result"'
+_RESULT_OF = b'"tool_use_id":"'
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     for line in lines:
-        if type_of(line) not in (None, b"session_start", b"message") or not (entry := decode_line(line)):
+        if not _may_matter(line, draft.edits.waiting) or not (entry := decode_line(line)):
             continue
         if entry.get("type") == "session_start":
             draft.place(session_id=text_of(entry, "id"), cwd=text_of(entry, "cwd"))
@@ -25,6 +27,12 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         elif entry.get("type") == "message":
             _take(entry, draft)
     draft.place(session_id=path.stem)
+
+
+def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
+    if _RESULT in line and not answers(line, _RESULT_OF, waiting):
+        return False
+    return type_of(line) in (None, b"session_start", b"message")
 
 
 def _take(entry: Entry, draft: Draft) -> None:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, moment, read_lines, text_of, texts_of
+from anamnesis.capture.lines import (
+    Entry,
+    answers,
+    decode_line,
+    dict_of,
+    dicts_of,
+    moment,
+    read_lines,
+    text_of,
+    texts_of,
+)
 
 _EDITORS = ("Write", "Edit", "MultiEdit", "WriteFile", "StrReplaceFile")
 _ASKS = ("turn.prompt", "turn.steer")
 _OLD_ASKS = ("TurnBegin", "SteerInput")
+_RESULT = b'"type":"tool.result"'
+_RESULT_OF = b'"toolCallId":"'
+_OLD_RESULT = b'"ToolResult"'
+_OLD_CHANGE = b'"diff"'
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
@@ -21,7 +35,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         return
     reading = _Reading(draft)
     for line in lines:
-        if entry := decode_line(line):
+        if _may_matter(line, draft.edits.waiting) and (entry := decode_line(line)):
             reading.take(entry)
     reading.finish()
     draft.place(session_id=session.name, cwd=_folder(session))
@@ -32,6 +46,13 @@ def _session(path: Path) -> tuple[Path, str]:
     if path.parent.parent.name == "agents":
         return path.parents[2], path.parent.name
     return path.parent, "subagent" if path.parent.parent.name == "subagents" else "main"
+
+
+def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
+    """Results are long: one matters if it is of a waiting call or, in Kimi CLI's words, shows a change."""
+    if _RESULT in line:
+        return answers(line, _RESULT_OF, waiting)
+    return _OLD_RESULT not in line or _OLD_CHANGE in line
 
 
 class _Reading:

@@ -7,17 +7,18 @@ from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, mentions, moment, read_lines, text_of
+from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, moment, read_lines, text_of
 
 _EDITORS = ("write", "fs_write", "Write", "Edit")
 _RESULTS = b'"ToolResults"'
+_RESULT_OF = b'"toolUseId":"'
 _KIND_WITHIN = 100
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     for line in lines:
         result = line.find(_RESULTS, 0, _KIND_WITHIN) >= 0
-        if (not result or mentions(line, draft.edits.waiting)) and (entry := decode_line(line)):
+        if (not result or answers(line, _RESULT_OF, draft.edits.waiting)) and (entry := decode_line(line)):
             _take(text_of(entry, "kind"), dict_of(entry, "data"), draft)
     about = decode_line(b"".join(read_lines(str(path.with_suffix(".json"))))) or {}
     draft.place(session_id=text_of(about, "session_id") or path.stem, cwd=text_of(about, "cwd"))

@@ -7,17 +7,18 @@ from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, mentions, text_of, type_of
+from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
 from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
 
 # Other subtypes of what stands in the user's name are notifications, timers and goals.
 _TYPED = (None, "mid_turn_user_message")
+_RESULT_OF = b'"callId":"'
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     for line in lines:
         kind = type_of(line)
-        if kind == b"system" or (kind == b"tool_result" and not mentions(line, draft.edits.waiting)):
+        if kind == b"system" or (kind == b"tool_result" and not answers(line, _RESULT_OF, draft.edits.waiting)):
             continue
         if entry := decode_line(line):
             _take(entry, draft)

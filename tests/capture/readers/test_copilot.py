@@ -1,0 +1,42 @@
+"""GitHub Copilot tells of each call when it is asked for and when it is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.capture.agents import SESSION, Line, write
+
+from anamnesis.capture import parse_transcript
+
+TIME = "2026-08-01T10:00:00.000Z"
+
+
+def event(type: str, **data: Any) -> Line:
+    return {"type": type, "data": data, "id": "e", "timestamp": TIME, "parentId": None}
+
+
+def test_an_edit_that_was_only_looked_at_is_none(tmp_path: Path) -> None:
+    lines = [
+        event("tool.execution_start", toolCallId=call, toolName="str_replace_editor", arguments=given)
+        for call, given in (
+            ("c1", {"command": "view", "path": "a.py"}),
+            ("c2", {"command": "str_replace", "path": "b.py"}),
+            ("c3", {"command": "create", "path": "c.py"}),
+        )
+    ]
+    session = parse_transcript(write(tmp_path / SESSION / "events.jsonl", *lines))
+    assert (session.files_touched, session.files_created) == (["b.py", "c.py"], ["c.py"])
+    assert session.session_id == SESSION
+
+
+def test_a_patch_is_a_text(tmp_path: Path) -> None:
+    patch = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
+    request = {"toolCallId": "c1", "name": "apply_patch", "arguments": patch, "type": "custom"}
+    line = event("assistant.message", messageId="a", content="", toolRequests=[request])
+    assert parse_transcript(write(tmp_path / "events.jsonl", line)).files_touched == ["a.py"]
+
+
+def test_edits_of_subagents_count(tmp_path: Path) -> None:
+    started = event("tool.execution_start", toolCallId="c", toolName="edit", arguments={"path": "a.py"})
+    assert parse_transcript(write(tmp_path / "events.jsonl", {**started, "agentId": "x"})).files_touched == ["a.py"]

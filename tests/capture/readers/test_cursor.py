@@ -1,0 +1,61 @@
+"""Cursor wraps what was typed, and keeps some conversations elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.capture.agents import SESSION, Line, write
+
+from anamnesis.capture import ParsedSession, parse_transcript
+
+
+def text(words: str) -> Line:
+    return {"type": "text", "text": words}
+
+
+def lay(folder: Path, *lines: Line) -> Path:
+    return write(folder / "projects" / "w-app" / "agent-transcripts" / SESSION / f"{SESSION}.jsonl", *lines)
+
+
+def said(role: str, *blocks: Line) -> Line:
+    return {"role": role, "message": {"content": list(blocks)}}
+
+
+def test_older_versions_put_nothing_around_an_ask(tmp_path: Path) -> None:
+    lines = [said("user", text("fix it")), {"role": "user", "message": {"content": "and that"}}]
+    assert parse_transcript(lay(tmp_path, *lines)).prompts == ["fix it", "and that"]
+
+
+def test_an_ask_may_speak_of_the_tag_around_it(tmp_path: Path) -> None:
+    ask = text("<user_query>\nwhat does </user_query> mean?\n</user_query>")
+    assert parse_transcript(lay(tmp_path, said("user", ask))).prompts == ["what does </user_query> mean?"]
+
+
+def test_what_the_editor_keeps_elsewhere_leaves_no_note_and_no_complaint(tmp_path: Path) -> None:
+    session = parse_transcript(lay(tmp_path, {"type": "turn_ended", "status": "success"}))
+    assert session == ParsedSession()
+
+
+def test_a_subagents_file_is_no_session_but_its_edits_count_in_its_parents(tmp_path: Path) -> None:
+    wrote = {"type": "tool_use", "name": "Write", "input": {"path": "/w/app/a.py", "contents": "x"}}
+    main = lay(tmp_path, said("user", text("go")), said("assistant", text("Done.")))
+    side = write(main.parent / "subagents" / "x.jsonl", said("user", text("do")), said("assistant", wrote))
+    assert parse_transcript(side) == ParsedSession()
+    session = parse_transcript(main)
+    assert (session.prompts, session.last_outcome) == (["go"], "Done.")
+    assert session.files_touched == ["/w/app/a.py"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "time"),
+    [
+        ("UTC", "2026-08-01T17:10:00+00:00"),
+        ("UTC+5:30", "2026-08-01T17:10:00+05:30"),
+        ("UTC-3:30", "2026-08-01T17:10:00-03:30"),
+        ("UTC+99", ""),
+    ],
+)
+def test_the_time_of_an_ask_is_in_its_zone(tmp_path: Path, zone: str, time: str) -> None:
+    ask = f"<timestamp>Saturday, Aug 1, 2026, 5:10 PM ({zone})</timestamp>\n<user_query>go</user_query>"
+    assert parse_transcript(lay(tmp_path, said("user", text(ask)))).started_at == time
