@@ -251,16 +251,18 @@ def test_what_claude_code_remembers_is_imported(user: User) -> None:
 
 def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
     user.installs("claude", "zed", "codex")
-    shown = user.answers("init", typed="1 zed\nn\n\ny\n")
+    shown = user.answers("init", typed="1 zed\ny\n/srv/notes.git\ny\n")
     assert re.search(r"1 +Claude Code +✓ +✓ +✓ +✓", shown)
     assert re.search(r"3 +Zed +✓ +– +– +–", shown)
+    assert "Only instructions can tell Zed of the memory." in shown
     assert "✓ Claude Code" in shown
-    assert set(user.files()) == {".claude.json", ".claude/settings.json", ".config/zed/settings.json"}
-    again = user.answers("init", typed="all\ny\n/srv/notes.git\ny\n")
+    assert b"memory_search" in user.files()[".config/zed/AGENTS.md"]
+    assert ".codex/config.toml" not in user.files()
+    assert json.loads((user.store / "config.json").read_text())["remote"] == "/srv/notes.git"
+    again = user.answers("init", typed="all\ny\n")
+    assert re.search(r"1 +Claude Code .* set up", again)
     assert "Claude Code  is set up already" in again
     assert "trust" in again
-    assert b"memory_search" in user.files()[".config/zed/AGENTS.md"]
-    assert json.loads((user.store / "config.json").read_text())["remote"] == "/srv/notes.git"
     gone = user.answers("uninstall", typed="y\n")
     assert "Your notes in ~/.anamnesis are as they were." in gone
     assert user.files() == {}

@@ -294,6 +294,17 @@ def test_a_copy_that_is_gone_does_not_keep_us_from_leaving(machine: Machine) -> 
     assert "anamnesis" not in str(machine.files())
 
 
+def test_a_setup_that_was_killed_before_it_wrote_leaves_nothing_to_undo(machine: Machine) -> None:
+    machine.bring("claude")
+    before = machine.files()
+    plan, ledger = machine.plan("claude"), Ledger(machine.store)
+    for change in plan.changes:
+        traces = [edit.trace() for edit in change.edits]
+        ledger.add(change.target, change.old, change.new, agents=change.agents, traces=traces)
+    assert not machine.uninstall().changes
+    assert machine.files() == before
+
+
 def test_windows_gets_its_own_shells(machine: Machine) -> None:
     machine.system = "windows"
     machine.program = Program(("C:\\Users\\Kim O'Hara\\anamnesis.exe",), windows=True)

@@ -14,6 +14,7 @@ from anamnesis.config import resolve_home, resolve_machine_id, setting
 from anamnesis.errors import InvalidArgument
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.plan import Plan
+from anamnesis.onboard.setup import plan_setup
 
 _FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
@@ -55,8 +56,13 @@ def draw_agents(found: Sequence[Agent]) -> None:
         table.add_column({"mcp": "MCP"}.get(name, name), justify="center")
     for number, agent in enumerate(found, 1):
         ticks = [Text("✓", "green") if has else Text("–", "dim") for has in features(agent).values()]
-        table.add_row(Text(str(number), "dim"), Text(agent.title, "bold"), *ticks)
+        plan = plan_setup([agent])
+        state = "" if plan.changes or plan.refusals else "set up"
+        table.add_row(Text(str(number), "dim"), Text(agent.title, "bold"), *ticks, Text(state, "dim"))
     screen.print(table)
+    screen.print(
+        "At start and prompt, it is told the notes that matter; at its end, a session becomes one.", style="dim"
+    )
 
 
 def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
@@ -64,8 +70,9 @@ def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
     silent = [agent for agent in agents if agent.instructions]
     if not silent:
         return []
-    names = ", ".join(agent.title for agent in silent)
-    question = f"{names}: no hook can tell it of the memory. Add a line to its instructions?"
+    *others, last = (agent.title for agent in silent)
+    names = f"{', '.join(others)} and {last}" if others else last
+    question = f"Only instructions can tell {names} of the memory. Add a line there?"
     return silent if click.confirm(question, default=True) else []
 
 

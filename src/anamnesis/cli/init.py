@@ -113,8 +113,11 @@ def command(
 
 
 def _ask_rest(setup: _Setup, is_placed: bool) -> None:
-    setup.instructed = setup.instructed or ask_instructions(setup.agents)
-    if not is_placed:
+    """What is asked once: of each agent when it is set up, of the machine when it is."""
+    new = {name for change in plan_setup(setup.agents).changes for name in change.agents}
+    if not setup.instructed:
+        setup.instructed = ask_instructions([agent for agent in setup.agents if agent.name in new])
+    if not is_placed and "machine_id" in setup.settings:
         setup.settings |= ask_remote()
 
 
@@ -221,8 +224,6 @@ def _draw(setup: _Setup, report: _Report) -> None:
     if report.imported and report.imported["new"]:
         screen.print(f"{report.imported['new']} notes imported from Claude Code.")
     if machine.is_passing():
-        screen.print(
-            "It runs from a cache that may be emptied: install it, then run this again.", style="yellow"
-        )
+        screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     if changed:
         screen.print("Start these agents anew, and they have a memory. [cyan]anamnesis uninstall[/] takes it back.")

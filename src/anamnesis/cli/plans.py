@@ -23,6 +23,8 @@ def print_diffs(plan: Plan) -> None:
     for change in plan.changes:
         for line in diff(change).splitlines():
             _print_line(line)
+    if on_terminal() and not plan.changes:
+        click.echo("No file of an agent would change.")
 
 
 def _print_line(line: str) -> None:

@@ -77,5 +77,5 @@ def _draw(plan: Plan) -> None:
     for change in plan.changes:
         screen.print(f"[green]✓[/] {action(change)}d  {visible(shortened(change.file))}")
     if not plan.changes and not plan.refusals:
-        screen.print("No agent has anything of ours.")
+        screen.print("No agent has anything of anamnesis.")
     screen.print(f"Your notes in [bold]{shortened(resolve_home())}[/] are as they were.")

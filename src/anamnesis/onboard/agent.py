@@ -20,12 +20,14 @@ class Agent:
     edits: tuple[Edit, ...]
     # For an agent that cannot be told anything by hooks: a line in the text that it reads at every start.
     instructions: Block | Whole | None = None
+    # What stands in a file that it shares with another agent, and comes to nothing with this one.
+    unheard: tuple[str, ...] = ()
     remark: str = ""
 
     @property
     def verbs(self) -> set[str]:
-        """What it will run of ours."""
-        return {verb for edit in self.edits for verb in edit.verbs}
+        """What it will run of ours to some effect."""
+        return {verb for edit in self.edits for verb in edit.verbs} - set(self.unheard)
 
     @property
     def all_edits(self) -> tuple[Edit, ...]:

@@ -46,6 +46,7 @@ def vscode(place: Place, program: Program) -> Agent:
             *(Settings(folder / "mcp.json", "jsonc", (server,)) for folder in folders),
             _hooks(place.named("COPILOT_HOME", ".copilot"), program),
         ),
+        unheard=("recall", "capture"),
         remark="VS Code asks once, at the first use, whether to trust the server.",
     )
 
