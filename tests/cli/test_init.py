@@ -125,7 +125,7 @@ def test_without_a_terminal_it_never_asks(user: User) -> None:
     user.installs("claude", "zed")
     done = user.command("init")
     assert done.code == 2
-    assert "Name agents with --agent, or take all that are found with --all: claude, zed." in done.err
+    assert "Name agents with --agent, or take those that are found with --all: claude, zed." in done.err
     assert list(user.home.iterdir()) == []
     assert user.command("init", "--yes").code == 0
     assert ".config/zed/settings.json" in user.files()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
@@ -38,7 +38,7 @@ class _Setup:
 
     agents: list[Agent]
     instructed: list[Agent]
-    settings: dict[str, str | None] = field(default_factory=dict)
+    settings: dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ def command(
     if remote and local_only:
         raise click.UsageError("--remote and --local-only exclude each other.")
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
+    settings = _settings(remote, local_only)
     agents = _agents(names, everything or yes or only_print, is_asking)
-    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions])
-    setup.settings = _settings(remote, local_only)
+    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], settings)
     if is_asking:
         _ask_rest(setup, is_placed=bool(remote or local_only or resolve_remote()))
     plan = plan_setup(setup.agents, setup.instructed)
@@ -132,7 +132,7 @@ def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[A
         return found
     if not is_asking:
         raise click.UsageError(
-            "There is no terminal to ask on. Name agents with --agent, or take all that are found with --all:"
+            "Nobody can be asked here. Name agents with --agent, or take those that are found with --all:"
             f" {', '.join(agent.name for agent in found)}."
         )
     return ask_agents(found)

@@ -44,22 +44,27 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
     JSON: {"written", "changes": [{"file", "action", "agents", "diff"}],
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
-    ledger = Ledger(resolve_home())
     leaving = set(names or AGENTS)
-    plan = plan_removal(machine.agents(), leaving, ledger)
+    plan = plan_removal(machine.agents(), leaving, Ledger(resolve_home()))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
-    if not only_print and (plan.changes or ledger.targets()):
-        resolve_home().mkdir(mode=0o700, parents=True, exist_ok=True)
-        with locked(resolve_home() / "onboard.lock"):
-            plan = tear_down(plan, leaving, ledger)
+    if not only_print:
+        plan = _remove(leaving)
     if as_json:
         changes, refusals = map(shown_change, plan.changes), map(shown_refusal, plan.refusals)
         print_json({"written": not only_print, "changes": list(changes), "refusals": list(refusals)})
     else:
         _print(plan, only_print)
     sys.exit(1 if plan.refusals else 0)
+
+
+def _remove(leaving: set[str]) -> Plan:
+    home = resolve_home()
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(home / "onboard.lock"):
+        ledger = Ledger(home)
+        return tear_down(plan_removal(machine.agents(), leaving, ledger), leaving, ledger)
 
 
 def _print(plan: Plan, only_print: bool) -> None:
