@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from anamnesis.onboard.formats import Engine, Path
+from anamnesis.onboard.formats import Engine, Path, Unparsable
 
 WORDS = st.sampled_from(["a", "b", "mcpServers", "amp.mcpServers", "é", "x y", "日本", "true", "1"])
 TEXTS = st.text(st.sampled_from("ab:#'\"\\,{}[]/*é \t-"), max_size=6)
@@ -84,3 +84,21 @@ def check_only_added(text: str, edited: str) -> None:
     """Every character of `text` is still there, in order."""
     rest = iter(edited)
     assert all(character in rest for character in text)
+
+
+def check_refusal(engine: Engine, text: str, data: st.DataObject) -> None:
+    """A damaged file is edited rightly or refused with a reason; nothing else is raised."""
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(start + 9, len(text))))
+    text = (
+        text[:start] + data.draw(st.text(st.sampled_from("{}[]\"'=:#-?&*!|>%,. \n\r\t/\\a1"), max_size=3)) + text[end:]
+    )
+    path = data.draw(st.lists(WORDS | st.integers(-1, 2), min_size=1, max_size=3))
+    try:
+        edited = engine.put(text, path, ENTRY)
+        assert engine.put(edited, path, ENTRY) == edited
+        engine.drop(edited, path, prune=True)
+        engine.append(text, path[:1], ENTRY)
+        engine.drop_item(text, path[:1], 0, prune=True)
+    except Unparsable as error:
+        assert error.message

@@ -121,3 +121,8 @@ def test_no_text_makes_the_engine_fail_otherwise_than_with_a_reason(format: str,
         assert error.message
     else:
         assert engine(format).read(edited)["a"]["b"] == 1
+
+
+@given(documents(), st.data())
+def test_a_damaged_file_is_edited_rightly_or_refused_with_a_reason(text: str, data: st.DataObject) -> None:
+    laws.check_refusal(ENGINE, text, data)

@@ -134,3 +134,8 @@ def test_no_text_makes_the_engine_fail_otherwise_than_with_a_reason(text: str) -
     else:
         assert ENGINE.read(edited)["a"]["b"] == {"c": 1}
         assert "a" not in ENGINE.read(dropped)
+
+
+@given(documents(), st.data())
+def test_a_damaged_file_is_edited_rightly_or_refused_with_a_reason(text: str, data: st.DataObject) -> None:
+    laws.check_refusal(ENGINE, text, data)

@@ -159,11 +159,15 @@ def _takes(container: Any, step: Step) -> bool:
 def _misfit(path: Path, depth: int, found: Any) -> Unparsable:
     kind = "an object" if isinstance(found, dict) else "a list" if isinstance(found, list) else "a plain value"
     wanted = "an object" if isinstance(path[depth], str) else "a list"
+    if wanted == kind:
+        return Unparsable(f"{spell(path[:depth])} has no element {path[depth]}")
     return Unparsable(f"{spell(path[:depth])} is {kind}, not {wanted}", f"{spell(path)} cannot be put there.")
 
 
 def _nest(path: Path, value: Any) -> Any:
     for step in reversed(path):
+        if isinstance(step, int) and step != 0:
+            raise Unparsable(f"there is no list yet that could have an element {step}")
         value = {step: value} if isinstance(step, str) else [value]
     return value
 

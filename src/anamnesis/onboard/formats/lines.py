@@ -13,6 +13,7 @@ def split(text: str) -> list[str]:
 def insert(lines: list[str], at: int, new: Iterable[str], newline: str) -> list[str]:
     """The lines with new ones, given without their ends, before number `at`; a last line without end stays so."""
     added = [line + newline for line in new]
+    at = min(at, len(lines))
     if added and at and not lines[at - 1].endswith("\n"):
         added[-1] = added[-1].removesuffix(newline)
         return [*lines[: at - 1], lines[at - 1] + newline, *added]

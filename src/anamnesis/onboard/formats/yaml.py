@@ -78,7 +78,7 @@ def insert(text: str, path: Path, value: Any) -> str:
     at = _line(text, container.end) + 1
     while at < len(lines) and lines[at].startswith(indent) and lines[at].lstrip(" ").startswith("#"):
         at += 1
-    if at == len(lines) and _is_open(text, container) and isinstance(path[-1], str):
+    if isinstance(path[-1], str) and _ends_in_text(container) and not lines[-1].endswith("\n"):
         at = _line(text, container.entries[-1].start)
     new_lines = [indent + line for line in _spell(_entry(path, value), *_steps(text, root))]
     return "".join(whole.insert(lines, at, new_lines, newline_of(text)))
@@ -121,7 +121,9 @@ def _cut_entry(text: str, container: Node, index: int) -> str:
     entry = container.entries[index]
     first, last = _line(text, entry.start), _line(text, entry.node.end)
     if not text[text.rfind("\n", 0, entry.start) + 1 : entry.start].strip():
-        return "".join(whole.cut(whole.split(text), range(first, last + 1)))
+        end = newline_of(text) if index and _ends_in_text(container.entries[index - 1].node) else ""
+        kept = "".join(whole.cut(whole.split(text), range(first, last + 1)))
+        return kept if kept.endswith("\n") else kept + end
     following = container.entries[index + 1].start
     if "#" in text[entry.node.end : following]:
         raise Unparsable(f"line {last + 1} has a comment that would be lost", "Edit it by hand.")
@@ -171,11 +173,11 @@ def _last_line(text: str, start: int, end: int) -> int:
     return len(text[:end].removesuffix("\n")) if _KEEP.match(text, start) else len(text[:end].rstrip())
 
 
-def _is_open(text: str, node: Node) -> bool:
-    """Whether a file ends in a block scalar without a line end, which one more line would change."""
+def _ends_in_text(node: Node) -> bool:
+    """Whether a value ends in a block scalar, to which a line end more or less at the end of the file matters."""
     while node.entries:
         node = node.entries[-1].node
-    return node.value == _LINES and not text.endswith("\n")
+    return bool(node.value == _LINES)
 
 
 def _walk(node: Node, path: Path) -> tuple[Node, Path]:
