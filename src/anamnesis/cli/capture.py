@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anamnesis.cli.options import hook_options, words_of
 from anamnesis.hooks import run
 
 
@@ -13,13 +14,13 @@ from anamnesis.hooks import run
 @click.option("--with-model", is_flag=True, help="Let the configured model summarise, and wait for it.")
 @click.option("--no-sync", is_flag=True, help="Leave it to the next sync to take the note to the other machines.")
 @click.option("-p", "--project", help="The project, where it is not that of the session's folder.")
-def command(source: str | None, transcript: str | None, with_model: bool, no_sync: bool, project: str | None) -> None:
+@hook_options
+def command(with_model: bool, no_sync: bool, **given: str | None) -> None:
     """Keep what a session was about as one note; a hook of agents (SessionEnd, PreCompact).
 
     Reads the agent's JSON from stdin. One note a session, however often it runs; none for a trivial one. When a
     session has ended, a sync follows, which the agent does not wait for. Never fails: the exit code is always 0, and
     what went wrong is in the log.
     """
-    given = {"source": source, "transcript": transcript, "project": project}
     flags = [name for name, is_set in (("--with-model", with_model), ("--no-sync", no_sync)) if is_set]
-    run("capture", [*flags, *(f"--{name}={value}" for name, value in given.items() if value)])
+    run("capture", [*flags, *words_of(given)])

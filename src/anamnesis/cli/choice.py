@@ -19,6 +19,19 @@ from anamnesis.onboard.setup import plan_setup
 _FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
 
+class AgentName(click.Choice[str]):
+    """The name of an agent, also as its makers write it: claude-code, "Gemini CLI", factory-droid."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        plain = re.sub(r"[^a-z]|^factory|^github", "", value.lower())
+        forms = {form: name for name in self.choices for form in _forms(name.replace("-", ""))}
+        return super().convert(forms.get(plain, value), param, ctx)
+
+
+def _forms(name: str) -> tuple[str, ...]:
+    return f"{name}cli", f"{name}code", name
+
+
 def features(agent: Agent) -> dict[str, bool]:
     """What an agent gets: the server, and notes at the start, at a prompt and of a session."""
     return {name: verb in agent.verbs for name, verb in _FEATURES.items()}

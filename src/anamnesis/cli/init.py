@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from anamnesis.cli import machine
-from anamnesis.cli.choice import ask_agents, ask_instructions, ask_remote, confirm, features
+from anamnesis.cli.choice import AgentName, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
 from anamnesis.config import (
     CONFIG_NAME,
@@ -55,7 +55,7 @@ class _Report:
     "--agent",
     "names",
     multiple=True,
-    type=click.Choice(list(AGENTS)),
+    type=AgentName(list(AGENTS)),
     metavar="NAME",
     help=f"Set up this agent, also if it is not found; may be given again. One of: {', '.join(AGENTS)}.",
 )
@@ -172,7 +172,12 @@ def _first_import() -> dict[str, int] | None:
 
 def _first_sync() -> dict[str, Any] | None:
     """Sync for the first time; None where there is nothing to sync with."""
-    return None
+    if not resolve_remote():
+        return None
+    from anamnesis.sync import configured_backend, report, sync_store
+
+    with open_store() as store:
+        return report(store, sync_store(store, configured_backend(store)))
 
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:
@@ -223,6 +228,8 @@ def _draw(setup: _Setup, report: _Report) -> None:
         screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
     if report.imported and report.imported["new"]:
         screen.print(f"{report.imported['new']} notes imported from Claude Code.")
+    if report.synced:
+        screen.print(f"Synced with {visible(str(resolve_remote()))}: {visible(report.synced['detail'])}.")
     if machine.is_passing():
         screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     if changed:

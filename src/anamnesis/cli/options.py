@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +65,20 @@ def full_id(store: MemoryStore, given: str) -> str:
     if found:
         raise NoteNotFound(f"{given!r} begins several ids: {', '.join(found)}.", "Give more of it.")
     return given
+
+
+def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where the store is, for callers that cannot set a variable."""
+    option = click.option("--home", metavar="FOLDER", help="The store, where it is not ANAMNESIS_HOME or ~/.anamnesis.")
+    return option(command)
+
+
+def hook_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What every hook takes."""
+    host = click.option("--host", metavar="NAME", help="The agent, which wants its answer in its own shape.")
+    return store_option(host(command))
+
+
+def words_of(options: Mapping[str, str | None]) -> list[str]:
+    """Options as they are given on a command line."""
+    return [f"--{name}={value}" for name, value in options.items() if value]

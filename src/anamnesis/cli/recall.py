@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import click
 
+from anamnesis.cli.options import hook_options, words_of
 from anamnesis.hooks import run
 
 
 @click.command()
 @click.option("-p", "--project", help="The project, where it is not that of the agent's folder.")
-def command(project: str | None) -> None:
+@hook_options
+def command(**given: str | None) -> None:
     """Print up to three notes that a prompt is clearly about; a hook of agents (UserPromptSubmit).
 
     Reads the agent's JSON from stdin. Never fails: the exit code is always 0, and what went wrong is in the log.
     """
-    run("recall", [f"--project={project}"] if project else [])
+    run("recall", words_of(given))

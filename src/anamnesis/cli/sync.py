@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
-from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.options import as_json, open_store, store_option
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
-from anamnesis.config import resolve_claude_home, resolve_home, resolve_machine_id
+from anamnesis.config import HOME_VARIABLE, resolve_claude_home, resolve_home, resolve_machine_id
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -16,8 +17,9 @@ from anamnesis.store import MemoryStore
 
 @click.command()
 @click.option("--background", is_flag=True, help="Return at once; the log under ANAMNESIS_HOME says how it went.")
+@store_option
 @as_json
-def command(background: bool, as_json: bool) -> None:
+def command(background: bool, home: str | None, as_json: bool) -> None:
     """Bring together the notes of all your machines, by git.
 
     Commits what changed here, merges what other machines wrote, note by note, and pushes. Where two machines
@@ -28,6 +30,8 @@ def command(background: bool, as_json: bool) -> None:
 
     JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail"}
     """
+    if home:
+        os.environ[HOME_VARIABLE] = home
     if background:
         from anamnesis.hooks.later import run_later
 

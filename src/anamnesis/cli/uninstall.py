@@ -7,7 +7,7 @@ import sys
 import click
 
 from anamnesis.cli import machine
-from anamnesis.cli.choice import confirm, shortened
+from anamnesis.cli.choice import AgentName, confirm, shortened
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
@@ -24,7 +24,7 @@ from anamnesis.onboard.removal import plan_removal, tear_down
     "--agent",
     "names",
     multiple=True,
-    type=click.Choice(list(AGENTS)),
+    type=AgentName(list(AGENTS)),
     metavar="NAME",
     help=f"Leave this agent only; may be given again. One of: {', '.join(AGENTS)}.",
 )

@@ -8,6 +8,9 @@ from anamnesis.hooks.told import tell
 from anamnesis.inject import render_inject, resolve_project_key, select_inject
 from anamnesis.store import MemoryStore
 
+# A session that begins anew in the same place a moment later.
+_GOING_ON = ("clear", "compact")
+
 
 def inject(event: Event, options: dict[str, str]) -> str:
     """What the session is told."""
@@ -18,6 +21,10 @@ def inject(event: Event, options: dict[str, str]) -> str:
     with MemoryStore(home) as store:
         notes = select_inject(store, project=project)
     shown = render_inject(notes, budget)
+    if "sync" in options and text_of(event, "source") not in _GOING_ON:
+        from anamnesis.hooks.later import run_later
+
+        run_later("sync")
     session = text_of(event, "session_id")
     tell(home, session, {note.id for note in notes if note.id in shown})
     return shown

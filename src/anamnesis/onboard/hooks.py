@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anamnesis.onboard.pieces import Item
@@ -24,7 +24,9 @@ class On:
         return program.line(self.verb, *self.options, f"--host={host}")
 
 
-START = On("SessionStart", "inject", 15, "startup|resume|clear|compact")
+# Few hosts can run a hook that they do not wait for: elsewhere the notes of other machines come by the first one.
+START = On("SessionStart", "inject", 15, "startup|resume|clear|compact", ("--sync",))
+START_ALONE = replace(START, options=())
 PULL = On("SessionStart", "sync", 120, "startup|resume")
 PROMPT = On("UserPromptSubmit", "recall", 10)
 COMPACT = On("PreCompact", "capture", 60, options=("--source", "precompact", "--no-sync"))

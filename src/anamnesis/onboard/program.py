@@ -29,8 +29,8 @@ class Program:
     windows: bool = False
 
     def call(self, verb: str, *options: str) -> list[str]:
-        """The words of a call. A hook is told the store: not every host passes its environment on."""
-        home = [f"--home={self.store}"] if self.store and verb in HOOKS else []
+        """The words of a call. All but the server are told the store: not every host passes its environment on."""
+        home = [f"--home={self.store}"] if self.store and verb != "serve" else []
         return [*self.words, verb, *options, *home]
 
     def line(self, verb: str, *options: str) -> str:

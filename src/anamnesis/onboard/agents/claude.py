@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START, group
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START_ALONE, group
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -16,7 +16,7 @@ from anamnesis.onboard.program import Program
 def hooks(program: Program) -> tuple[Item, ...]:
     """Also those of the plugin, which is the same thing in a folder."""
     items = []
-    for on in (START, PULL, PROMPT, COMPACT, END):
+    for on in (START_ALONE, PULL, PROMPT, COMPACT, END):
         command, *args = program.call(on.verb, *on.options)
         background = {"async": True} if on is PULL else {}
         handler = {"type": "command", "command": command, "args": args, "timeout": on.seconds, **background}

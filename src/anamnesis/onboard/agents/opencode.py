@@ -52,5 +52,5 @@ def _server(file: Path, program: Program) -> Settings:
 def _plugin(folder: Path, program: Program) -> Whole:
     """The plugin, with the words that start us put into it."""
     template = Path(__file__).with_name("opencode.js").read_text("utf-8")
-    words = {verb: program.call(verb) for verb in ("inject", "recall")}
+    words = {"inject": program.call("inject", "--sync"), "recall": program.call("recall")}
     return Whole(folder / "anamnesis.js", template.replace("CALLS", json.dumps(words), 1), ("inject", "recall"))
