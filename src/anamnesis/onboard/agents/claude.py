@@ -1,13 +1,14 @@
-"""Claude Code: its server at user scope, its hooks in exec form, which needs no quoting on any system."""
+"""Claude Code: its server at user scope, its hooks as lines of a shell, which the hosts that run them too understand."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START_ALONE, group
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START_ALONE, On, group
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -17,11 +18,16 @@ def hooks(program: Program) -> tuple[Item, ...]:
     """Also those of the plugin, which is the same thing in a folder."""
     items = []
     for on in (START_ALONE, PULL, PROMPT, COMPACT, END):
-        command, *args = program.call(on.verb, *on.options)
         background = {"async": True} if on is PULL else {}
-        handler = {"type": "command", "command": command, "args": args, "timeout": on.seconds, **background}
+        handler = {"type": "command", **_launch(program, on), "timeout": on.seconds, **background}
         items.append(group(on, handler))
     return tuple(items)
+
+
+def _launch(program: Program, on: On) -> dict[str, Any]:
+    """On Windows the shell may be any of three, with three ways to quote: there it is started without one."""
+    command, *args = program.call(on.verb, *on.options)
+    return {"command": command, "args": args} if program.windows else {"command": program.line(on.verb, *on.options)}
 
 
 def claude(place: Place, program: Program) -> Agent:
