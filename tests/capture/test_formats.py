@@ -68,6 +68,6 @@ def test_lines_of_later_versions_may_stand_before_the_first_that_is_known(tmp_pa
 def test_an_overlong_document_is_not_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "session-1.json"
     with path.open("wb") as file:
-        file.write(b'{"sessionId":"x","projectHash":"y","messages":[\n')
-        file.truncate(33 * 1024 * 1024)
+        file.write(b'{"sessionId":"x","projectHash":"y","messages":[\n]')
+        file.write(b" " * (33 * 1024 * 1024) + b"}")
     assert "cannot read yet" in parse_transcript(path).problem

@@ -119,6 +119,11 @@ def test_a_fork_is_its_own_session_though_it_repeats_the_one_it_came_from(tmp_pa
     assert session.prompts == ["first", "second"]
 
 
+def test_a_fork_of_what_codex_ran_for_itself_is_the_users(tmp_path: Path) -> None:
+    path = write(tmp_path / "rollout.jsonl", start(), start("other", source={"subagent": "review"}), typed("go on"))
+    assert parse_transcript(path).prompts == ["go on"]
+
+
 def test_a_resumed_session_goes_on_in_its_file(tmp_path: Path) -> None:
     once = read(tmp_path, typed("first"), sent("One.", role="assistant"))
     again = read(tmp_path, typed("first"), sent("One.", role="assistant"), start(), typed("second"))
@@ -175,7 +180,8 @@ def test_a_patch_counts_whichever_tool_it_is_given_to_unless_it_failed(tmp_path:
 def test_reading_a_patch_is_not_applying_it(tmp_path: Path) -> None:
     shown = output(f"Success. Updated the following files:\n{PATCH}", "c9")
     grep = call("exec_command", id="c9", arguments=json.dumps({"cmd": "grep -rn '*** Begin Patch' ."}))
-    assert read(tmp_path, typed("go"), grep, shown, sent(PATCH, role="assistant")).files_touched == []
+    script = call("exec", id="c8", input=f"console.log(`{PATCH}`)")
+    assert read(tmp_path, typed("go"), grep, shown, script, sent(PATCH, role="assistant")).files_touched == []
 
 
 @pytest.mark.parametrize("told", ["patch_apply_end", "item"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.capture.agents import SESSION, Line, write
 
 from anamnesis.capture import parse_transcript
@@ -40,3 +41,27 @@ def test_a_patch_is_a_text(tmp_path: Path) -> None:
 def test_edits_of_subagents_count(tmp_path: Path) -> None:
     started = event("tool.execution_start", toolCallId="c", toolName="edit", arguments={"path": "a.py"})
     assert parse_transcript(write(tmp_path / "events.jsonl", {**started, "agentId": "x"})).files_touched == ["a.py"]
+
+
+@pytest.mark.parametrize(
+    ("data", "outer"),
+    [
+        ({"isAutopilotContinuation": True}, {}),
+        ({"source": "skill-pdf"}, {}),
+        ({"parentToolCallId": "c1"}, {}),
+        ({}, {"agentId": "x"}),
+    ],
+)
+def test_only_what_was_typed_is_an_ask(tmp_path: Path, data: Line, outer: Line) -> None:
+    lines = [event("user.message", content="go on", **data) | outer, event("user.message", content="mine")]
+    assert parse_transcript(write(tmp_path / "events.jsonl", *lines)).prompts == ["mine"]
+
+
+@pytest.mark.parametrize(("data", "outer"), [({"parentToolCallId": "c1"}, {}), ({}, {"agentId": "x"})])
+def test_the_last_word_is_the_agents_and_not_a_subagents(tmp_path: Path, data: Line, outer: Line) -> None:
+    said = [
+        event("assistant.message", messageId="a", content="Done."),
+        event("assistant.message", content="Hm.", **data),
+    ]
+    session = parse_transcript(write(tmp_path / "events.jsonl", said[0], said[1] | outer))
+    assert (session.last_outcome, session.turns) == ("Done.", 1)

@@ -59,3 +59,12 @@ def test_a_subagents_file_is_no_session_but_its_edits_count_in_its_parents(tmp_p
 def test_the_time_of_an_ask_is_in_its_zone(tmp_path: Path, zone: str, time: str) -> None:
     ask = f"<timestamp>Saturday, Aug 1, 2026, 5:10 PM ({zone})</timestamp>\n<user_query>go</user_query>"
     assert parse_transcript(lay(tmp_path, said("user", text(ask)))).started_at == time
+
+
+def test_hidden_thoughts_are_no_answer(tmp_path: Path) -> None:
+    lines = [
+        said("user", text("go")),
+        said("assistant", text("Done.\n\n[REDACTED]")),
+        said("assistant", text("[REDACTED]")),
+    ]
+    assert parse_transcript(lay(tmp_path, *lines)).last_outcome == "Done."

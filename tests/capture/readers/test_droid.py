@@ -35,3 +35,12 @@ def test_a_patch_counts_as_its_files(tmp_path: Path) -> None:
     used = {"type": "tool_use", "id": "c", "name": "ApplyPatch", "input": {"input": patch}}
     session = parse_transcript(write(tmp_path / "s.jsonl", START, message("assistant", [used])))
     assert (session.files_touched, session.files_created) == (["a.py", "b.py", "c.py"], ["c.py"])
+
+
+def test_a_text_beside_the_result_of_a_tool_is_no_ask(tmp_path: Path) -> None:
+    used = {"type": "tool_use", "id": "c", "name": "Edit", "input": {"file_path": "/a"}}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "42", "is_error": True}
+    beside = message("user", [result, {"type": "text", "text": "go on"}])
+    lines = [START, message("user", "count"), message("assistant", [used]), beside]
+    session = parse_transcript(write(tmp_path / "s.jsonl", *lines))
+    assert (session.prompts, session.files_touched) == (["count"], [])

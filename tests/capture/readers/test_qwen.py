@@ -37,3 +37,10 @@ def test_reminders_are_cut_out_of_an_ask(tmp_path: Path) -> None:
 def test_a_branch_of_a_session_has_its_own_id(tmp_path: Path) -> None:
     forked = user("mine", forkedFrom={"sessionId": "parent", "messageUuid": "u"})
     assert parse_transcript(write(tmp_path / "s.jsonl", forked)).session_id == SESSION
+
+
+def test_the_last_word_is_the_agents_and_not_a_subagents(tmp_path: Path) -> None:
+    said = [{"role": "model", "parts": [{"text": text}]} for text in ("Done.", "Found it.")]
+    lines = [user("mine"), record("assistant", message=said[0]), record("assistant", message=said[1], agentId="x-1")]
+    session = parse_transcript(write(tmp_path / "s.jsonl", *lines))
+    assert (session.last_outcome, session.turns) == ("Done.", 1)
