@@ -6,10 +6,13 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from anamnesis.onboard.formats import Engine, Path, Unparsable
 
+# No test fails because a machine is busy while documents are drawn.
+PATIENTLY = settings(suppress_health_check=[HealthCheck.too_slow])
 WORDS = st.sampled_from(["a", "b", "mcpServers", "amp.mcpServers", "é", "x y", "日本", "true", "1"])
 TEXTS = st.text(st.sampled_from("ab:#'\"\\,{}[]/*é \t-"), max_size=6)
 SCALARS = st.one_of(TEXTS, st.integers(-99, 99), st.booleans(), st.floats(-9, 9).map(lambda number: round(number, 2)))

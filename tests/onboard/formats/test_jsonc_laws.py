@@ -65,6 +65,7 @@ def comments(text: str) -> list[str]:
     return [found for found in COMMENTS.findall(text) if found]
 
 
+@laws.PATIENTLY
 @given(documents(), st.data(), laws.OURS)
 def test_put_sets_one_value_and_keeps_every_comment(text: str, data: st.DataObject, value: Any) -> None:
     edited = laws.check_put(ENGINE, text, laws.draw_new_path(data, ENGINE.read(text)), value)
@@ -72,6 +73,7 @@ def test_put_sets_one_value_and_keeps_every_comment(text: str, data: st.DataObje
     assert edited.startswith("\ufeff") == text.startswith("\ufeff")
 
 
+@laws.PATIENTLY
 @given(documents(), st.data(), laws.OURS)
 def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     path = laws.draw_new_path(data, ENGINE.read(text), filled=True)
@@ -80,6 +82,7 @@ def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.Da
     assert ENGINE.drop(edited, path, prune=True) == text
 
 
+@laws.PATIENTLY
 @given(documents(), st.data(), laws.OURS)
 def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
@@ -92,6 +95,7 @@ def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, dat
     assert ENGINE.drop_item(edited, path, len(found), prune=True) == text
 
 
+@laws.PATIENTLY
 @given(documents(), st.data())
 def test_drop_removes_one_entry_and_keeps_every_comment_beside_it(text: str, data: st.DataObject) -> None:
     document = ENGINE.read(text)
@@ -103,6 +107,7 @@ def test_drop_removes_one_entry_and_keeps_every_comment_beside_it(text: str, dat
         assert comments(edited) == comments(text)
 
 
+@laws.PATIENTLY
 @given(documents(), st.data(), laws.OURS)
 def test_put_over_a_value_changes_only_its_text(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
@@ -123,6 +128,7 @@ def test_no_text_makes_the_engine_fail_otherwise_than_with_a_reason(format: str,
         assert engine(format).read(edited)["a"]["b"] == 1
 
 
+@laws.PATIENTLY
 @given(documents(), st.data())
 def test_a_damaged_file_is_edited_rightly_or_refused_with_a_reason(text: str, data: st.DataObject) -> None:
     laws.check_refusal(ENGINE, text, data)

@@ -79,12 +79,14 @@ def is_valid(text: str) -> bool:
     return True
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), laws.OURS)
 def test_put_sets_one_value_and_keeps_every_comment(text: str, data: st.DataObject, value: Any) -> None:
     edited = laws.check_put(ENGINE, text, laws.draw_new_path(data, ENGINE.read(text)), value)
     assert COMMENT.findall(edited) == COMMENT.findall(text)
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), laws.OURS)
 def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
@@ -94,6 +96,7 @@ def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.Da
     assert ENGINE.drop(edited, path, prune=True) == text
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), st.sampled_from([laws.ENTRY, {"event": "Stop"}]))
 def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
@@ -106,6 +109,7 @@ def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, dat
     assert ENGINE.drop_item(edited, path, len(found), prune=True) == text
 
 
+@laws.PATIENTLY
 @given(VALID.filter(lambda text: bool(ENGINE.read(text))), st.data(), laws.OURS)
 def test_drop_and_put_over_a_value_leave_all_others(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
@@ -126,6 +130,7 @@ def test_no_text_makes_the_engine_fail_otherwise_than_with_a_reason(text: str) -
         assert ENGINE.read(edited)["a"]["b"] == {"c": 1}
 
 
+@laws.PATIENTLY
 @given(documents(), st.data())
 def test_a_damaged_file_is_edited_rightly_or_refused_with_a_reason(text: str, data: st.DataObject) -> None:
     laws.check_refusal(ENGINE, text, data)

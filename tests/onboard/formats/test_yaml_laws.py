@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.onboard.formats import laws
 
@@ -43,8 +43,8 @@ def documents(draw: st.DrawFn) -> str:
 
     def mapping(column: int, depth: int) -> list[str]:
         lines = []
-        for key in draw(st.lists(st.sampled_from(KEYS), unique=True, min_size=1, max_size=4)):
-            form = draw(st.sampled_from(["leaf", "mapping", "list"])) if depth < 2 else "leaf"
+        for key in draw(st.lists(st.sampled_from(KEYS), unique=True, min_size=1, max_size=3)):
+            form = draw(st.sampled_from(["leaf", "leaf", "mapping", "list"])) if depth < 2 else "leaf"
             note = draw(st.sampled_from(["", f" # c{next(count)}"]))
             lines += filler(column)
             if form == "leaf":
@@ -86,12 +86,14 @@ def is_valid(text: str) -> bool:
 VALID = documents().filter(is_valid)
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), laws.OURS)
 def test_put_sets_one_value_and_keeps_every_comment(text: str, data: st.DataObject, value: Any) -> None:
     edited = laws.check_put(ENGINE, text, laws.draw_new_path(data, ENGINE.read(text)), value)
     assert COMMENT.findall(edited) == COMMENT.findall(text)
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), laws.OURS)
 def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     path = laws.draw_new_path(data, ENGINE.read(text), filled=True)
@@ -100,6 +102,7 @@ def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.Da
     assert ENGINE.drop(edited, path, prune=True) == text
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), laws.OURS)
 def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
@@ -114,11 +117,13 @@ def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, dat
     assert ENGINE.drop_item(edited, path, len(found), prune=True) == text
 
 
+@laws.PATIENTLY
 @given(VALID, st.data(), laws.OURS)
 def test_drop_and_put_over_a_value_leave_all_others(text: str, data: st.DataObject, value: Any) -> None:
     document = {"": 0, **ENGINE.read(text)}
     key = data.draw(st.sampled_from(sorted(key for key in document if isinstance(key, str))))
     laws.check_put(ENGINE, text, [key or "new"], value)
+    assume("|+" not in text)  # blank lines below an entry would become part of a text above it that keeps them
     edited = ENGINE.drop(text, [key])
     assert ENGINE.read(edited) == {other: found for other, found in ENGINE.read(text).items() if other != key}
     assert ENGINE.drop(edited, [key]) == edited
@@ -136,6 +141,7 @@ def test_no_text_makes_the_engine_fail_otherwise_than_with_a_reason(text: str) -
         assert "a" not in ENGINE.read(dropped)
 
 
+@laws.PATIENTLY
 @given(documents(), st.data())
 def test_a_damaged_file_is_edited_rightly_or_refused_with_a_reason(text: str, data: st.DataObject) -> None:
     laws.check_refusal(ENGINE, text, data)

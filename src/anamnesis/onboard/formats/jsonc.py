@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from anamnesis.onboard.formats.brackets import (
@@ -19,7 +18,7 @@ from anamnesis.onboard.formats.brackets import (
     own_indent,
     removal,
 )
-from anamnesis.onboard.formats.editing import Path, Unparsable, splice
+from anamnesis.onboard.formats.editing import Path, Step, Unparsable, splice
 
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\n]+|//[^\r\n]*|/\*[\s\S]*?\*/)
@@ -28,19 +27,20 @@ _TOKEN = re.compile(
     |(?P<mark>[{}\[\]:,])""",
     re.VERBOSE,
 )
+_DECODER = json.JSONDecoder(parse_constant=int)  # NaN is no JSON, and int() refuses it
 _COLON = re.compile(r"[ \t]*:[ \t]*\Z")
 _Token = tuple[str, int, int]
 
 
 def parse(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=int)  # NaN is no JSON, and int() refuses it
+        return _DECODER.decode(text)
     except ValueError:
         return _Reader(text).root.value
 
 
 def replace(text: str, path: Path, value: Any) -> str:
-    root = _Reader(text).root
+    root = _Reader(text, path).root
     layout = _layout(text, root)
     if root.start == root.end:
         kept = text if text.strip() else ""
@@ -51,7 +51,7 @@ def replace(text: str, path: Path, value: Any) -> str:
 
 
 def insert(text: str, path: Path, value: Any) -> str:
-    root = _Reader(text).root
+    root = _Reader(text, path).root
     layout = _layout(text, root)
     key = json.dumps(path[-1], ensure_ascii=False) + layout.colon if isinstance(path[-1], str) else ""
     container, inline = find(text, root, path[:-1], False)
@@ -63,7 +63,7 @@ def insert(text: str, path: Path, value: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    container, _ = find(text, _Reader(text).root, path[:-1], False)
+    container, _ = find(text, _Reader(text, path).root, path[:-1], False)
     index = container.index(path[-1])
     text = splice(text, removal(text, container, index))
     twice = any(entry.key == path[-1] for entry in container.entries[:index])
@@ -71,7 +71,7 @@ def remove(text: str, path: Path) -> str:
 
 
 def bare(text: str, path: Path) -> bool:
-    node, _ = find(text, _Reader(text).root, path, False)
+    node, _ = find(text, _Reader(text, path).root, path, False)
     return text[node.start : node.end] in ("{}", "[]")
 
 
@@ -91,39 +91,41 @@ def _spell(value: Any, layout: Layout, indent: str, inline: bool) -> str:
     return lines.replace("\n", layout.newline + indent)
 
 
-class _Reader:
-    """The tree of a text. A text of blanks and comments has a root without extent."""
+def _rest(path: Path | None, step: Step) -> Path | None:
+    return path[1:] if path and path[0] == step else None
 
-    def __init__(self, text: str) -> None:
+
+class _Reader:
+    """The tree of a text, as far as `path` leads; what is beside it is skipped fast, unless it holds comments.
+    A text of blanks and comments has a root without extent."""
+
+    def __init__(self, text: str, path: Path | None = None) -> None:
         self._text = text
-        self._tokens = self._scan()
+        self._at = 0
         token = self._next()
-        self.root = Node(len(text), len(text)) if token[0] == "end" else self._value(token)
+        self.root = Node(len(text), len(text)) if token[0] == "end" else self._value(token, path)
         if (token := self._next())[0] != "end":
             self._fail(token[1], "there is something after the end")
 
-    def _scan(self) -> Iterator[_Token]:
-        at = 0
-        while at < len(self._text):
-            match = _TOKEN.match(self._text, at)
-            if match is None:
-                self._fail(at, f"{self._text[at]!r} is not expected here")
-            if match.lastgroup != "skip":
-                yield str(match.lastgroup), match.start(), match.end()
-            at = match.end()
-
     def _next(self) -> _Token:
-        return next(self._tokens, ("end", len(self._text), len(self._text)))
+        while self._at < len(self._text):
+            match = _TOKEN.match(self._text, self._at)
+            if match is None:
+                self._fail(self._at, f"{self._text[self._at]!r} is not expected here")
+            self._at = match.end()
+            if match.lastgroup != "skip":
+                return str(match.lastgroup), match.start(), match.end()
+        return "end", self._at, self._at
 
     def _is(self, token: _Token, mark: str) -> bool:
         return token[0] == "mark" and self._text.startswith(mark, token[1])
 
-    def _value(self, token: _Token) -> Node:
+    def _value(self, token: _Token, path: Path | None) -> Node:
         kind, start, end = token
         if kind in ("string", "scalar"):
             return Node(start, end, self._scalar(start, end))
         if self._is(token, "{") or self._is(token, "["):
-            return self._container(start)
+            return (self._skip(start) if path is None else None) or self._container(start, path)
         return self._fail(start, "a value is missing")
 
     def _scalar(self, start: int, end: int) -> Any:
@@ -132,12 +134,19 @@ class _Reader:
         except ValueError:
             return self._fail(start, "this text or number is not JSON")
 
-    def _container(self, start: int) -> Node:
+    def _skip(self, start: int) -> Node | None:
+        try:
+            value, self._at = _DECODER.raw_decode(self._text, start)
+        except ValueError:
+            return None
+        return Node(start, self._at, value)
+
+    def _container(self, start: int, path: Path | None) -> Node:
         close = {"{": "}", "[": "]"}[self._text[start]]
         node = Node(start, start, {} if close == "}" else [])
         token = self._next()
         while not self._is(token, close):
-            self._entry(node, token)
+            self._entry(node, token, path)
             token = self._next()
             if self._is(token, ","):
                 token = self._next()
@@ -146,11 +155,12 @@ class _Reader:
         node.end = token[2]
         return node
 
-    def _entry(self, container: Node, token: _Token) -> None:
+    def _entry(self, container: Node, token: _Token, path: Path | None) -> None:
         kind, start, end = token
         if isinstance(container.value, list):
-            child = self._value(token)
-            container.entries.append(Entry(len(container.entries), start, child))
+            index = len(container.entries)
+            child = self._value(token, _rest(path, index))
+            container.entries.append(Entry(index, start, child))
             container.value.append(child.value)
             return
         if kind != "string":
@@ -159,7 +169,7 @@ class _Reader:
         token = self._next()
         if not self._is(token, ":"):
             self._fail(token[1], "a colon is missing")
-        child = self._value(self._next())
+        child = self._value(self._next(), _rest(path, key))
         container.entries.append(Entry(key, start, child))
         container.value[key] = child.value
 

@@ -151,7 +151,7 @@ def _read(text: str) -> list[_Statement]:
     statements: list[_Statement] = []
     table: tuple[Step, ...] = ()
     counts: dict[tuple[Step, ...], int] = {}
-    at = _match(_SKIP, text, 0).end()
+    at, end, last = _match(_SKIP, text, 0).end(), 0, 0
     while at < len(text):
         start, node = at, None
         if header := _HEADER.match(text, at):
@@ -161,7 +161,8 @@ def _read(text: str) -> list[_Statement]:
             key = _match(_KEY, text, at)
             node = _value(text, _match(_EQUALS, text, key.end()).end())
             path, at = (*table, *_names(key[0])), node.end
-        first, last = text.count("\n", 0, start), text.count("\n", 0, at)
+        first = last + text.count("\n", end, start)
+        last, end = first + text.count("\n", start, at), at
         statements.append(_Statement(path, table, start, at, first, last, node))
         at = _match(_SKIP, text, at).end()
     return statements

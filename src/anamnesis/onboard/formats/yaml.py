@@ -18,6 +18,7 @@ _COLON = re.compile(r"\s*:")
 _DASH = re.compile(r"(?:\s|#.*|[&!]\S*)*-")
 # Never a number, a date, a comment or an indicator, in YAML 1.1 or 1.2; words like "yes" are asked for separately.
 _PLAIN = re.compile(r"[^\W\d](?:[\w ./@+~-]*[\w./@+~-])?|/[\w./@+~-]*")
+_HIDDEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _KEEP = re.compile(r"[^\n]*[|>][0-9]?\+")
 _BLOCK, _FLOW, _LINES = "block", "flow", "lines"
 
@@ -254,5 +255,5 @@ def _scalar(value: Any) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A value on one line, as JSON, which YAML includes."""
-    return json.dumps(value, ensure_ascii=False)
+    """A value on one line, as JSON, which YAML includes but for some characters that it wants escaped."""
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
