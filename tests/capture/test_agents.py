@@ -15,7 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.capture.agents import ALL, STREAMED, Sample
 
-from anamnesis.capture import HeuristicSummarizer, ParsedSession, parse_transcript, write_episodic
+from anamnesis.capture import (
+    HeuristicSummarizer,
+    ParsedSession,
+    is_trivial_session,
+    parse_transcript,
+    write_episodic,
+)
 from anamnesis.capture.formats import FORMATS, reader_of
 from anamnesis.store import MemoryStore
 
@@ -72,6 +78,21 @@ def test_the_note_of_a_session_is_the_same(tmp_path: Path, sample: Sample) -> No
     assert note.title == "fix the login"
     assert note.body.startswith("**Ask:** fix the login\n\n**Then:**\n- now add a test\n")
     assert note.body.endswith("\n\n**Outcome:** Fixed, and tested.")
+
+
+@each
+def test_the_last_message_stands_in_for_what_is_not_written_yet(tmp_path: Path, sample: Sample) -> None:
+    path = sample.lay(tmp_path)
+    assert parse_transcript(path, "All is deployed.").last_outcome == "All is deployed."
+    assert parse_transcript(path, "Fixed, and tested.").last_outcome == "Fixed, and tested."
+
+
+@each_streamed
+def test_a_last_message_alone_is_no_session(tmp_path: Path, sample: Sample) -> None:
+    """Subagents end too, and Cursor's editor keeps the rest elsewhere."""
+    first = sample.lines()[0] if sample.reader in ("codex", "gemini", "droid", "copilot", "kimi") else b""
+    path = sample.lay(tmp_path, first)
+    assert is_trivial_session(parse_transcript(path, "I have looked at all the files, and found nothing of note."))
 
 
 @each_streamed

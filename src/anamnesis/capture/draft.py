@@ -62,11 +62,11 @@ class Draft:
                 self._answer.append(text)
 
     def session(self, last_message: str) -> ParsedSession:
-        """The session as far as it was read."""
+        """The session as far as it was read. The last message is the end of one, and alone none."""
         outcome = "\n".join(self._answer)
-        if last_message and last_message not in outcome:
-            outcome = last_message
         touched, created = self.edits.touched(self.cwd)
+        if last_message not in outcome and (self.asks or self.turns or touched):
+            outcome = last_message
         return ParsedSession(
             first_prompt=self.asks[0] if self.asks else "",
             last_outcome=outcome[:LONGEST_TEXT],

@@ -31,9 +31,7 @@ def write_episodic(
 
     A note that somebody made their own stays as it is, and one that they deleted stays deleted.
     """
-    if session.problem:
-        log(store.root, "transcript not read", reason=session.problem)
-    if is_trivial_session(session):
+    if _is_unread(store, session) or is_trivial_session(session):
         return None
     note_id = _note_id(session)
     existing = store.find(note_id)
@@ -69,6 +67,13 @@ def write_episodic(
             prov_session=session.session_id,
         )
     )
+
+
+def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:
+    """Whether the transcript could not be read, which the log then says."""
+    if session.problem:
+        log(store.root, "transcript not read", reason=session.problem)
+    return bool(session.problem)
 
 
 def _without_secrets(session: ParsedSession) -> ParsedSession:

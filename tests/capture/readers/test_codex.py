@@ -149,7 +149,7 @@ def test_a_compaction_repeats_nothing(tmp_path: Path) -> None:
 )
 def test_what_codex_runs_for_itself_is_no_session(tmp_path: Path, fields: dict[str, Any]) -> None:
     path = write(tmp_path / "rollout.jsonl", start(**fields), typed("review the change"), call(input=PATCH))
-    assert is_trivial_session(parse_transcript(path))
+    assert is_trivial_session(parse_transcript(path, "I have reviewed the change and found three things to mend."))
 
 
 @pytest.mark.parametrize("source", ["cli", "vscode", "exec", {"custom": "atlas"}, None])
