@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from anamnesis.hooks.end import transcript_of
+from anamnesis.hooks.hosts import understand
 from anamnesis.store import MemoryStore
 
 NOTE = "Zebra crossing"
@@ -194,22 +196,16 @@ TURN = [
 def test_the_transcript_is_found_where_each_host_keeps_it(
     host: Host, tmp_path: Path, name: str, event: dict[str, Any], place: str
 ) -> None:
-    from anamnesis.hooks.hosts import understand
-
     transcript = tmp_path / place
     transcript.parent.mkdir(parents=True, exist_ok=True)
     transcript.write_text("".join(json.dumps(line) + "\n" for line in TURN))
     told = json.loads(json.dumps(event).replace("{home}", str(tmp_path)))
-    variables = {"COPILOT_HOME": str(tmp_path / ".copilot"), "KIRO_HOME": str(tmp_path / ".kiro")}
-    variables["KIMI_CODE_HOME"] = str(tmp_path / ".kimi-code")
-    assert understand(told, name, variables)["transcript_path"] == str(transcript)
+    assert transcript_of(understand(told, name, {}), tmp_path, {}) == str(transcript)
 
 
 @pytest.mark.parametrize("session", ["../../etc", "*", "a/b", "", "x" * 500])
 def test_a_session_id_that_is_a_path_or_a_pattern_finds_no_transcript(tmp_path: Path, session: str) -> None:
-    from anamnesis.hooks.hosts import understand
-
     (tmp_path / "sessions/cli").mkdir(parents=True)
     (tmp_path / "sessions/cli/real.jsonl").write_text("{}")
-    told = understand({"session_id": session}, "kiro", {"KIRO_HOME": str(tmp_path)})
-    assert "transcript_path" not in told
+    variables = {"KIRO_HOME": str(tmp_path)}
+    assert transcript_of(understand({"session_id": session}, "kiro", variables), tmp_path, variables) == ""

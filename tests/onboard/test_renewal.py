@@ -4,6 +4,7 @@ in it is kept."""
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
     (group, _) = document["hooks"]["SessionStart"]
     group["matcher"] = "startup"
     group["hooks"][0]["timeout"] = 99
-    group["hooks"][0]["args"].append("--budget=2000")
+    group["hooks"][0]["command"] += " --budget=2000"
     group["hooks"].insert(0, {"type": "command", "command": "date"})
     settings.write_text(json.dumps(document))
     machine.program = MOVED
@@ -90,7 +91,7 @@ def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
     assert group["matcher"] == "startup"
     assert group["hooks"] == [
         {"type": "command", "command": "date"},
-        {"type": "command", "command": "/new/anamnesis", "args": ["inject", "--budget=2000"], "timeout": 99},
+        {"type": "command", "command": "/new/anamnesis inject --budget=2000", "timeout": 99},
     ]
     machine.uninstall()
     assert read(settings) == {
@@ -106,7 +107,7 @@ def test_what_was_set_up_by_hand_is_taken_over_in_its_place(machine: Machine) ->
     settings.write_text(json.dumps({"hooks": {"SessionStart": [{"hooks": [hook]}]}}))
     machine.init("claude")
     groups = read(settings)["hooks"]["SessionStart"]
-    assert [group["hooks"][0]["args"] for group in groups] == [["inject"], ["sync"]]
+    assert [shlex.split(group["hooks"][0]["command"])[1:] for group in groups] == [["inject"], ["sync"]]
     machine.uninstall()
     assert read(settings) == {}
 

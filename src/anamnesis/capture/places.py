@@ -27,7 +27,7 @@ _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 # No id is a path: it comes from another program.
-_ID = re.compile(r"\w[\w.-]*")
+_ID = re.compile(r"\w[\w.-]{0,127}")
 # A UUID of version 7 begins with the milliseconds since 1970, which have a zero before them for centuries.
 _UUID7 = re.compile(r"(0[0-9a-f]{7})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 

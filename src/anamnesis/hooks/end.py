@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from anamnesis.capture import HeuristicSummarizer, Summarizer, parse_transcript, write_episodic
+from anamnesis.capture import HeuristicSummarizer, Summarizer, find_transcript, parse_transcript, write_episodic
 from anamnesis.config import resolve_home, resolve_machine_id, resolve_reflection
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.project import resolve_project_key
@@ -16,7 +18,7 @@ _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 def capture(event: Event, options: dict[str, str]) -> str:
     """Write the session's note, or bring it up to date, and sync later; the agent is told nothing."""
     sync = "no-sync" not in options
-    transcript = options.get("transcript") or text_of(event, "transcript_path")
+    transcript = options.get("transcript") or transcript_of(event, Path.home(), os.environ)
     arguments = _write_note(transcript, event, options) if transcript else []
     if arguments and "with-model" not in options and resolve_reflection().provider != "heuristic":
         _later("capture", "--with-model", *arguments, *([] if sync else ["--no-sync"]))  # and it syncs when it ends
@@ -25,9 +27,16 @@ def capture(event: Event, options: dict[str, str]) -> str:
     return ""
 
 
+def transcript_of(event: Event, home: Path, variables: Mapping[str, str]) -> str:
+    """The transcript that the agent names, or else the one that it keeps of the session; "" if there is none."""
+    named = text_of(event, "transcript_path")
+    found = None if named else find_transcript(text_of(event, "host"), text_of(event, "session_id"), home, variables)
+    return named or str(found or "")
+
+
 def _write_note(transcript: str, event: Event, options: dict[str, str]) -> list[str]:
     """Write the note; what to say to write it again, or nothing if there is none."""
-    session = parse_transcript(transcript, text_of(event, "last_assistant_message"))
+    session = parse_transcript(transcript, text_of(event, "last_assistant_message"), text_of(event, "cwd"))
     # The folder the session began in: where it ended may be another project's.
     folder = Path(session.cwd) if session.cwd else working_folder(event)
     called = options.get("source") or text_of(event, "hook_event_name")

@@ -1,14 +1,13 @@
 """Who runs a hook: each host tells its events in its own words and wants its answer in its own shape.
 
-Inside, an event has Claude Code's words: `session_id`, `transcript_path`, `cwd`, `hook_event_name`, `source`, `prompt`.
+Inside, an event has Claude Code's words: `session_id`, `transcript_path`, `cwd`, `hook_event_name`, `source`, `prompt`;
+and `host`.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from anamnesis.hooks.event import Event, text_of
@@ -25,15 +24,6 @@ _WORDS = {
 }
 # The variables that name the project where the event does not.
 _FOLDERS = {"devin": "DEVIN_PROJECT_DIR"}
-# Where hosts keep a session's transcript that do not tell it.
-_TRANSCRIPTS = {
-    "copilot": (("COPILOT_HOME", ".copilot", "session-state/{}/events.jsonl"),),
-    "kiro": (("KIRO_HOME", ".kiro", "sessions/cli/{}.jsonl"),),
-    "kimi": (
-        ("KIMI_CODE_HOME", ".kimi-code", "sessions/*/{}/agents/main/wire.jsonl"),
-        ("KIMI_SHARE_DIR", ".kimi", "sessions/*/{}/wire.jsonl"),
-    ),
-}
 _EVENT_OF = {"inject": "SessionStart", "recall": "UserPromptSubmit"}
 
 
@@ -60,9 +50,7 @@ def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
         known["cwd"] = folder
     if "hook_event_name" in known:
         known["hook_event_name"] = known["hook_event_name"][0].upper() + known["hook_event_name"][1:]
-    if "transcript_path" not in known and (path := _transcript(host, known.get("session_id", ""), variables)):
-        known["transcript_path"] = path
-    return {**event, **known}
+    return {**event, **known, "host": host}
 
 
 def is_due(event: Event, host: str, hook: str) -> bool:
@@ -102,15 +90,4 @@ def _first(told: Event, words: tuple[str, ...]) -> str:
         value = value[0] if isinstance(value, list) and value else value
         if isinstance(value, str) and value:
             return value
-    return ""
-
-
-def _transcript(host: str, session: str, variables: Mapping[str, str]) -> str:
-    """Where a host keeps the transcript of a session, if it is there. The id must be no path and no pattern."""
-    if host not in _TRANSCRIPTS or not re.fullmatch(r"[\w-]{1,128}", session):
-        return ""
-    for variable, folder, pattern in _TRANSCRIPTS[host]:
-        root = Path(variables.get(variable) or Path.home() / folder)
-        for found in root.glob(pattern.format(session)):
-            return str(found)
     return ""
