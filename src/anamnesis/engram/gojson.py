@@ -1,0 +1,174 @@
+"""JSON as Go's encoding/json writes and reads it. Knows nothing of what the values mean.
+
+A dataclass is a Go struct: its fields in order, of which an optional scalar is left out where it is None.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping
+from decimal import Decimal
+from json.encoder import encode_basestring
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+_SCALARS = (str, int, float, bool)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"[ \t\n\r]*")
+_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+_INT64 = range(-(2**63), 2**63)
+# Python refuses to make a number of more digits than this one has, and Go of more than its type holds.
+_MOST_DIGITS = 400
+
+
+class InvalidJSON(ValueError):
+    """What was read is not JSON, or not of the shape that is wanted."""
+
+
+def dumps(value: object) -> bytes:
+    """The value as Go's `json.Marshal` writes it. An empty list is null, as Go's nil slice is."""
+    text = _written(value)
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        data = _SURROGATES.sub(r"\\ufffd", text).encode()
+    # These five stand only inside of strings, so they are replaced in the whole at once.
+    data = data.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+    return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(_written, value))}]" if value else "null"
+    if isinstance(value, Mapping):
+        pairs = [f"{encode_basestring(key)}:{_written(value[key])}" for key in sorted(value)]
+    else:
+        pairs = [
+            key + _written(each)
+            for name, key, is_optional in _members(type(value))
+            if (each := getattr(value, name)) is not None or not is_optional
+        ]
+    return f"{{{','.join(pairs)}}}"
+
+
+@functools.cache
+def _members(kind: type) -> tuple[tuple[str, str, bool], ...]:
+    """Of each field: its name, its name as a key, and whether it is left out where it is None."""
+    hints = get_type_hints(kind)
+    return tuple(
+        (field.name, encode_basestring(field.name) + ":", _optional(hints[field.name]) in _SCALARS)
+        for field in dataclasses.fields(kind)
+    )
+
+
+def _float(value: float) -> str:
+    """The shortest form that reads back the same; plain from 1e-6 up to 1e21, as Go has it."""
+    if not math.isfinite(value):
+        raise ValueError(f"JSON has no number for {value}.")
+    if value and not 1e-6 <= abs(value) < 1e21:
+        return repr(value).replace("e-0", "e-")
+    return format(Decimal(repr(value)), "f").removesuffix(".0")
+
+
+def loads(data: bytes, kind: type[T], *, alone: bool = False) -> T:
+    """A dataclass from a JSON object, as Go's decoder fills a struct.
+
+    Only the first value is read, unless it has to be `alone`. Keys match whatever their case, unknown ones are
+    passed over, the last of a name wins, and what is not there is zero.
+    """
+    # One replacement for each byte that is not UTF-8, as Go does it; "replace" would put one for several.
+    text = data.decode("utf-8", "surrogateescape")
+    start = _SPACE.match(text).end()  # type: ignore[union-attr]
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError as error:
+        raise InvalidJSON("it is nested too deeply") from error
+    except ValueError as error:
+        reason = getattr(error, "msg", str(error)).lower()
+        raise InvalidJSON(f"{reason} at character {getattr(error, 'pos', 0) + 1}" if text else "EOF") from error
+    if alone and _SPACE.match(text, end).end() != len(text):  # type: ignore[union-attr]
+        raise InvalidJSON(f"something follows the value at character {end + 1}")
+    filled: T = _filled(value, kind, "the body")
+    return filled
+
+
+def _number(digits: str) -> int | float:
+    return int(digits) if len(digits) < _MOST_DIGITS else math.inf
+
+
+def _refuse(name: str) -> None:
+    raise InvalidJSON(f"{name} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_int=_number, parse_constant=_refuse)
+
+
+def _filled(value: Any, kind: Any, where: str) -> Any:
+    """The value as one of this kind; null is the zero value of it."""
+    wanted = _optional(kind)
+    if value is None:
+        return None if wanted else _zero(kind)
+    kind = wanted or kind
+    if kind in _SCALARS:
+        return _scalar(value, kind, where)
+    if get_origin(kind) in (list, tuple):
+        if not isinstance(value, list):
+            raise InvalidJSON(f"{where} has to be a list")
+        (inner, *_) = get_args(kind)
+        return get_origin(kind)(_filled(each, inner, where) for each in value)
+    if not isinstance(value, tuple):
+        raise InvalidJSON(f"{where} has to be an object")
+    shape = _shape(kind)
+    found = {name: _zero(hint) for name, hint in shape.items()}
+    for key, each in value:
+        # Go folds a long s and the sign of Kelvin to the letters that they look like.
+        name = key if key in shape else key.lower().replace("ſ", "s")
+        if name in shape and not (each is None and _optional(shape[name]) is None):
+            found[name] = _filled(each, shape[name], name)
+    return kind(**found)
+
+
+def _scalar(value: Any, kind: type, where: str) -> Any:
+    if type(value) is not kind or (kind is int and value not in _INT64):
+        raise InvalidJSON(f"{where} has to be {_NAMES[kind]}")
+    return _SURROGATES.sub("\ufffd", value) if kind is str else value
+
+
+def _zero(kind: Any) -> Any:
+    if _optional(kind):
+        return None
+    if kind in _SCALARS:
+        return kind()
+    if get_origin(kind) in (list, tuple):
+        return get_origin(kind)()
+    return kind(**{name: _zero(hint) for name, hint in _shape(kind).items()})
+
+
+@functools.cache
+def _shape(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+@functools.cache
+def _optional(kind: Any) -> Any:
+    """What `X | None` is besides None; None for what is not optional."""
+    if get_origin(kind) not in (typing.Union, types.UnionType):
+        return None
+    return next(each for each in get_args(kind) if each is not types.NoneType)
