@@ -7,9 +7,10 @@ a handshake does.
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.mcp.schema import Schema, checked, parameters
@@ -23,9 +24,10 @@ _CACHEABLE = ("tools/list", "prompts/list", "resources/templates/list", "server/
 _CACHED_MS = 3_600_000
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
-_NO_RESOURCE, _NO_VERSION = -32002, -32022
+NO_VERSION, _NO_RESOURCE = -32022, -32002
 
 Message = dict[str, Any]
+Report = Callable[[str], None]
 
 
 class ProtocolError(Exception):
@@ -35,6 +37,17 @@ class ProtocolError(Exception):
         super().__init__(message)
         self.code = code
         self.data = data
+
+
+class Offered(Protocol):
+    """What a server lists and calls as a tool, whatever its dialect."""
+
+    @property
+    def name(self) -> str: ...
+
+    def declaration(self) -> Message: ...
+
+    def result(self, arguments: object) -> Message: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +74,22 @@ class Tool:
         }
         if not self.read_only:
             annotations |= {"destructiveHint": self.destructive, "idempotentHint": self.idempotent}
-        description = _unwrapped(self.call.__doc__ or "")
         return {
             "name": self.name,
             "title": self.title,
-            "description": description,
+            "description": unwrapped(self.call),
             "inputSchema": self.input,
             "annotations": annotations,
         }
+
+    def result(self, arguments: object) -> Message:
+        try:
+            value = self.call(**checked(self.name, self.input, arguments))
+        except AnamnesisError as error:
+            return text_result(str(error), is_error=True)
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        structured = value if isinstance(value, dict) else {"result": value}
+        return {**text_result(shown), "structuredContent": structured, "isError": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +108,7 @@ class Prompt:
         arguments = [
             {"name": name, "description": description, "required": False} for name, description in self.arguments
         ]
-        description = _unwrapped(self.make.__doc__ or "")
+        description = unwrapped(self.make)
         return {"name": self.name, "title": self.title, "description": description, "arguments": arguments}
 
 
@@ -109,7 +130,7 @@ class Server:
         name: str,
         version: str,
         instructions: str,
-        tools: Sequence[Tool],
+        tools: Sequence[Offered],
         prompts: Sequence[Prompt] = (),
         resources: Resources | None = None,
     ) -> None:
@@ -160,15 +181,14 @@ class Server:
         params = {} if given is None else given
         if not isinstance(params, dict):
             raise ProtocolError(INVALID_PARAMS, "params is not an object.")
-        meta = params.get("_meta")
-        version = meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
+        version = modern_version({"params": params})
         if version is None and method != "server/discover":
             return self._handshake_result(method, params)
         if not isinstance(version, str):
             raise ProtocolError(INVALID_PARAMS, f"params._meta needs {_VERSION_KEY!r}, a text.")
         if version != MODERN:
             supported = {"supported": [MODERN], "requested": version}
-            raise ProtocolError(_NO_VERSION, "Unsupported protocol version", supported)
+            raise ProtocolError(NO_VERSION, "Unsupported protocol version", supported)
         return self._modern_result(method, params)
 
     def _handshake_result(self, method: str, params: Message) -> Message:
@@ -206,24 +226,14 @@ class Server:
         return self._methods[method]
 
     def _capabilities(self) -> Message:
-        return {"tools": {}, "prompts": {}, **({"resources": {}} if self._resources else {})}
+        prompts: Message = {"prompts": {}} if self._prompts else {}
+        return {"tools": {}, **prompts, **({"resources": {}} if self._resources else {})}
 
     def _call_tool(self, params: Message) -> Message:
         tool = self._tools.get(str(params.get("name")))
         if tool is None:
             raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {params.get('name')}")
-        try:
-            value = tool.call(**checked(tool.name, tool.input, params.get("arguments")))
-        except AnamnesisError as error:
-            # An error of the tool, not of the protocol: the model reads it and tries again.
-            return {"content": [{"type": "text", "text": str(error)}], "isError": True}
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
-        structured = value if isinstance(value, dict) else {"result": value}
-        return {
-            "content": [{"type": "text", "text": shown}],
-            "structuredContent": structured,
-            "isError": False,
-        }
+        return tool.result(params.get("arguments"))
 
     def _get_prompt(self, params: Message) -> Message:
         prompt = self._prompts.get(str(params.get("name")))
@@ -247,13 +257,37 @@ class Server:
             raise ProtocolError(_NO_RESOURCE, str(error), {"uri": uri}) from None
 
 
+def answer_safely(server: Server, message: object, report: Report) -> Message | list[Message] | None:
+    """The answer, also where something goes wrong inside: then `report` is told what."""
+    try:
+        return server.answer(message)
+    except Exception:  # the outermost boundary: one bad call must not end the session
+        report(traceback.format_exc())
+        identity = message.get("id") if isinstance(message, dict) else None
+        text = "Something went wrong inside; the log under ANAMNESIS_HOME says what."
+        return error_answer(identity, INTERNAL, text)
+
+
+def modern_version(message: object) -> object:
+    """The protocol version that a request names by itself; None in the protocols with a handshake."""
+    params = message.get("params") if isinstance(message, dict) else None
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
+
+
+def text_result(text: str, *, is_error: bool = False) -> Message:
+    """What a tool says. An error is one of the tool, not of the protocol: the model reads it and tries again."""
+    content = {"content": [{"type": "text", "text": text}]}
+    return {**content, "isError": True} if is_error else content
+
+
 def error_answer(identity: object, code: int, message: str, data: object = None) -> Message:
     """A JSON-RPC error."""
     error = {"code": code, "message": message, **({} if data is None else {"data": data})}
     return {"jsonrpc": "2.0", "id": identity, "error": error}
 
 
-def _unwrapped(docstring: str) -> str:
+def unwrapped(described: Callable[..., Any]) -> str:
     """A docstring as running text: paragraphs stay, line breaks within them go."""
-    paragraphs = docstring.strip().split("\n\n")
+    paragraphs = (described.__doc__ or "").strip().split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

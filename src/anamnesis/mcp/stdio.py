@@ -6,25 +6,23 @@ import json
 import os
 import sys
 import threading
-import traceback
-from collections.abc import Callable
 from typing import BinaryIO
 
-from anamnesis.mcp.dispatcher import INTERNAL, PARSE_ERROR, Message, Server, error_answer
+from anamnesis.mcp.dispatcher import PARSE_ERROR, Message, Report, Server, answer_safely, error_answer
 
 # Calls under way at once; a client that sends more waits for its own.
 _MOST_CALLS = 16
 _LAST_CALLS_SECONDS = 10.0
 
-Report = Callable[[str], None]
 
+def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None:
+    """Answer what comes on stdin until it ends, with so many calls under way; with one, they keep their order.
 
-def serve(server: Server, report: Report) -> None:
-    """Answer what comes on stdin until it ends. `report` is told what went wrong inside."""
+    `report` is told what went wrong inside."""
     # The protocol keeps the real stdout for itself; a stray print goes to stderr and cannot break a line.
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    session = _Session(server, output, report)
+    session = _Session(server, output, report, at_once)
     for line in sys.stdin.buffer:
         if line.strip() and not session.take(line):
             break
@@ -34,12 +32,12 @@ def serve(server: Server, report: Report) -> None:
 class _Session:
     """The calls of one client that are under way."""
 
-    def __init__(self, server: Server, output: BinaryIO, report: Report) -> None:
+    def __init__(self, server: Server, output: BinaryIO, report: Report, at_once: int) -> None:
         self._server = server
         self._output = output
         self._report = report
         self._writing = threading.Lock()
-        self._free = threading.BoundedSemaphore(_MOST_CALLS)
+        self._free = threading.BoundedSemaphore(at_once)
         self._cancelled: set[object] = set()
         self._running: dict[threading.Thread, str] = {}
         self._open = True
@@ -62,7 +60,7 @@ class _Session:
             self._running[thread] = str(message.get("id"))
             thread.start()
         else:
-            self._send(self._answer(message))
+            self._send(answer_safely(self._server, message, self._report))
         return self._open
 
     def finish(self) -> None:
@@ -72,7 +70,7 @@ class _Session:
 
     def _work(self, message: Message) -> None:
         try:
-            answer = self._answer(message)
+            answer = answer_safely(self._server, message, self._report)
             identity = str(message.get("id"))
             if identity in self._cancelled:
                 self._cancelled.discard(identity)
@@ -81,15 +79,6 @@ class _Session:
         finally:
             del self._running[threading.current_thread()]
             self._free.release()
-
-    def _answer(self, message: object) -> Message | list[Message] | None:
-        try:
-            return self._server.answer(message)
-        except Exception:  # the outermost boundary: one bad call must not end the session
-            self._report(traceback.format_exc())
-            identity = message.get("id") if isinstance(message, dict) else None
-            text = "Something went wrong inside; the log under ANAMNESIS_HOME says what."
-            return error_answer(identity, INTERNAL, text)
 
     def _send(self, answer: Message | list[Message] | None) -> None:
         if answer is None:

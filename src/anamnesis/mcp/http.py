@@ -1,0 +1,153 @@
+"""MCP over streamable HTTP, without a web framework: a request's parts go in, its answer comes out.
+
+Serves the protocol of 2026-07-28 and those with a handshake at one address. Keeps no session: every answer is
+complete, so there is nothing to listen for with GET and nothing to end with DELETE.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from anamnesis.mcp.dispatcher import (
+    HANDSHAKE,
+    INTERNAL,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MODERN,
+    NO_METHOD,
+    NO_VERSION,
+    PARSE_ERROR,
+    Message,
+    Report,
+    Server,
+    answer_safely,
+    error_answer,
+    modern_version,
+)
+
+HEADER_MISMATCH = -32020
+_STATUS = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    NO_VERSION: 400,
+    NO_METHOD: 404,
+    INTERNAL: 500,
+}
+_VERSION, _METHOD, _NAME = "mcp-protocol-version", "mcp-method", "mcp-name"
+# What the header Mcp-Name repeats, by method.
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer to an HTTP request."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], body: bytes, report: Report) -> Reply:
+    """The answer to a request at the server's address. `report` is told what went wrong inside.
+
+    It may wait for the disk: an event loop calls it in a thread. Host and Origin are checked before it is called.
+    """
+    if method != "POST":
+        return Reply(405, {"allow": "POST"})
+    pairs = [(name.lower(), value.strip()) for name, value in headers]
+    given = dict(pairs)
+    kind = given.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        return Reply(415)
+    form = _form(given.get("accept", "*/*"))
+    if form is None:
+        return Reply(406)
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        return _reply(error_answer(None, PARSE_ERROR, "The body is not JSON."), form, 400)
+    if wrong := _wrong(message, pairs):
+        return _reply(wrong, form, _STATUS[wrong["error"]["code"]])
+    answer = answer_safely(server, message, report)
+    if answer is None:
+        return Reply(202)
+    return _reply(answer, form, _status(message, answer))
+
+
+def _status(message: Any, answer: Message | list[Message]) -> int:
+    """In the handshake's protocols an error is an answer like any other, unless there was nothing to answer."""
+    if not isinstance(answer, dict) or "error" not in answer:
+        return 200
+    code = answer["error"]["code"]
+    is_mapped = modern_version(message) is not None or code in (INTERNAL, INVALID_REQUEST)
+    return _STATUS.get(code, 200) if is_mapped else 200
+
+
+def _form(accept: str) -> str | None:
+    """How the client wants its answer: JSON, or else one event of a stream; None for neither."""
+    accepted = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
+    if accepted & {"application/json", "application/*", "*/*"}:
+        return "application/json"
+    return "text/event-stream" if accepted & {"text/event-stream", "text/*"} else None
+
+
+def _reply(answer: Message | list[Message], form: str, status: int) -> Reply:
+    data = json.dumps(answer, separators=(",", ":")).encode("ascii")
+    if form == "application/json":
+        return Reply(status, {"content-type": form}, data)
+    headers = {"content-type": form, "cache-control": "no-cache", "x-accel-buffering": "no"}
+    return Reply(status, headers, b"event: message\ndata: " + data + b"\n\n")
+
+
+def _wrong(message: Any, pairs: list[tuple[str, str]]) -> Message | None:
+    """What the headers forbid about a message; None where they allow it."""
+    given = dict(pairs)
+    version = given.get(_VERSION)
+    is_modern = version == MODERN or modern_version(message) is not None
+    identity = message.get("id") if isinstance(message, dict) else None
+    if version not in (None, MODERN, *HANDSHAKE) and not is_modern:
+        supported = {"supported": [MODERN, *HANDSHAKE], "requested": version}
+        return error_answer(identity, NO_VERSION, "Unsupported protocol version", supported)
+    if not is_modern:
+        return None
+    if not isinstance(message, dict) or "method" not in message:
+        return error_answer(None, INVALID_REQUEST, "The body is not one request or notification.")
+    if "id" not in message:
+        return None
+    reason = _mismatch(message, pairs)
+    return error_answer(identity, HEADER_MISMATCH, f"Header mismatch: {reason}.") if reason else None
+
+
+def _mismatch(message: Message, pairs: list[tuple[str, str]]) -> str:
+    """How the headers contradict the request that they describe; "" where they do not."""
+    given = dict(pairs)
+    for name in (_VERSION, _METHOD, _NAME):
+        if sum(name == each for each, _ in pairs) > 1:
+            return f"{name} is there more than once"
+    if given.get(_VERSION) != modern_version(message):
+        return f"{_VERSION} is not the version that params._meta has"
+    if given.get(_METHOD) != message["method"]:
+        return f"{_METHOD} is not the method of the body"
+    params = message.get("params")
+    named_by = _NAMED_BY.get(message["method"])
+    wanted = params.get(named_by) if named_by and isinstance(params, dict) else None
+    if wanted is not None and _decoded(given.get(_NAME)) != wanted:
+        return f"{_NAME} is not params.{named_by} of the body"
+    return ""
+
+
+def _decoded(value: str | None) -> str | None:
+    """A header's value; what plain ASCII cannot carry comes as base64 between marks."""
+    if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        return None

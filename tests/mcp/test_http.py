@@ -1,0 +1,245 @@
+"""Streamable HTTP: what the protocol demands of headers and statuses, and the official client through a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from anamnesis.mcp.dispatcher import HANDSHAKE, Server
+from anamnesis.mcp.http import Reply, respond
+from anamnesis.server import build_server
+from anamnesis.store import MemoryStore
+from mcp import Client
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+META = {VERSION_KEY: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+MODERN = {"MCP-Protocol-Version": "2026-07-28"}
+
+
+@pytest.fixture
+def server(store: MemoryStore) -> Server:
+    return build_server(store, "desktop")
+
+
+def post(server: Server, message: object, headers: dict[str, str] | None = None, **more: Any) -> Reply:
+    usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    pairs = [*{**usual, **(headers or {})}.items(), *more.get("also", [])]
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    return respond(server, more.get("method", "POST"), pairs, body, fail)
+
+
+def fail(trace: str) -> None:
+    raise AssertionError(trace)
+
+
+def request(method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, **({} if params is None else {"params": params})}
+
+
+def modern(method: str, **params: Any) -> dict[str, Any]:
+    return request(method, {**params, "_meta": META})
+
+
+def code(reply: Reply) -> int:
+    found: int = json.loads(reply.body)["error"]["code"]
+    return found
+
+
+@pytest.mark.parametrize("version", HANDSHAKE)
+def test_a_handshake_is_answered_without_a_session(server: Server, version: str) -> None:
+    reply = post(server, request("initialize", {"protocolVersion": version, "capabilities": {}}))
+    assert reply.status == 200
+    assert "mcp-session-id" not in reply.headers
+    assert json.loads(reply.body)["result"]["protocolVersion"] == version
+
+
+def test_a_request_without_a_version_header_is_one_of_an_early_client(server: Server) -> None:
+    assert json.loads(post(server, request("ping")).body)["result"] == {}
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
+def test_there_is_no_stream_to_open_and_no_session_to_end(server: Server, method: str) -> None:
+    assert post(server, b"", method=method) == Reply(405, {"allow": "POST"})
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 5, "result": {}},
+        [{"jsonrpc": "2.0", "method": "notifications/initialized"}],
+    ],
+)
+def test_what_needs_no_answer_is_accepted_without_a_body(server: Server, message: object) -> None:
+    assert post(server, message) == Reply(202)
+
+
+def test_a_modern_notification_is_accepted(server: Server) -> None:
+    assert post(server, {"jsonrpc": "2.0", "method": "notifications/cancelled"}, MODERN) == Reply(202)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        (b"{broken", {}, 400),
+        (b"[" * 100_000, {}, 400),
+        (b"1", {}, 400),
+        (b"{}", {"Content-Type": "text/plain"}, 415),
+        (b"{}", {"Content-Type": ""}, 415),
+        (b"{}", {"Accept": "text/html"}, 406),
+    ],
+)
+def test_a_body_that_is_no_message_is_refused(
+    server: Server, body: bytes, headers: dict[str, str], status: int
+) -> None:
+    assert post(server, body, headers).status == status
+
+
+def test_an_error_of_the_handshake_era_is_an_answer(server: Server) -> None:
+    reply = post(server, request("tools/frobnicate"))
+    assert (reply.status, code(reply)) == (200, -32601)
+
+
+def test_an_unknown_version_is_told_the_known_ones(server: Server) -> None:
+    reply = post(server, request("tools/list"), {"MCP-Protocol-Version": "1999-01-01"})
+    assert reply.status == 400
+    error = json.loads(reply.body)["error"]
+    assert error["code"] == -32022
+    assert error["data"] == {"supported": ["2026-07-28", *HANDSHAKE], "requested": "1999-01-01"}
+
+
+def test_an_unknown_version_in_the_body_is_refused_too(server: Server) -> None:
+    message = request("tools/list", {"_meta": {**META, VERSION_KEY: "2031-01-01"}})
+    reply = post(server, message, {"MCP-Protocol-Version": "2031-01-01", "Mcp-Method": "tools/list"})
+    assert (reply.status, code(reply)) == (400, -32022)
+
+
+def test_a_modern_request_whose_headers_agree_is_served(server: Server) -> None:
+    reply = post(server, modern("tools/list"), {**MODERN, "Mcp-Method": "tools/list", "Mcp-Session-Id": "ignored"})
+    assert reply.status == 200
+    assert json.loads(reply.body)["result"]["resultType"] == "complete"
+
+
+def test_a_name_that_plain_ascii_cannot_carry_comes_as_base64(server: Server) -> None:
+    name = "mémoire"
+    encoded = "=?base64?" + base64.b64encode(name.encode()).decode() + "?="
+    headers = {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": encoded}
+    reply = post(server, modern("tools/call", name=name), headers)
+    assert (reply.status, code(reply)) == (400, -32602), "the name was read: there is no such tool"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Mcp-Method": "tools/call", "Mcp-Name": "memory_status"},
+        {**MODERN, "Mcp-Name": "memory_status"},
+        {**MODERN, "Mcp-Method": "tools/call"},
+        {**MODERN, "Mcp-Method": "tools/list", "Mcp-Name": "memory_status"},
+        {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "memory_delete"},
+        {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": "=?base64?!?="},
+        {"MCP-Protocol-Version": "2025-11-25", "Mcp-Method": "tools/call", "Mcp-Name": "memory_status"},
+    ],
+)
+def test_headers_that_contradict_the_body_are_refused(server: Server, headers: dict[str, str]) -> None:
+    """A gateway may have let a request through for what its headers say."""
+    reply = post(server, modern("tools/call", name="memory_status"), headers)
+    assert (reply.status, code(reply)) == (400, -32020)
+
+
+def test_a_header_that_is_there_twice_is_refused(server: Server) -> None:
+    reply = post(server, modern("tools/list"), {**MODERN, "Mcp-Method": "tools/list"}, also=[("mcp-method", "ping")])
+    assert (reply.status, code(reply)) == (400, -32020)
+
+
+def test_a_modern_header_over_an_older_body_is_refused(server: Server) -> None:
+    assert code(post(server, request("tools/list"), {**MODERN, "Mcp-Method": "tools/list"})) == -32020
+    assert code(post(server, [request("ping")], MODERN)) == -32600
+
+
+def test_a_method_that_does_not_exist_is_not_found(server: Server) -> None:
+    reply = post(server, modern("tools/frobnicate"), {**MODERN, "Mcp-Method": "tools/frobnicate"})
+    assert (reply.status, code(reply)) == (404, -32601)
+
+
+def test_a_client_that_takes_only_streams_gets_one_event(server: Server) -> None:
+    reply = post(server, request("ping"), {"Accept": "text/event-stream"})
+    assert reply.headers["content-type"] == "text/event-stream"
+    event, data, *_ = reply.body.decode().split("\n")
+    assert event == "event: message"
+    assert json.loads(data.removeprefix("data: ")) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_what_goes_wrong_inside_is_reported_and_answered(store: MemoryStore) -> None:
+    class Broken:
+        name = "broken"
+
+        def declaration(self) -> dict[str, Any]:
+            return {}
+
+        def result(self, arguments: object) -> dict[str, Any]:
+            raise ZeroDivisionError
+
+    told: list[str] = []
+    server = Server(name="x", version="1", instructions="", tools=[Broken()])
+    body = json.dumps(request("tools/call", {"name": "broken"})).encode()
+    reply = respond(server, "POST", [("content-type", "application/json")], body, told.append)
+    assert (reply.status, code(reply)) == (500, -32603)
+    assert "ZeroDivisionError" in told[0]
+    assert b"ZeroDivision" not in reply.body
+
+
+@pytest.fixture
+def address(server: Server) -> Iterator[str]:
+    """The server behind the plainest of web servers."""
+
+    class Bridge(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            reply = respond(server, self.command, self.headers.items(), body, fail)
+            self.send_response(reply.status)
+            for name, value in {**reply.headers, "Content-Length": str(len(reply.body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(reply.body)
+
+        do_GET = do_POST = do_DELETE = _serve
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Bridge) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}/mcp"
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+def test_the_official_client_is_served_in_both_eras(address: str, mode: str, version: str) -> None:
+    async def main() -> None:
+        async with Client(address, mode=mode) as client:
+            assert client.protocol_version == version
+            arguments = {"type": "semantic", "title": "t", "body": "zebra"}
+            written = await client.call_tool("memory_write", arguments)
+            note: Any = written.structured_content
+            found = await client.call_tool("memory_search", {"query": "zebra"})
+            assert found.structured_content
+            assert [each["id"] for each in found.structured_content["result"]] == [note["id"]]
+            (content,) = (await client.read_resource(f"memory://note/{note['id']}")).contents
+            assert "zebra" in content.text  # type: ignore[union-attr]
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool("memory_frobnicate", {})
+
+    asyncio.run(asyncio.wait_for(main(), 60))
