@@ -21,7 +21,7 @@ def resolve_project_key(cwd: str | Path) -> str:
     folder = Path(cwd).absolute()
     if marked := _read_marker(folder):
         return marked
-    if origin := _git(folder, "remote", "get-url", "origin"):
+    if origin := git_says(folder, "remote", "get-url", "origin"):
         return normalize_remote(origin, folder)
     return (_repository_name(folder) or folder.name).lower() or GLOBAL
 
@@ -68,13 +68,13 @@ def _read_marker(folder: Path) -> str:
 
 def _repository_name(folder: Path) -> str:
     """The name of the repository's root; a linked worktree has the name of the repository it belongs to."""
-    common = _git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    common = git_says(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
     if common and Path(common).name == ".git":
         return Path(common).parent.name
-    return Path(_git(folder, "rev-parse", "--show-toplevel")).name
+    return Path(git_says(folder, "rev-parse", "--show-toplevel")).name
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def git_says(folder: Path, *arguments: str) -> str:
     """What git says about a folder; "" if nothing."""
     from anamnesis.git import GitFailed, git  # 5 ms that most commands need not spend
 
