@@ -1,0 +1,31 @@
+"""The form in which Engram stores texts: what is private taken out, cut to size, hashed. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from anamnesis.engram.strings import byte_length, cut, fields, to_lower, trim_space, valid
+
+MOST_BYTES = 50_000
+_PRIVATE = re.compile("<private>.*?</private>", re.ASCII | re.IGNORECASE | re.DOTALL)
+
+
+def without_private(text: str) -> str:
+    """The text with what stands between <private> tags taken out, and without blanks at its ends."""
+    return trim_space(_PRIVATE.sub("[REDACTED]", valid(text)))
+
+
+def to_size(text: str) -> str:
+    """The text cut, between two characters, to what one row may hold."""
+    return text if byte_length(text) <= MOST_BYTES else cut(text, MOST_BYTES) + "... [truncated]"
+
+
+def scope(text: str) -> str:
+    """`personal`, or `project` for anything else."""
+    return "personal" if trim_space(to_lower(text)) == "personal" else "project"
+
+
+def content_hash(content: str) -> str:
+    """The same for contents that differ only in blanks and in case."""
+    return hashlib.sha256(to_lower(" ".join(fields(content))).encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,221 @@
+"""Observations: saved, read, changed, deleted, and the recent ones. Every change is also enqueued for the cloud."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from anamnesis.engram import normal, projects, topics
+from anamnesis.engram.database import NotFound, refusal, writing
+from anamnesis.engram.record import Observation
+from anamnesis.engram.strings import byte_length, valid
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observation
+
+DEFAULT_RECENT = 20
+COLUMNS = (
+    "id, ifnull(sync_id, ''), session_id, type, title, content, tool_name, project, scope, topic_key,"
+    " revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
+)
+_DEDUPE_WINDOW = "-15 minutes"
+
+
+@dataclass(frozen=True, slots=True)
+class NewObservation:
+    """What a client asks to save."""
+
+    session_id: str
+    title: str
+    content: str
+    type: str = ""
+    tool_name: str = ""
+    project: str = ""
+    scope: str = ""
+    topic_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What became of it: a new row, a new revision of its topic, or a repetition of what was just saved."""
+
+    observation: Observation
+    outcome: Literal["inserted", "revised", "repeated"]
+    truncated_from: int | None
+    """How many bytes the given content had, if it had to be cut."""
+
+    @property
+    def id(self) -> int:
+        return self.observation.id
+
+
+def add(db: sqlite3.Connection, new: NewObservation) -> Saved:
+    """Save an observation: over the live one of its topic, as a repetition of a recent one, or as a new row."""
+    whole = normal.without_private(new.content)
+    content = normal.to_size(whole)
+    values = {
+        "session_id": valid(new.session_id),
+        "type": valid(new.type),
+        "title": normal.without_private(new.title),
+        "content": content,
+        "tool_name": valid(new.tool_name) or None,
+        "project": projects.normalise(new.project) or None,
+        "scope": normal.scope(new.scope),
+        "topic_key": topics.normalise(new.topic_key) or None,
+        "normalized_hash": normal.content_hash(content),
+        "sync_id": new_sync_id("obs"),
+        "window": _DEDUPE_WINDOW,
+    }
+    outcome: Literal["inserted", "revised", "repeated"]
+    with writing(db):
+        if id := _of_topic(db, values):
+            outcome = "revised"
+            db.execute(_REVISE, {**values, "id": id})
+        elif id := _recent_twin(db, values):
+            outcome = "repeated"
+            db.execute(_REPEAT, {"id": id})
+        else:
+            outcome = "inserted"
+            id = _insert(db, values)
+        saved = _existing(db, id)
+        enqueue_observation(db, saved)
+    return Saved(saved, outcome, byte_length(new.content) if content is not whole else None)
+
+
+def get(db: sqlite3.Connection, id: int) -> Observation | None:
+    """The observation of an id, unless it is deleted."""
+    row = db.execute(f"SELECT {COLUMNS} FROM observations WHERE id = :id AND deleted_at IS NULL", {"id": id}).fetchone()
+    return Observation(*row) if row else None
+
+
+def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -> Observation:
+    """Change the fields that are given, of type, title, content, project, scope and topic_key; None is not given."""
+    values: dict[str, str | None] = {
+        name: _PREPARED[name](value) for name, value in changes.items() if value is not None
+    }
+    with writing(db):
+        found = _existing(db, id)
+        content = values.get("content")
+        values["normalized_hash"] = normal.content_hash(found.content if content is None else content)
+        assignments = ", ".join(f"{name} = :{name}" for name in values)
+        db.execute(
+            f"UPDATE observations SET {assignments}, revision_count = revision_count + 1, updated_at = datetime('now')"
+            " WHERE id = :id",
+            {**values, "id": id},
+        )
+        changed = _existing(db, id)
+        enqueue_observation(db, changed)
+    return changed
+
+
+def delete(db: sqlite3.Connection, id: int, hard: bool = False) -> bool:
+    """Mark an observation as deleted, or take it away for good; False if there is none that is not deleted."""
+    with writing(db):
+        found = get(db, id)
+        if not found:
+            return False
+        (now,) = db.execute("SELECT datetime('now')").fetchone()
+        if hard:
+            db.execute("DELETE FROM observations WHERE id = :id", {"id": id})
+        else:
+            db.execute(
+                "UPDATE observations SET deleted_at = :now, updated_at = :now WHERE id = :id", {"id": id, "now": now}
+            )
+        enqueue_deletion(db, found.sync_id, now, hard=hard)
+    return True
+
+
+def recent(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0) -> list[Observation]:
+    """The newest live observations, of a project and of a scope where one is given."""
+    values = {
+        "project": projects.normalise(project),
+        "scope": normal.scope(scope),
+        "limit": limit if limit > 0 else DEFAULT_RECENT,
+    }
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM observations WHERE deleted_at IS NULL"
+        f" {'AND project = :project' if values['project'] else ''} {'AND +scope = :scope' if scope else ''}"
+        " ORDER BY created_at DESC, id DESC LIMIT :limit",
+        values,
+    )
+    return [Observation(*row) for row in rows]
+
+
+def new_sync_id(prefix: str) -> str:
+    """The identity of a row on every machine, as Engram makes it."""
+    return f"{prefix}-{secrets.token_hex(8)}"
+
+
+def of_same_project(project: str | None) -> str:
+    """The condition that a row is of this project; rows without one have NULL or an empty name."""
+    return "project = :project" if project else "ifnull(project, '') = ''"
+
+
+# The texts of the columns that `update` may change, as they are stored.
+_PREPARED: dict[str, Callable[[str], str | None]] = {
+    "type": valid,
+    "title": normal.without_private,
+    "content": lambda text: normal.to_size(normal.without_private(text)),
+    "project": lambda text: projects.normalise(text) or None,
+    "scope": normal.scope,
+    "topic_key": lambda text: topics.normalise(text) or None,
+}
+_REVISE = """
+    UPDATE observations SET type = :type, title = :title, content = :content, tool_name = :tool_name,
+        topic_key = :topic_key, normalized_hash = :normalized_hash, revision_count = revision_count + 1,
+        last_seen_at = datetime('now'), updated_at = datetime('now')
+    WHERE id = :id
+"""
+_REPEAT = """
+    UPDATE observations SET duplicate_count = duplicate_count + 1, last_seen_at = datetime('now'),
+        updated_at = datetime('now')
+    WHERE id = :id
+"""
+_INSERT = """
+    INSERT INTO observations (sync_id, session_id, type, title, content, tool_name, project, scope, topic_key,
+        normalized_hash, revision_count, duplicate_count, last_seen_at, updated_at)
+    VALUES (:sync_id, :session_id, :type, :title, :content, :tool_name, :project, :scope, :topic_key,
+        :normalized_hash, 1, 1, datetime('now'), datetime('now'))
+"""
+
+
+def _of_topic(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int | None:
+    """The live observation that the topic key stands for."""
+    if not values["topic_key"]:
+        return None
+    row = db.execute(
+        "SELECT id FROM observations INDEXED BY idx_obs_topic WHERE topic_key = :topic_key"
+        f" AND {of_same_project(values['project'])} AND scope = :scope AND deleted_at IS NULL"
+        " ORDER BY datetime(updated_at) DESC, datetime(created_at) DESC LIMIT 1",
+        values,
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _recent_twin(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int | None:
+    """A live observation that says the same and was created a short while ago."""
+    row = db.execute(
+        "SELECT id FROM observations INDEXED BY idx_obs_dedupe WHERE normalized_hash = :normalized_hash"
+        f" AND {of_same_project(values['project'])} AND scope = :scope AND type = :type AND title = :title"
+        " AND deleted_at IS NULL AND datetime(created_at) >= datetime('now', :window)"
+        " ORDER BY created_at DESC LIMIT 1",
+        values,
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _insert(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int:
+    try:
+        id = db.execute(_INSERT, values).lastrowid
+    except sqlite3.IntegrityError as error:
+        raise refusal(error) from error
+    assert id is not None  # noqa: S101  an INSERT has one
+    return id
+
+
+def _existing(db: sqlite3.Connection, id: int) -> Observation:
+    found = get(db, id)
+    if not found:
+        raise NotFound
+    return found

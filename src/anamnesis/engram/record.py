@@ -1,0 +1,148 @@
+"""What Engram stores and answers, as values. Fields have Go's order and names: JSON is written from them as they are.
+
+A text that came out of the database may hold lone surrogates: bytes that Engram left there and that are no UTF-8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    id: int
+    sync_id: str
+    session_id: str
+    type: str
+    title: str
+    content: str
+    tool_name: str | None
+    project: str | None
+    scope: str
+    topic_key: str | None
+    revision_count: int
+    duplicate_count: int
+    last_seen_at: str | None
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Observation):
+    """An observation that a search found; the lowest rank is the best."""
+
+    rank: float
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    id: str
+    project: str
+    directory: str
+    started_at: str
+    ended_at: str | None
+    summary: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as the recent ones are listed, with the number of its live observations."""
+
+    id: str
+    project: str
+    started_at: str
+    ended_at: str | None
+    summary: str | None
+    observation_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a user asked. No project is None: Engram leaves an empty one out."""
+
+    id: int
+    sync_id: str
+    session_id: str
+    content: str
+    project: str | None
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """An observation before or after another one."""
+
+    id: int
+    session_id: str
+    type: str
+    title: str
+    content: str
+    tool_name: str | None
+    project: str | None
+    scope: str
+    topic_key: str | None
+    revision_count: int
+    duplicate_count: int
+    last_seen_at: str | None
+    created_at: str
+    updated_at: str
+    deleted_at: str | None
+    is_focus: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    focus: Observation
+    before: tuple[TimelineEntry, ...]
+    after: tuple[TimelineEntry, ...]
+    session_info: Session | None
+    total_in_range: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    total_sessions: int
+    total_observations: int
+    total_prompts: int
+    projects: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    version: str
+    exported_at: str
+    sessions: tuple[Session, ...]
+    observations: tuple[Observation, ...]
+    prompts: tuple[Prompt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    sessions_imported: int
+    observations_imported: int
+    prompts_imported: int
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateResult:
+    migrated: bool
+    observations_updated: int
+    sessions_updated: int
+    prompts_updated: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult:
+    canonical: str
+    sources_merged: tuple[str, ...]
+    observations_updated: int
+    sessions_updated: int
+    prompts_updated: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassiveResult:
+    extracted: int
+    saved: int
+    duplicates: int

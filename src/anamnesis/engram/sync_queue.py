@@ -1,0 +1,159 @@
+"""The queue of changes that Engram's cloud would take: one row for each write, with the payload that Engram writes."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from anamnesis.engram.gojson import dumps
+from anamnesis.engram.record import Observation
+from anamnesis.engram.strings import valid
+
+TARGET = "cloud"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPayload:
+    id: str
+    project: str
+    directory: str
+    ended_at: str | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationPayload:
+    sync_id: str
+    session_id: str = ""
+    type: str = ""
+    title: str = ""
+    content: str = ""
+    tool_name: str | None = None
+    project: str | None = None
+    scope: str = ""
+    topic_key: str | None = None
+    deleted: bool | None = None
+    deleted_at: str | None = None
+    hard_delete: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPayload:
+    sync_id: str
+    session_id: str
+    content: str
+    project: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncState:
+    """How far a target has taken the queue."""
+
+    target_key: str
+    lifecycle: str
+    last_enqueued_seq: int
+    last_acked_seq: int
+    last_pulled_seq: int
+    consecutive_failures: int
+    backoff_until: str | None
+    lease_owner: str | None
+    lease_until: str | None
+    last_error: str | None
+    updated_at: str
+
+
+def enqueue_session(db: sqlite3.Connection, payload: SessionPayload) -> None:
+    _enqueue(db, "session", payload.id, "upsert", payload, payload.project)
+
+
+def enqueue_prompt(db: sqlite3.Connection, payload: PromptPayload) -> None:
+    _enqueue(db, "prompt", payload.sync_id, "upsert", payload, payload.project)
+
+
+def enqueue_observation(db: sqlite3.Connection, observation: Observation) -> None:
+    payload = ObservationPayload(
+        sync_id=observation.sync_id,
+        session_id=observation.session_id,
+        type=observation.type,
+        title=observation.title,
+        content=observation.content,
+        tool_name=observation.tool_name,
+        project=observation.project,
+        scope=observation.scope,
+        topic_key=observation.topic_key,
+    )
+    _enqueue(db, "observation", payload.sync_id, "upsert", payload, payload.project)
+
+
+def enqueue_deletion(db: sqlite3.Connection, sync_id: str, deleted_at: str, *, hard: bool) -> None:
+    payload = ObservationPayload(sync_id, deleted=True, deleted_at=deleted_at, hard_delete=hard or None)
+    _enqueue(db, "observation", sync_id, "delete", payload, None)
+
+
+def state(db: sqlite3.Connection) -> SyncState | None:
+    """The state of the queue; None before anything was enqueued in a file that was never prepared."""
+    row = db.execute(
+        "SELECT target_key, lifecycle, last_enqueued_seq, last_acked_seq, last_pulled_seq, consecutive_failures,"
+        " backoff_until, lease_owner, lease_until, last_error, updated_at FROM sync_state WHERE target_key = :target",
+        {"target": TARGET},
+    ).fetchone()
+    return SyncState(*row) if row else None
+
+
+def enqueue_project(db: sqlite3.Connection, project: str) -> None:
+    """Enqueue everything of a project that was never enqueued, as Engram does after a project got a new name."""
+    values = {"project": project, "target": TARGET}
+    sessions = db.execute(
+        f"SELECT id, project, directory, ended_at, summary FROM sessions WHERE project = :project"
+        f" AND id NOT IN ({_ENQUEUED.format('session')}) ORDER BY started_at, id",
+        values,
+    ).fetchall()
+    observations = db.execute(
+        "SELECT sync_id, session_id, type, title, content, tool_name, project, scope, topic_key FROM observations"
+        f" WHERE ifnull(project, '') = :project AND deleted_at IS NULL AND sync_id NOT IN"
+        f" ({_ENQUEUED.format('observation')}) ORDER BY id",
+        values,
+    ).fetchall()
+    prompts = db.execute(
+        "SELECT sync_id, session_id, content, project FROM user_prompts WHERE ifnull(project, '') = :project"
+        f" AND sync_id NOT IN ({_ENQUEUED.format('prompt')}) ORDER BY id",
+        values,
+    ).fetchall()
+    for row in sessions:
+        enqueue_session(db, SessionPayload(*row))
+    for row in observations:
+        _enqueue(db, "observation", row[0], "upsert", ObservationPayload(*row), row[6])
+    for row in prompts:
+        enqueue_prompt(db, PromptPayload(*row))
+
+
+# Asked once for all rows: Engram asks for each row by itself, which takes as long as all rows times all mutations.
+_ENQUEUED = "SELECT entity_key FROM sync_mutations WHERE target_key = :target AND entity = '{}' AND source = 'local'"
+
+
+def _enqueue(
+    db: sqlite3.Connection,
+    entity: str,
+    key: str,
+    op: str,
+    payload: SessionPayload | ObservationPayload | PromptPayload,
+    project: str | None,
+) -> None:
+    db.execute("INSERT OR IGNORE INTO sync_state (target_key) VALUES (:target)", {"target": TARGET})
+    added = db.execute(
+        "INSERT INTO sync_mutations (target_key, entity, entity_key, op, payload, source, project)"
+        " VALUES (:target, :entity, :key, :op, :payload, 'local', :project)",
+        {
+            "target": TARGET,
+            "entity": entity,
+            "key": valid(key),
+            "op": op,
+            "payload": dumps(payload).decode(),
+            "project": valid(project or ""),
+        },
+    )
+    db.execute(
+        "UPDATE sync_state SET lifecycle = 'pending', last_enqueued_seq = :seq, updated_at = datetime('now')"
+        " WHERE target_key = :target",
+        {"seq": added.lastrowid, "target": TARGET},
+    )
