@@ -138,6 +138,20 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def reading(db: sqlite3.Connection) -> Iterator[None]:
+    """Several reads of one and the same state, whatever others write meanwhile."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
 def refusal(error: sqlite3.IntegrityError) -> Refused:
     """What Engram says of a row that a constraint does not let in."""
     return Refused(f"constraint failed: {error} ({error.sqlite_errorcode})")

@@ -3,12 +3,163 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from anamnesis.engram.strings import to_lower, trim_space
+from anamnesis.engram.database import Refused, writing
+from anamnesis.engram.record import MergeResult, MigrateResult
+from anamnesis.engram.strings import to_lower, trim_space, valid
+from anamnesis.engram.sync_queue import enqueue_project
 
 _REPEATED = re.compile("-{2,}|_{2,}")
+_TABLES = ("observations", "sessions", "user_prompts")
+_LEAST_SUBSTRING = 3
+_MOST_DISTANCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectStats:
+    """How much a project holds, and the folders that its sessions were in."""
+
+    name: str
+    observation_count: int
+    session_count: int
+    prompt_count: int
+    directories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    project: str
+    sessions_deleted: int
+    prompts_deleted: int
 
 
 def normalise(name: str) -> str:
     """The name in lower case, without blanks at its ends, and with single dashes and underscores."""
     return _REPEATED.sub(lambda run: run[0][0], trim_space(to_lower(name)))
+
+
+def names(db: sqlite3.Connection) -> list[str]:
+    """The projects that have live observations, by name."""
+    rows = db.execute(
+        "SELECT DISTINCT project FROM observations INDEXED BY anamnesis_obs_project"
+        " WHERE deleted_at IS NULL AND project > '' ORDER BY project"
+    )
+    return [name for (name,) in rows]
+
+
+def count(db: sqlite3.Connection, name: str) -> int:
+    """How many live observations a project has."""
+    (number,) = db.execute(
+        "SELECT count(*) FROM observations INDEXED BY anamnesis_obs_project"
+        " WHERE deleted_at IS NULL AND project = :name",
+        {"name": valid(name)},
+    ).fetchone()
+    return int(number)
+
+
+def listing(db: sqlite3.Connection) -> list[ProjectStats]:
+    """Every project that anything belongs to, the one with the most observations first."""
+    observed = _counts(db, "observations INDEXED BY anamnesis_obs_project", "AND deleted_at IS NULL")
+    begun = _counts(db, "sessions")
+    asked = _counts(db, "user_prompts")
+    directories: dict[str, list[str]] = {}
+    for name, directory in db.execute(
+        "SELECT DISTINCT project, directory FROM sessions WHERE directory <> '' ORDER BY directory"
+    ):
+        directories.setdefault(name, []).append(directory)
+    found = (
+        ProjectStats(
+            name, observed.get(name, 0), begun.get(name, 0), asked.get(name, 0), tuple(directories.get(name, ()))
+        )
+        for name in observed | begun | asked
+    )
+    return sorted(found, key=lambda project: (-project.observation_count, project.name))
+
+
+def similar(db: sqlite3.Connection, name: str) -> list[str]:
+    """The projects with live observations whose names are like this one, the likest first."""
+    return similar_names(name, names(db))
+
+
+def similar_names(name: str, others: Iterable[str]) -> list[str]:
+    """Of the other names, those equal but for case, those that hold this one or are in it, and those with few typos."""
+    plain = trim_space(to_lower(name))
+    likenesses = ((_likeness(plain, trim_space(to_lower(other))), other) for other in others if other != name)
+    return [other for _, other in sorted((likeness, other) for likeness, other in likenesses if likeness)]
+
+
+def migrate(db: sqlite3.Connection, old: str, new: str) -> MigrateResult:
+    """Give everything of a project another name, both as they are written."""
+    if not old or not new or old == new:
+        return MigrateResult(False, 0, 0, 0)
+    with writing(db):
+        moved = _rename(db, valid(old), valid(new))
+        if any(moved):
+            enqueue_project(db, valid(new))
+    return MigrateResult(any(moved), *moved)
+
+
+def merge(db: sqlite3.Connection, sources: Iterable[str], target: str) -> MergeResult:
+    """Move everything of some projects into one."""
+    canonical = normalise(target)
+    if not canonical:
+        raise Refused("canonical project name must not be empty")
+    merged = [name for name in map(normalise, sources) if name not in ("", canonical)]
+    with writing(db):
+        moved = [_rename(db, name, canonical) for name in merged]
+        enqueue_project(db, canonical)
+    totals = [sum(column) for column in zip(*moved, strict=True)] or [0, 0, 0]
+    return MergeResult(canonical, tuple(merged), *totals)
+
+
+def prune(db: sqlite3.Connection, name: str) -> PruneResult:
+    """Remove the prompts and sessions of a project without live observations; a session in use elsewhere stays."""
+    if not name:
+        raise Refused("project name must not be empty")
+    values = {"name": valid(name)}
+    with writing(db):
+        if number := count(db, name):
+            raise Refused(f'project "{name}" still has {number} observations — cannot prune')
+        prompts = db.execute("DELETE FROM user_prompts WHERE project = :name", values).rowcount
+        sessions = db.execute(
+            "DELETE FROM sessions WHERE project = :name"
+            " AND NOT EXISTS (SELECT 1 FROM observations WHERE session_id = sessions.id)"
+            " AND NOT EXISTS (SELECT 1 FROM user_prompts WHERE session_id = sessions.id)",
+            values,
+        ).rowcount
+    return PruneResult(name, sessions, prompts)
+
+
+def _rename(db: sqlite3.Connection, old: str, new: str) -> list[int]:
+    """How many observations, sessions and prompts have another name now."""
+    values = {"old": old, "new": new}
+    return [db.execute(f"UPDATE {table} SET project = :new WHERE project = :old", values).rowcount for table in _TABLES]
+
+
+def _counts(db: sqlite3.Connection, table: str, condition: str = "") -> dict[str, int]:
+    return dict(
+        db.execute(f"SELECT project, count(*) FROM {table} WHERE project > '' {condition} GROUP BY project").fetchall()
+    )
+
+
+def _likeness(name: str, other: str) -> tuple[int, int] | None:
+    """How like two names are, the lower the liker; None if they are not."""
+    if name == other:
+        return 0, 0
+    if len(name) >= _LEAST_SUBSTRING and len(other) >= _LEAST_SUBSTRING and (name in other or other in name):
+        return 1, 0
+    distance = _distance(name, other)
+    return (2, distance) if distance <= min(_MOST_DISTANCE, len(name) // 2) else None
+
+
+def _distance(name: str, other: str) -> int:
+    """How many characters have to be added, taken away or changed."""
+    row = list(range(len(other) + 1))
+    for number, character in enumerate(name, 1):
+        previous, row = row, [number]
+        for place, opposite in enumerate(other):
+            row.append(min(previous[place + 1] + 1, row[place] + 1, previous[place] + (character != opposite)))
+    return row[-1]

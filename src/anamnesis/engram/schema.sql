@@ -167,12 +167,14 @@ CREATE TRIGGER prompt_fts_update AFTER UPDATE ON user_prompts BEGIN
     VALUES (new.id, new.content, new.project);
 END;
 
--- The lists of what is recent, read backwards: an index of ours ends with the id, which breaks the ties.
-CREATE INDEX anamnesis_obs_recent ON observations(created_at) WHERE deleted_at IS NULL;
-CREATE INDEX anamnesis_obs_project ON observations(project, created_at) WHERE deleted_at IS NULL;
+-- The lists of what is recent, read backwards. The id breaks the ties; the scope is there to be asked for without
+-- reading the row.
+CREATE INDEX anamnesis_obs_recent ON observations(created_at, id, scope) WHERE deleted_at IS NULL;
+CREATE INDEX anamnesis_obs_project ON observations(project, created_at, id, scope) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_session ON observations(session_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_prompts_recent ON user_prompts(created_at);
 CREATE INDEX anamnesis_prompts_project ON user_prompts(project, created_at);
+CREATE INDEX anamnesis_sessions_started ON sessions(started_at);
 
 -- The rows that a backfill has to complete, usually none: asking for them costs nothing on any opening.
 CREATE INDEX anamnesis_obs_unfinished ON observations(id)

@@ -1,0 +1,133 @@
+"""Everything as one value, to take to another machine, and to bring in there. The same brought twice adds nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from dataclasses import fields
+
+from anamnesis.engram import normal, observations, prompts, sessions, topics
+from anamnesis.engram.database import Refused, reading, refusal, writing
+from anamnesis.engram.gojson import dumps
+from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, Session
+from anamnesis.engram.strings import trim_space, valid
+
+VERSION = "0.1.0"
+
+
+def export(db: sqlite3.Connection, project: str | None = None) -> Export:
+    """All sessions, observations, the deleted ones too, and prompts; or those of a project, with their sessions."""
+    of_project = used = "TRUE"
+    if project is not None:
+        of_project = "(project = :project OR session_id IN (SELECT id FROM sessions WHERE project = :project))"
+        used = (
+            f"(project = :project OR id IN (SELECT session_id FROM observations WHERE {of_project})"
+            f" OR id IN (SELECT session_id FROM user_prompts WHERE {of_project}))"
+        )
+    values = {"project": valid(project or "")}
+    with reading(db):
+        (now,) = db.execute("SELECT datetime('now')").fetchone()
+        found = (
+            db.execute(f"SELECT {sessions.COLUMNS} FROM sessions WHERE {used} ORDER BY started_at, rowid", values),
+            db.execute(f"SELECT {observations.COLUMNS} FROM observations WHERE {of_project} ORDER BY id", values),
+            db.execute(f"SELECT {prompts.COLUMNS} FROM user_prompts WHERE {of_project} ORDER BY id", values),
+        )
+        return Export(
+            version=VERSION,
+            exported_at=now,
+            sessions=tuple(Session(*row) for row in found[0]),
+            observations=tuple(Observation(*row) for row in found[1]),
+            prompts=tuple(Prompt(*row) for row in found[2]),
+        )
+
+
+def import_(db: sqlite3.Connection, data: Export) -> ImportResult:
+    """Bring in what is not there yet, and observations that are newer than the ones that are; all of it or nothing."""
+    with writing(db):
+        return ImportResult(
+            sum(_bring_session(db, each) for each in data.sessions),
+            sum(_bring_observation(db, each) for each in data.observations),
+            sum(_bring_prompt(db, each) for each in data.prompts),
+        )
+
+
+def _bring_session(db: sqlite3.Connection, session: Session) -> bool:
+    """Add a session; one that is there learns how it ended, if it does not know it."""
+    values = _bound(session)
+    added = _execute(
+        db,
+        f"INSERT OR IGNORE INTO sessions ({sessions.COLUMNS})"
+        " VALUES (:id, :project, :directory, :started_at, :ended_at, :summary)",
+        values,
+        f"import session {session.id}",
+    )
+    if not added and (session.ended_at or session.summary):
+        db.execute(
+            "UPDATE sessions SET ended_at = coalesce(ended_at, :ended_at), summary = coalesce(summary, :summary)"
+            " WHERE id = :id AND (ended_at IS NULL OR summary IS NULL)",
+            values,
+        )
+    return added
+
+
+def _bring_observation(db: sqlite3.Connection, observation: Observation) -> bool:
+    values = _bound(observation)
+    values |= {
+        "sync_id": _identity("obs", observation),
+        "scope": normal.scope(observation.scope),
+        "topic_key": topics.normalise(observation.topic_key or "") or None,
+        "normalized_hash": normal.content_hash(observation.content),
+        "revision_count": max(observation.revision_count, 1),
+        "duplicate_count": max(observation.duplicate_count, 1),
+    }
+    known = db.execute(
+        "SELECT id, updated_at FROM observations WHERE sync_id = :sync_id ORDER BY id DESC LIMIT 1", values
+    ).fetchone()
+    if known and known[1] >= observation.updated_at:
+        return False
+    if known:
+        values["id"] = known[0]
+        sql = f"UPDATE observations SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} WHERE id = :id"
+    else:
+        sql = f"INSERT INTO observations ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
+    return _execute(db, sql, values, f"import observation {observation.id}")
+
+
+def _bring_prompt(db: sqlite3.Connection, prompt: Prompt) -> bool:
+    values = _bound(prompt)
+    values |= {"sync_id": _identity("prompt", prompt), "project": values["project"] or ""}
+    return _execute(
+        db,
+        "INSERT INTO user_prompts (sync_id, session_id, content, project, created_at)"
+        " SELECT :sync_id, :session_id, :content, :project, :created_at"
+        " WHERE NOT EXISTS (SELECT 1 FROM user_prompts WHERE sync_id = :sync_id)",
+        values,
+        f"import prompt {prompt.id}",
+    )
+
+
+_COLUMNS = (
+    "sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key",
+    "normalized_hash", "revision_count", "duplicate_count", "last_seen_at", "created_at", "updated_at", "deleted_at",
+)  # fmt: skip
+
+
+def _bound(row: Session | Observation | Prompt) -> dict[str, object]:
+    """The fields of a row, its texts without what is no character."""
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {name: valid(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def _identity(prefix: str, row: Observation | Prompt) -> str:
+    """The row's sync_id. One that has none gets it from what it says, so that it is known when it comes again."""
+    if trim_space(row.sync_id):
+        return valid(row.sync_id)
+    return f"{prefix}-{hashlib.sha256(dumps(row)).hexdigest()[:16]}"
+
+
+def _execute(db: sqlite3.Connection, sql: str, values: dict[str, object], action: str) -> bool:
+    """Whether the statement changed a row."""
+    try:
+        return db.execute(sql, values).rowcount > 0
+    except sqlite3.IntegrityError as error:
+        raise Refused(f"{action}: {refusal(error).message}") from error
