@@ -82,7 +82,8 @@ def prepare(path: Path) -> None:
     """Make engram.db, or complete the one that is there; its rows stay as they are, but for Engram's own backfills."""
     with _translated(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.touch(mode=0o600)  # SQLite would let other users read it
+        if not path.exists():
+            path.touch(mode=0o600)  # SQLite would let other users read it
     with contextlib.closing(connect(path)) as db, _translated(path):
         shape = _shape(db)
         _refuse_older(db, shape, path)
@@ -110,6 +111,7 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
             db.execute("PRAGMA foreign_keys = ON")
             db.execute("PRAGMA temp_store = MEMORY")
             db.execute("PRAGMA cache_size = -16000")
+            db.execute("PRAGMA journal_size_limit = 4000000")
         except BaseException:
             db.close()
             raise

@@ -167,9 +167,9 @@ CREATE TRIGGER prompt_fts_update AFTER UPDATE ON user_prompts BEGIN
     VALUES (new.id, new.content, new.project);
 END;
 
--- The lists of what is recent, read backwards. The id breaks the ties; the scope is there to be asked for without
--- reading the row.
-CREATE INDEX anamnesis_obs_recent ON observations(created_at, id, scope) WHERE deleted_at IS NULL;
+-- The lists of what is recent, read backwards. The id breaks the ties; scope and session are there to be asked for
+-- without reading the row.
+CREATE INDEX anamnesis_obs_recent ON observations(created_at, id, scope, session_id) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_project ON observations(project, created_at, id, scope) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_session ON observations(session_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_prompts_recent ON user_prompts(created_at);

@@ -11,6 +11,8 @@ from anamnesis.engram.strings import fields, valid
 
 DEFAULT_LIMIT = 10
 MOST_RESULTS = 20
+# A word said twice counts twice. In a pasted page it would cost as often, and "the" is in every row.
+_MOST_REPEATING = 64
 # The rank of an observation whose topic key was asked for.
 _TOPIC_RANK = -1000.0
 
@@ -60,6 +62,8 @@ def search(
 def match_expression(query: str, match_any: bool = False) -> str:
     """The words of a query as FTS5 reads them: each a string in quotes, so that nothing in it is an operator."""
     words = [word.strip('"').replace('"', '""').replace("\0", " ") for word in fields(valid(query))]
+    if len(words) > _MOST_REPEATING:
+        words = list(dict.fromkeys(words))
     return (" OR " if match_any else " ").join(f'"{word}"' for word in words)
 
 

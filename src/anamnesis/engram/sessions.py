@@ -85,7 +85,7 @@ def delete(db: sqlite3.Connection, id: str) -> None:
 # and asking only them takes as long with ten thousand sessions as with ten.
 _NEWEST = (
     "SELECT session_id, created_at FROM observations INDEXED BY anamnesis_obs_recent WHERE deleted_at IS NULL"
-    " ORDER BY created_at DESC, id DESC LIMIT 100"
+    " ORDER BY created_at DESC, id DESC LIMIT 500"
 )
 _LIKELY = (
     f"SELECT session_id FROM ({_NEWEST}) UNION"
