@@ -1,16 +1,22 @@
-"""Where the command starts: hooks, which run at every prompt, go past the command line's libraries."""
+"""Where the command starts: hooks and the verbs of Engram go past the libraries of the command line."""
 
 from __future__ import annotations
 
+import os
 import sys
 
 HOOKS = ("inject", "recall", "capture")
+_HELP = {"-h", "--help"}
 
 
 def main() -> None:
-    """Run a hook, or else the command line."""
+    """Run a hook, a verb of Engram, or else the command line."""
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
-    if name in HOOKS and not {"-h", "--help"} & set(arguments):
+    if _is_engram(sys.argv[0]):
+        _run_verb(sys.argv[1:])
+    elif name == "engram" and arguments and not _HELP & set(arguments[:1]):
+        _run_verb(arguments)
+    elif name in HOOKS and not _HELP & set(arguments):
         from anamnesis.hooks import run
 
         run(name, arguments)
@@ -18,3 +24,14 @@ def main() -> None:
         from anamnesis.cli import main as command_line
 
         command_line()
+
+
+def _is_engram(program: str) -> bool:
+    """Whether the program is a link or a copy that is called `engram`."""
+    return os.path.basename(program).lower() in ("engram", "engram.exe")
+
+
+def _run_verb(arguments: list[str]) -> None:
+    from anamnesis.verbs import run
+
+    run(arguments)

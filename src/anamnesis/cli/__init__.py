@@ -30,6 +30,7 @@ COMMANDS = (
     "config",
     "completion",
     "serve",
+    "engram",
     "inject",
     "recall",
     "capture",

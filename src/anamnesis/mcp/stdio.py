@@ -20,13 +20,13 @@ def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None
 
     `report` is told what went wrong inside."""
     # The protocol keeps the real stdout for itself; a stray print goes to stderr and cannot break a line.
-    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    session = _Session(server, output, report, at_once)
-    for line in sys.stdin.buffer:
-        if line.strip() and not session.take(line):
-            break
-    session.finish()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0) as output:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        session = _Session(server, output, report, at_once)
+        for line in sys.stdin.buffer:
+            if line.strip() and not session.take(line):
+                break
+        session.finish()
 
 
 class _Session:

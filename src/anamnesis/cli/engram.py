@@ -1,0 +1,39 @@
+"""`anamnesis engram`: Engram's own verbs. The program starts them without this module, which lists them."""
+
+from __future__ import annotations
+
+import click
+
+from anamnesis.verbs import VERBS, run
+
+
+class Verbs(click.Group):
+    """Knows what each verb does; what it takes is read by the verb itself."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        _, does = VERBS[cmd_name]
+
+        @click.command(
+            cmd_name,
+            help=does,
+            short_help=does.partition(":")[0],
+            context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        )
+        @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+        def verb(arguments: tuple[str, ...]) -> None:
+            run([cmd_name, *arguments])
+
+        return verb
+
+
+@click.command(cls=Verbs)
+def command() -> None:
+    """Do what the `engram` program does, on the same engram.db.
+
+    A link to this program that is called `engram` does the same, so that plugins for Engram find what they call.
+    """

@@ -1,0 +1,226 @@
+"""Memories in `.engram/`, for git to carry: a manifest, and a compressed chunk for each export. A chunk never changes.
+
+Rows that were exported once are not exported again, even when they changed: that is how Engram has it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anamnesis.disk import write_atomically
+from anamnesis.engram import exchange, gojson, sessions
+from anamnesis.engram.database import Refused, writing
+from anamnesis.engram.record import Export, Observation, Prompt, Session
+from anamnesis.errors import StoreUnavailable
+
+FOLDER = ".engram"
+# What a chunk may grow to: a small file can hold a text that fills the memory.
+_MOST_BYTES = 1 << 29
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+Row = TypeVar("Row", Session, Observation, Prompt)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one file holds, in the order in which Engram writes it."""
+
+    sessions: tuple[Session, ...]
+    observations: tuple[Observation, ...]
+    prompts: tuple[Prompt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How many chunks this database knows, how many the manifest lists, and how many of those are unknown here."""
+
+    local: int
+    remote: int
+    pending: int
+
+
+@dataclass(slots=True)
+class Imported:
+    """What came in, and which chunks could not be read."""
+
+    chunks: int = 0
+    skipped: int = 0
+    sessions: int = 0
+    observations: int = 0
+    prompts: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+def status(db: sqlite3.Connection, folder: Path) -> Status:
+    known, listed = _known(db), _entries(_manifest(folder))
+    return Status(len(known), len(listed), sum(entry["id"] not in known for entry in listed))
+
+
+def export(db: sqlite3.Connection, folder: Path, created_by: str, project: str | None) -> tuple[str, Chunk] | None:
+    """Write what no chunk holds yet, of a project or of all; its id and content, or None if there is nothing new."""
+    manifest = _manifest(folder)
+    everything = exchange.export(db, project)
+    chunk = _new(everything, folder, _entries(manifest), created_by)
+    data = gojson.dumps(chunk)
+    id = hashlib.sha256(data).hexdigest()[:8]
+    is_known = id in _known(db) or any(entry["id"] == id for entry in _entries(manifest))
+    if is_known or not (chunk.sessions or chunk.observations or chunk.prompts):
+        return None
+    entry = {
+        "id": id,
+        "created_by": created_by,
+        "created_at": everything.exported_at.replace(" ", "T") + "Z",
+        "sessions": len(chunk.sessions),
+        "memories": len(chunk.observations),
+        "prompts": len(chunk.prompts),
+    }
+    try:
+        (folder / "chunks").mkdir(parents=True, exist_ok=True)
+        write_atomically(_path(folder, id), gzip.compress(data, mtime=0), mode=0o644)
+        # What a later Engram has added to the manifest stays in it.
+        changed = {"version": 1, **manifest, "chunks": [*_entries(manifest), entry]}
+        write_atomically(folder / "manifest.json", _written(changed), mode=0o644)
+    except OSError as error:
+        raise StoreUnavailable(f"Cannot write {folder}: {error.strerror}.") from error
+    _record(db, id)
+    return id, chunk
+
+
+def import_(db: sqlite3.Connection, folder: Path) -> Imported:
+    """Take in every chunk that is not known yet, each whole; one that cannot be read stops no other."""
+    result = Imported()
+    known = _known(db)
+    for entry in _entries(_manifest(folder)):
+        id = entry["id"]
+        path = _path(folder, id)
+        if id in known or not _ID.fullmatch(id) or not path.exists():
+            result.skipped += 1
+            continue
+        try:
+            chunk = _read(path)
+            with writing(db):
+                counts = exchange.import_(db, _complete(db, chunk))
+                _record(db, id)
+        except (OSError, EOFError, ValueError, zlib.error, Refused) as error:
+            result.unreadable.append(f"chunk {id}: {error}")
+            continue
+        result.chunks += 1
+        result.sessions += counts.sessions_imported
+        result.observations += counts.observations_imported
+        result.prompts += counts.prompts_imported
+    return result
+
+
+def _complete(db: sqlite3.Connection, chunk: Chunk) -> Export:
+    """A chunk with a bare session for each that its rows name and that neither it nor the database has."""
+    known = {session.id for session in chunk.sessions}
+    missing: dict[str, Session] = {}
+    rows: list[Observation | Prompt] = [*chunk.observations, *chunk.prompts]
+    for row in rows:
+        if row.session_id not in known and not sessions.get(db, row.session_id):
+            bare = Session(row.session_id, row.project or "", "", row.created_at, None, None)
+            missing.setdefault(row.session_id, bare)
+    return Export(exchange.VERSION, "", (*chunk.sessions, *missing.values()), chunk.observations, chunk.prompts)
+
+
+def _new(everything: Export, folder: Path, entries: list[dict[str, Any]], created_by: str) -> Chunk:
+    """The rows since the last export, without those that are in a chunk which was written since then.
+
+    Engram asks for rows younger than the newest chunk, be it somebody else's: so it loses what was kept in the same
+    second, and what was kept before a colleague's export.
+    """
+    times = [_normal(str(entry.get("created_at"))) for entry in entries]
+    own = [time for time, entry in zip(times, entries, strict=True) if entry.get("created_by") == created_by]
+    since = max(own, default="")
+    held: set[str] = set()
+    for time, entry in zip(times, entries, strict=True):
+        if time >= since:
+            held |= _keys(_path(folder, entry["id"]))
+
+    def new(rows: Iterable[Row]) -> tuple[Row, ...]:
+        return tuple(row for row in rows if _time(row) >= since and _key(row) not in held)
+
+    return Chunk(new(everything.sessions), new(everything.observations), new(everything.prompts))
+
+
+def _keys(path: Path) -> set[str]:
+    try:
+        chunk = _read(path)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return set()
+    rows: list[Session | Observation | Prompt] = [*chunk.sessions, *chunk.observations, *chunk.prompts]
+    return set(map(_key, rows))
+
+
+def _key(row: Session | Observation | Prompt) -> str:
+    return f"session {row.id}" if isinstance(row, Session) else row.sync_id
+
+
+def _time(row: Session | Observation | Prompt) -> str:
+    return _normal(row.started_at if isinstance(row, Session) else row.created_at)
+
+
+def _normal(moment: str) -> str:
+    """A time in the form of the database, whichever it is in."""
+    if "T" not in moment:
+        return moment.strip()
+    try:
+        return datetime.fromisoformat(moment).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return moment.strip()
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend it, or take it from git again.") from error
+    if not isinstance(manifest, dict):
+        raise StoreUnavailable(f"{path} is not a manifest of Engram.", "Mend it, or take it from git again.")
+    return manifest
+
+
+def _entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    listed = manifest.get("chunks") or []
+    return [entry for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+
+def _written(manifest: dict[str, Any]) -> bytes:
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    for character, escaped in _ESCAPES.items():
+        text = text.replace(character, escaped)
+    return text.encode("utf-8", "replace")
+
+
+def _path(folder: Path, id: str) -> Path:
+    return folder / "chunks" / f"{id}.jsonl.gz"
+
+
+def _read(path: Path) -> Chunk:
+    """A chunk; the name of the format says lines, but it is one object."""
+    with gzip.open(path) as file:
+        data = file.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"it holds more than {_MOST_BYTES} bytes")
+    return gojson.loads(data, Chunk, alone=True)
+
+
+def _known(db: sqlite3.Connection) -> set[str]:
+    return {id for (id,) in db.execute("SELECT chunk_id FROM sync_chunks")}
+
+
+def _record(db: sqlite3.Connection, id: str) -> None:
+    db.execute("INSERT OR IGNORE INTO sync_chunks (chunk_id) VALUES (:id)", {"id": id})

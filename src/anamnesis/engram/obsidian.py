@@ -1,0 +1,250 @@
+"""Observations as a vault for Obsidian, all of it below `engram/`: a note for each, hubs for sessions and topics.
+
+The vault is made from the database and never read back: what somebody changes in these notes is written over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anamnesis.disk import write_atomically
+from anamnesis.engram.gotext import quote
+from anamnesis.engram.record import Export, Observation
+from anamnesis.engram.strings import to_lower, valid
+from anamnesis.errors import StoreUnavailable
+
+GRAPH_MODES = ("preserve", "force", "skip")
+_STATE = ".engram-sync-state.json"
+_MOST_SLUG = 60
+_NO_SLUG = re.compile("[^a-z0-9]+")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]*(?<! )")
+_NOT_TEXT = re.compile("true|false|null|yes|no|on|off|y|n", re.IGNORECASE)
+_COLOURS = {
+    "architecture": 0x4E79A7,
+    "bugfix": 0xE15759,
+    "decision": 0xF28E2B,
+    "pattern": 0x59A14F,
+    "session": 0x9C755F,
+    "topic": 0xB07AA1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which observations are exported: of one project or all, changed since a time, the newest so many or all."""
+
+    project: str = ""
+    since: str = ""
+    limit: int = 0
+
+
+@dataclass(slots=True)
+class Written:
+    created: int = 0
+    updated: int = 0
+    deleted: int = 0
+    skipped: int = 0
+    hubs: int = 0
+    errors: list[str] = field(default_factory=list)
+
+
+def export(everything: Export, vault: Path, choice: Choice, *, force: bool, graph: str) -> Written:
+    """Bring the vault up to date. `force` forgets what was exported before, `graph` is about the vault's colours."""
+    root = vault / "engram"
+    try:
+        for folder in (root, root / "_sessions", root / "_topics"):
+            folder.mkdir(parents=True, exist_ok=True)
+        _write_graph(vault, graph)
+        state = {} if force else _state(root / _STATE)
+    except OSError as error:
+        raise StoreUnavailable(f"Cannot write {vault}: {error.strerror}.") from error
+    result = Written()
+    tracked = {str(id): str(path) for id, path in dict(state.get("files") or {}).items()}
+    _remove_gone(root, everything.observations, tracked, result)
+    chosen = _chosen(everything.observations, choice)
+    for observation in chosen:
+        _write_note(root, observation, tracked, result)
+    kept = {
+        "last_export_at": everything.exported_at.replace(" ", "T") + "Z",
+        "files": tracked,
+        "session_hubs": _write_session_hubs(root, chosen, result),
+        "topic_hubs": _write_topic_hubs(root, chosen, result),
+        "version": 1,
+    }
+    write_atomically(root / _STATE, json.dumps(kept, ensure_ascii=False, indent=2).encode("utf-8", "replace"))
+    return result
+
+
+def _chosen(observations: Iterable[Observation], choice: Choice) -> list[Observation]:
+    found = [
+        each
+        for each in observations
+        if each.deleted_at is None
+        and (not choice.project or each.project == choice.project)
+        and each.updated_at >= choice.since
+    ]
+    if choice.limit > 0:
+        newest = sorted(found, key=lambda each: (each.updated_at, each.id))[-choice.limit :]
+        found = sorted(newest, key=lambda each: each.id)
+    return found
+
+
+def _remove_gone(root: Path, observations: Iterable[Observation], tracked: dict[str, str], result: Written) -> None:
+    """Remove the notes of observations that are deleted, or no longer there at all."""
+    alive = {str(each.id) for each in observations if each.deleted_at is None}
+    for id in [id for id in tracked if id not in alive]:
+        _remove(root, tracked.pop(id), result)
+
+
+def _remove(root: Path, relative: str, result: Written) -> None:
+    path = root / relative
+    # The list of notes lies in the vault, where anybody may have written it.
+    if not path.resolve().is_relative_to(root.resolve()):
+        result.errors.append(f"{relative} is not in {root}: not removed")
+        return
+    try:
+        path.unlink(missing_ok=True)
+        result.deleted += 1
+    except OSError as error:
+        result.errors.append(f"delete {path}: {error.strerror}")
+
+
+def _write_note(root: Path, observation: Observation, tracked: dict[str, str], result: Written) -> None:
+    id = str(observation.id)
+    folder = f"{_component(observation.project or 'unknown')}/{_component(observation.type)}"
+    relative = f"{folder}/{slug(observation)}.md"
+    data = note(observation).encode("utf-8", "replace")
+    path = root / relative
+    try:
+        known = path.read_bytes() if path.exists() else None
+        if known != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, data, mode=0o644)
+    except OSError as error:
+        result.errors.append(f"write {path}: {error.strerror}")
+        return
+    if known == data:
+        result.skipped += 1
+    elif known is None and id not in tracked:
+        result.created += 1
+    else:
+        result.updated += 1
+    if tracked.get(id, relative) != relative:
+        _remove(root, tracked[id], Written())
+    tracked[id] = relative
+
+
+def note(observation: Observation) -> str:
+    """An observation as a note."""
+    project, topic = observation.project or "", observation.topic_key or ""
+    lines = [
+        "---",
+        f"id: {observation.id}",
+        f"type: {_scalar(observation.type)}",
+        f"project: {_scalar(project)}",
+        f"scope: {_scalar(observation.scope)}",
+        f"topic_key: {_scalar(topic)}",
+        f"session_id: {_scalar(observation.session_id)}",
+        f"created_at: {quote(observation.created_at)}",
+        f"updated_at: {quote(observation.updated_at)}",
+        f"revision_count: {observation.revision_count}",
+        "tags:",
+        *(f"  - {_scalar(tag)}" for tag in (project, observation.type) if tag),
+        "aliases:",
+        f"  - {quote(observation.title)}",
+        "---",
+        "",
+        f"# {observation.title}",
+        "",
+        observation.content,
+        "",
+        "---",
+        f"*Session*: [[session-{observation.session_id}]]",
+        *([f"*Topic*: [[topic-{_topic(topic).replace('/', '--')}]]"] if topic else []),
+        "",
+    ]
+    return valid("\n".join(lines))
+
+
+def slug(observation: Observation) -> str:
+    """The name of a note: words of the title, and the id, which makes it the only one."""
+    words = _NO_SLUG.sub("-", to_lower(observation.title)).strip("-")[:_MOST_SLUG].rstrip("-")
+    return f"{words or 'observation'}-{observation.id}"
+
+
+def _write_session_hubs(root: Path, chosen: Sequence[Observation], result: Written) -> dict[str, str]:
+    hubs = {}
+    for id, members in _grouped((each.session_id, each) for each in chosen).items():
+        lines = ["type: session-hub", f"session_id: {_scalar(id)}", "tags:", "  - session"]
+        links = [f"- [[{slug(each)}]]" for each in members]
+        hubs[id] = _write_hub(root, f"_sessions/{_component(id)}.md", lines, f"Session: {id}", "Observations", links)
+    result.hubs += len(hubs)
+    return hubs
+
+
+def _write_topic_hubs(root: Path, chosen: Sequence[Observation], result: Written) -> dict[str, str]:
+    hubs = {}
+    grouped = _grouped((_topic(each.topic_key), each) for each in chosen if each.topic_key)
+    for topic, members in grouped.items():
+        if len(members) > 1:
+            lines = ["type: topic-hub", f"topic_prefix: {_scalar(topic)}", "tags:", "  - topic"]
+            links = [f"- [[{slug(each)}]] ({each.type})" for each in members]
+            place = f"_topics/{_component(topic.replace('/', '--'))}.md"
+            hubs[topic] = _write_hub(root, place, lines, f"Topic: {topic}", "Related Observations", links)
+    result.hubs += len(hubs)
+    return hubs
+
+
+def _write_hub(root: Path, relative: str, front: list[str], title: str, heading: str, links: list[str]) -> str:
+    text = "\n".join(["---", *front, "---", "", f"# {title}", "", f"## {heading}", *links, ""])
+    data = valid(text).encode("utf-8", "replace")
+    path = root / relative
+    if not path.exists() or path.read_bytes() != data:
+        write_atomically(path, data, mode=0o644)
+    return relative
+
+
+def _grouped(pairs: Iterable[tuple[str, Observation]]) -> dict[str, list[Observation]]:
+    groups: dict[str, list[Observation]] = {}
+    for key, observation in pairs:
+        groups.setdefault(key, []).append(observation)
+    return groups
+
+
+def _topic(key: str) -> str:
+    """What the topics that belong together begin with."""
+    return key.rpartition("/")[0] or key
+
+
+def _component(name: str) -> str:
+    """A name as that of one file or folder, which leads nowhere else."""
+    return re.sub(r'[/\\:*?"<>|\0]|^\.+|[\x00-\x1f]', "_", valid(name)).strip(" .")[:120] or "_"
+
+
+def _scalar(value: str) -> str:
+    """A text in YAML: as it is, or in quotes where it would be read as something else."""
+    return value if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value) else quote(value)
+
+
+def _state(path: Path) -> dict[str, Any]:
+    """What was exported before; a file that cannot be read counts as none, since every note is compared anyway."""
+    try:
+        state = json.loads(path.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return state if isinstance(state, dict) and isinstance(state.get("files"), dict | None) else {}
+
+
+def _write_graph(vault: Path, mode: str) -> None:
+    """Colours for the kinds of notes in Obsidian's graph."""
+    path = vault / ".obsidian" / "graph.json"
+    if mode == "skip" or (mode == "preserve" and path.exists()):
+        return
+    groups = [{"query": f"tag:#{tag}", "color": {"a": 1, "rgb": colour}} for tag, colour in _COLOURS.items()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps({"colorGroups": groups}, indent=2).encode())

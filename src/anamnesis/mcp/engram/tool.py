@@ -1,0 +1,130 @@
+"""A tool of Engram's dialect: it answers in one text, and takes its arguments as Go's type assertions do."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from anamnesis.engram import projects
+from anamnesis.engram.gotext import truncated
+from anamnesis.engram.strings import valid
+from anamnesis.errors import AnamnesisError
+from anamnesis.mcp.dispatcher import Message, text_result, unwrapped
+from anamnesis.mcp.schema import Schema
+
+
+class Unusable(Exception):
+    """Arguments that a tool can do nothing with; the message is its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the tools work on: a connection for each call, and the project of a caller who names none."""
+
+    database: Callable[[], AbstractContextManager[sqlite3.Connection]]
+    default_project: Callable[[], str] = str
+
+    def project(self, given: Arguments) -> str:
+        return projects.normalise(given.text("project") or self.default_project())
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What a client sent. Anything of the wrong kind counts as not given, and so does what no tool knows."""
+
+    sent: Mapping[str, object]
+
+    def text(self, name: str) -> str:
+        return self.optional(name) or ""
+
+    def optional(self, name: str) -> str | None:
+        value = self.sent.get(name)
+        return valid(value) if isinstance(value, str) else None
+
+    def number(self, name: str, default: int = 0) -> int:
+        value = self.sent.get(name)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return default
+        try:
+            return truncated(float(value))
+        except OverflowError:
+            return truncated(math.inf)
+
+    def flag(self, name: str) -> bool:
+        return self.sent.get(name) is True
+
+
+@dataclass(frozen=True, slots=True)
+class TextTool:
+    """A function that agents may call, and what it says before the reason when the store refuses."""
+
+    call: Callable[[Memory, Arguments], str]
+    title: str
+    failure: str = "{}"
+    properties: Mapping[str, Schema] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+    deferred: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.call.__name__
+
+    def declaration(self) -> Message:
+        properties = {name: self.properties[name] for name in sorted(self.properties)}
+        return {
+            "annotations": {
+                "title": self.title,
+                "readOnlyHint": self.read_only,
+                "destructiveHint": self.destructive,
+                "idempotentHint": self.idempotent,
+                "openWorldHint": False,
+            },
+            # Not under _meta: it is how Claude's interface asks to load a tool only when it is searched for.
+            **({"defer_loading": True} if self.deferred else {}),
+            "description": unwrapped(self.call),
+            "inputSchema": {"properties": properties, "required": sorted(self.required), "type": "object"},
+            "name": self.name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class BoundTool:
+    """A tool together with the memory that it works on."""
+
+    tool: TextTool
+    memory: Memory
+
+    @property
+    def name(self) -> str:
+        return self.tool.name
+
+    def declaration(self) -> Message:
+        return self.tool.declaration()
+
+    def result(self, arguments: object) -> Message:
+        given = Arguments(arguments if isinstance(arguments, Mapping) else {})
+        try:
+            # A byte that is no UTF-8 is in the database, but cannot be in an answer.
+            return text_result(valid(self.tool.call(self.memory, given)))
+        except Unusable as error:
+            return text_result(str(error), is_error=True)
+        except (AnamnesisError, sqlite3.Error) as error:
+            return text_result(self.tool.failure.format(error), is_error=True)
+
+
+def text(description: str) -> Schema:
+    return {"description": description, "type": "string"}
+
+
+def number(description: str) -> Schema:
+    return {"description": description, "type": "number"}
+
+
+def yes_or_no(description: str) -> Schema:
+    return {"description": description, "type": "boolean"}

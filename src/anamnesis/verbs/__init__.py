@@ -1,0 +1,109 @@
+"""Engram's own command line: its verbs, messages and exit codes, for a program called `engram`.
+
+It reads arguments as the Go program does and goes past the libraries of the other command line, which would
+take longer to load than most verbs take to answer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.verbs.console import Stop, say, tell
+
+VERSION = "0.1.0"
+# A verb is a function of its name in a module of this package; this is what it does, for lists of verbs.
+VERBS = {
+    "serve": ("serving", "Serve Engram's HTTP interface, and MCP at /mcp: serve [port]"),
+    "mcp": ("serving", "Serve the mem_* tools over MCP: mcp [--tools=agent|admin|all|NAMES] [--project=NAME]"),
+    "search": ("memory", "Find memories: search WORDS [--type T] [--project P] [--scope S] [--limit N]"),
+    "save": ("memory", "Keep a memory: save TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]"),
+    "timeline": ("memory", "Show what was kept around a memory: timeline ID [--before N] [--after N]"),
+    "context": ("memory", "Show what went on lately: context [PROJECT] [--scope S]"),
+    "stats": ("memory", "Count what is kept, and say where"),
+    "export": ("exchange", "Write everything to a JSON file: export [FILE], engram-export.json without one"),
+    "import": ("exchange", "Read such a file: import FILE"),
+    "sync": (
+        "exchange",
+        "Write what is new to .engram/ in this folder, for git: sync [--all] [--project P] [--import] [--status]",
+    ),
+    "projects": ("projects", "projects list | consolidate [--all] [--dry-run] | prune [--dry-run]"),
+    "obsidian-export": (
+        "vault",
+        "Write a vault for Obsidian: obsidian-export --vault FOLDER [--project P] [--limit N]"
+        " [--since DATE] [--force] [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
+    ),
+    "setup": ("setting_up", "Set up an agent: setup [AGENT]"),
+    "version": ("", "Print the version"),
+}
+_SAME_AS = {"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
+
+
+def run(arguments: Sequence[str]) -> NoReturn:
+    """Do what the arguments say, and exit as Engram does."""
+    try:
+        _dispatch(arguments)
+        sys.stdout.flush()
+        code = 0
+    except Stop as stop:
+        code = stop.code
+        tell(stop.message)
+    except (AnamnesisError, sqlite3.Error, OSError) as error:
+        code = 1
+        if isinstance(error, BrokenPipeError):
+            _abandon_output()
+        else:
+            tell(f"engram: {error}")
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)
+
+
+def _dispatch(arguments: Sequence[str]) -> None:
+    if not arguments:
+        say(usage())
+        raise Stop("")
+    name, rest = _SAME_AS.get(arguments[0], arguments[0]), list(arguments[1:])
+    if name == "help":
+        say(usage())
+    elif name == "version":
+        say(f"engram {VERSION}\n")
+    elif name in VERBS:
+        _function(name)(rest)
+    else:
+        say(usage())
+        raise Stop(f"unknown command: {name}\n")
+
+
+def _function(name: str) -> Callable[[list[str]], None]:
+    module = importlib.import_module(f"anamnesis.verbs.{VERBS[name][0]}")
+    function: Callable[[list[str]], None] = getattr(module, f"run_{name.replace('-', '_')}")
+    return function
+
+
+def usage() -> str:
+    """What there is to do."""
+    lines = [f"  {name:<16} {does}" for name, (_, does) in VERBS.items()]
+    return "\n".join(
+        [
+            f"engram {VERSION}, as Anamnesis speaks it: one memory for every coding agent",
+            "",
+            "Usage: engram <command> [arguments]",
+            "",
+            *lines,
+            "",
+            "ENGRAM_DATA_DIR is the folder of engram.db (else ~/.engram if there is one, else ANAMNESIS_HOME),",
+            "ENGRAM_PORT the port of serve (else 7437), ENGRAM_PROJECT the project of mcp (else this folder's).",
+            "",
+        ]
+    )
+
+
+def _abandon_output() -> None:
+    """Whoever read our output has gone; what is left of it must not fail at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,73 @@
+"""What a verb takes and gives: arguments read as Go's loops over `os.Args` do, texts in UTF-8 whatever the locale."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from anamnesis.engram.gotext import whole
+
+
+class Stop(Exception):
+    """The end of a verb that did not do what was asked: a message on stderr, and an exit code."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+@dataclass(slots=True)
+class Given:
+    """What stands on a command line: words, values by their flags, and switches."""
+
+    words: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    switches: set[str] = field(default_factory=set)
+
+    def text(self, flag: str, default: str = "") -> str:
+        return self.values.get(flag, default)
+
+    def number(self, flag: str, default: int) -> int:
+        """A value as a number; what is none counts as not given."""
+        number = whole(self.values.get(flag, ""))
+        return default if number is None else number
+
+
+def read(arguments: Sequence[str], flags: str = "", switches: str = "") -> Given:
+    """Sort the arguments. A flag at the very end, without its value, is passed over; what is unknown is a word."""
+    given = Given()
+    known = flags.split()
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in known:
+            value = next(rest, None)
+            if value is not None:
+                given.values[argument] = value
+        elif argument in switches.split():
+            given.switches.add(argument)
+        else:
+            given.words.append(argument)
+    return given
+
+
+def say(text: str) -> None:
+    """Print a result."""
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+
+
+def tell(text: str) -> None:
+    """Print a message, if there is one."""
+    sys.stdout.flush()
+    if text:
+        sys.stderr.buffer.write(text.encode("utf-8", "surrogateescape") + b"\n")
+        sys.stderr.flush()
+
+
+def ask(question: str) -> str:
+    """Print a question and read the first word of the answer, in lower case; "" if there is none."""
+    say(question)
+    sys.stdout.flush()
+    words = sys.stdin.readline().split()
+    return words[0].lower() if words else ""

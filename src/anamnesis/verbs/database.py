@@ -1,0 +1,29 @@
+"""The engram.db that a verb works on."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anamnesis.config import resolve_home
+from anamnesis.engram.database import connect, prepare, resolve_engram_db
+
+
+def path() -> Path:
+    """Where it is."""
+    return resolve_engram_db(os.environ, Path.home(), resolve_home())
+
+
+@contextmanager
+def opened(*, check_same_thread: bool = True) -> Iterator[sqlite3.Connection]:
+    """A connection to it; it is made where there is none."""
+    place = path()
+    prepare(place)
+    db = connect(place, check_same_thread=check_same_thread)
+    try:
+        yield db
+    finally:
+        db.close()

@@ -1,0 +1,103 @@
+"""The verbs that carry memories to other machines: export, import, sync."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from anamnesis.disk import locked, write_atomically
+from anamnesis.engram import chunks, exchange, gojson
+from anamnesis.engram.gotext import indented, quote
+from anamnesis.engram.record import Export
+from anamnesis.verbs import database
+from anamnesis.verbs.console import Given, Stop, read, say
+
+
+def run_export(arguments: list[str]) -> None:
+    file = arguments[0] if arguments else "engram-export.json"
+    with database.opened() as db:
+        everything = exchange.export(db)
+    try:
+        write_atomically(Path(file), indented(gojson.dumps(everything)), mode=0o600)
+    except OSError as error:
+        raise Stop(f"engram: open {file}: {error.strerror}") from error
+    say(f"Exported to {file}\n")
+    _say_counts(len(everything.sessions), len(everything.observations), len(everything.prompts))
+
+
+def run_import(arguments: list[str]) -> None:
+    if not arguments:
+        raise Stop("usage: engram import <file.json>")
+    file = arguments[0]
+    try:
+        data = Path(file).read_bytes()
+        content = gojson.loads(data, Export, alone=True)
+    except OSError as error:
+        raise Stop(f"engram: read {file}: {error.strerror}") from error
+    except gojson.InvalidJSON as error:
+        raise Stop(f"engram: parse {file}: {error}") from error
+    with database.opened() as db:
+        counts = exchange.import_(db, content)
+    say(f"Imported from {file}\n")
+    _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
+
+
+def run_sync(arguments: list[str]) -> None:
+    given = read(arguments, "--project", "--import --status --all")
+    folder = Path(chunks.FOLDER)
+    # Two at once would write the manifest over each other's.
+    with database.opened() as db, locked(database.path().with_name("engram-sync.lock")):
+        if "--status" in given.switches:
+            found = chunks.status(db, folder)
+            say(
+                f"Sync status:\n  Local chunks:    {found.local}\n  Remote chunks:   {found.remote}\n"
+                f"  Pending import:  {found.pending}\n"
+            )
+        elif "--import" in given.switches:
+            _say_imported(chunks.import_(db, folder))
+        else:
+            project = None if "--all" in given.switches else _project(given)
+            subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
+            say(f"Exporting {subject}...\n")
+            _say_exported(chunks.export(db, folder, _user(), project), project)
+
+
+def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None) -> None:
+    if written is None:
+        subject = "" if project is None else f" for project {quote(project)}"
+        say(f"Nothing new to sync{subject} — all memories already exported.\n")
+        return
+    id, chunk = written
+    say(f"Created chunk {id}\n")
+    _say_counts(len(chunk.sessions), len(chunk.observations), len(chunk.prompts))
+    say('\nAdd to git:\n  git add .engram/ && git commit -m "sync engram memories"\n')
+
+
+def _say_imported(result: chunks.Imported) -> None:
+    if result.chunks:
+        say(f"Imported {result.chunks} new chunk(s) from {chunks.FOLDER}/\n")
+        _say_counts(result.sessions, result.observations, result.prompts)
+        if result.skipped:
+            say(f"  Skipped:      {result.skipped} (already imported)\n")
+    else:
+        say("No new chunks to import.\n")
+        if result.skipped:
+            say(f"  ({result.skipped} chunks already imported)\n")
+    if result.unreadable:
+        raise Stop("\n".join(f"engram: {reason}" for reason in result.unreadable))
+
+
+def _say_counts(sessions: int, observations: int, prompts: int) -> None:
+    say(f"  Sessions:     {sessions}\n  Observations: {observations}\n  Prompts:      {prompts}\n")
+
+
+def _project(given: Given) -> str:
+    from anamnesis.engram.detection import detect  # starts git, which most verbs need not
+
+    return given.text("--project") or detect(Path.cwd())
+
+
+def _user() -> str:
+    import socket  # 3 ms for somebody without a name
+
+    return os.environ.get("USER") or os.environ.get("USERNAME") or socket.gethostname() or "unknown"

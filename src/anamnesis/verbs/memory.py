@@ -1,0 +1,85 @@
+"""The verbs that look at memories and keep one: search, save, timeline, context, stats."""
+
+from __future__ import annotations
+
+from anamnesis.engram import context, observations, search, sessions, stats, text, timeline
+from anamnesis.engram.gotext import quote, whole
+from anamnesis.engram.observations import NewObservation
+from anamnesis.verbs import database
+from anamnesis.verbs.console import Stop, read, say
+
+
+def run_search(arguments: list[str]) -> None:
+    if not arguments:
+        raise Stop("usage: engram search <query> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--limit N]")
+    given = read(arguments, "--type --project --scope --limit")
+    query = " ".join(given.words)
+    if not query:
+        raise Stop("error: search query is required")
+    with database.opened() as db:
+        results = search.search(
+            db,
+            query,
+            type=given.text("--type"),
+            project=given.text("--project"),
+            scope=given.text("--scope"),
+            limit=given.number("--limit", 10),
+        )
+    say(text.found(query, results, is_tool=False))
+
+
+def run_save(arguments: list[str]) -> None:
+    if len(arguments) < 2:
+        raise Stop(
+            "usage: engram save <title> <content> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--topic TOPIC_KEY]"
+        )
+    title, content, *rest = arguments
+    given = read(rest, "--type --project --scope --topic")
+    project = given.text("--project")
+    session = f"manual-save-{project}" if project else "manual-save"
+    new = NewObservation(
+        session_id=session,
+        title=title,
+        content=content,
+        type=given.text("--type", "manual"),
+        project=project,
+        scope=given.text("--scope", "project"),
+        topic_key=given.text("--topic"),
+    )
+    with database.opened() as db:
+        sessions.create(db, session, project)
+        saved = observations.add(db, new)
+    say(f"Memory saved: #{saved.id} {quote(title)} ({new.type})\n")
+
+
+def run_timeline(arguments: list[str]) -> None:
+    if not arguments:
+        raise Stop("usage: engram timeline <observation_id> [--before N] [--after N]")
+    id = whole(arguments[0])
+    if id is None:
+        raise Stop(f"error: invalid observation id {quote(arguments[0])}")
+    given = read(arguments[1:], "--before --after")
+    with database.opened() as db:
+        found = timeline.timeline(db, id, given.number("--before", 5), given.number("--after", 5))
+    say(text.around(found))
+
+
+def run_context(arguments: list[str]) -> None:
+    given = read(arguments, "--scope --project")
+    project = given.text("--project") or next(iter(given.words), "")
+    with database.opened() as db:
+        blob = context.context(db, project, given.text("--scope"))
+    say(blob or f"{text.NOTHING_YET}\n")
+
+
+def run_stats(_: list[str]) -> None:
+    with database.opened() as db:
+        counts = stats.stats(db)
+    say(
+        "Engram Memory Stats\n"
+        f"  Sessions:     {counts.total_sessions}\n"
+        f"  Observations: {counts.total_observations}\n"
+        f"  Prompts:      {counts.total_prompts}\n"
+        f"  Projects:     {', '.join(counts.projects) or 'none yet'}\n"
+        f"  Database:     {database.path()}\n"
+    )

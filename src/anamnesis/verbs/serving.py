@@ -1,0 +1,54 @@
+"""The verbs that agents and their plugins start: mcp on standard input and output, serve on a port."""
+
+from __future__ import annotations
+
+import functools
+import os
+from contextlib import nullcontext
+from pathlib import Path
+
+from anamnesis.engram import projects
+from anamnesis.engram.gotext import whole
+from anamnesis.verbs import database
+from anamnesis.verbs.console import read
+
+PORT = 7437
+
+
+def run_mcp(arguments: list[str]) -> None:
+    from anamnesis.config import resolve_home
+    from anamnesis.log import log
+    from anamnesis.mcp.engram import build_server
+    from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.mcp.stdio import serve
+
+    given = read(_separated(arguments), "--tools --project")
+    project = given.text("--project") or os.environ.get("ENGRAM_PROJECT", "")
+    with database.opened(check_same_thread=False) as db:
+        memory = Memory(lambda: nullcontext(db), functools.cache(lambda: _default_project(project)))
+        server = build_server(memory, given.text("--tools"))
+        # One call at a time: they share a connection, and what is saved first is there for what is asked next.
+        serve(server, lambda trace: log(resolve_home(), "engram mcp error", trace=trace), at_once=1)
+
+
+def _separated(arguments: list[str]) -> list[str]:
+    """`--tools=agent` as two arguments; a flag may be written either way."""
+    parts = (argument.partition("=") for argument in arguments)
+    return [
+        each
+        for argument, (flag, equals, value) in zip(arguments, parts, strict=True)
+        for each in ((flag, value) if equals and flag in ("--tools", "--project") else (argument,))
+    ]
+
+
+def _default_project(name: str) -> str:
+    from anamnesis.engram.detection import detect  # starts git, which nobody waits for until a project is asked for
+
+    return projects.normalise(name or detect(Path.cwd()))
+
+
+def run_serve(arguments: list[str]) -> None:
+    from anamnesis import daemon
+
+    numbers = (whole(text) for text in (*arguments[:1], os.environ.get("ENGRAM_PORT", "")))
+    daemon.run(next((number for number in numbers if number is not None), PORT))
