@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from anamnesis import __version__
 from anamnesis.config import resolve_machine_id
 from anamnesis.mcp import memory
-from anamnesis.mcp.dispatcher import Server
+from anamnesis.mcp.dispatcher import Offered, Server
 from anamnesis.store import MemoryStore
 
+if TYPE_CHECKING:
+    from anamnesis.mcp.engram.tool import Memory
 
-def build_server(store: MemoryStore, *, machine_id: str | None = None) -> Server:
-    """A server whose tools work on `store` and write notes as `machine_id`, by default this machine."""
+
+def build_server(store: MemoryStore, *, machine_id: str | None = None, engram: Memory | None = None) -> Server:
+    """A server whose tools work on `store` and write notes as `machine_id`, by default this machine.
+
+    With `engram`, it has Engram's tools too.
+    """
+    tools: list[Offered] = [*memory.tools(store, machine_id or resolve_machine_id())]
+    instructions = memory.INSTRUCTIONS
+    if engram:
+        from anamnesis.mcp import engram as dialect  # 15 ms that an agent without Engram need not wait for
+
+        tools += dialect.tools(engram)
+        instructions += f"\n\nThe mem_* tools are those of Engram. {dialect.INSTRUCTIONS}"
     return Server(
         name="anamnesis",
         version=__version__,
-        instructions=memory.INSTRUCTIONS,
-        tools=memory.tools(store, machine_id or resolve_machine_id()),
+        instructions=instructions,
+        tools=tools,
         prompts=memory.prompts(),
         resources=memory.resources(store),
     )

@@ -26,7 +26,7 @@ MODERN = {"MCP-Protocol-Version": "2026-07-28"}
 
 @pytest.fixture
 def server(store: MemoryStore) -> Server:
-    return build_server(store, "desktop")
+    return build_server(store, machine_id="desktop")
 
 
 def post(server: Server, message: object, headers: dict[str, str] | None = None, **more: Any) -> Reply:
