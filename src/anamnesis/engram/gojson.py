@@ -44,7 +44,7 @@ def dumps(value: object) -> bytes:
     return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
 
-def _written(value: object) -> str:
+def _written(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -145,7 +145,7 @@ def _filled(value: Any, kind: Any, where: str) -> Any:
     return kind(**found)
 
 
-def _scalar(value: Any, kind: type, where: str) -> Any:
+def _scalar(value: Any, kind: Any, where: str) -> Any:
     if type(value) is not kind or (kind is int and value not in _INT64):
         raise InvalidJSON(f"{where} has to be {_NAMES[kind]}")
     return _SURROGATES.sub("\ufffd", value) if kind is str else value

@@ -1,0 +1,96 @@
+"""`anamnesis daemon`: serve the memory over HTTP, in this process or in the background."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import asdict
+
+import click
+
+from anamnesis import daemon
+from anamnesis.cli.output import print_json, print_lines
+from anamnesis.errors import StoreUnavailable
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_STOP_SECONDS = 30.0
+
+
+@click.group(invoke_without_command=True)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    envvar="ENGRAM_PORT",
+    default=daemon.DEFAULT_PORT,
+    show_default=True,
+    help="The port; also ENGRAM_PORT. 0 takes any free one.",
+)
+@click.option("--host", default=daemon.LOOPBACK, show_default=True, help="The address; any but loopback needs a token.")
+@click.option("--background", is_flag=True, help="Return as soon as it answers.")
+@click.pass_context
+def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
+    """Serve the memory over HTTP, as Engram does, until it is stopped.
+
+    Only programs of this machine are answered. With --host and a token in ANAMNESIS_TOKEN, others are too, if they
+    send it as `Authorization: Bearer`.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    if background:
+        click.echo(_start(port, host))
+    else:
+        daemon.run(port, host, lambda url: click.echo(f"{url} (process id {os.getpid()})"))
+
+
+@command.command()
+@as_json
+def status(as_json: bool) -> None:
+    """Say whether the daemon runs, and where; exit code 1 where it does not.
+
+    \b
+    JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "database"}
+    """
+    place = daemon.find_place()
+    running = place.running()
+    facts: dict[str, object] = {"running": running is not None}
+    if running:
+        facts |= {"url": running.url, **asdict(running)}
+    facts["database"] = str(place.database)
+    print_json(facts) if as_json else print_lines(list(facts.items()))
+    if not running:
+        sys.exit(1)
+
+
+@command.command()
+@as_json
+def stop(as_json: bool) -> None:
+    """Let the daemon finish what it has accepted, and end it.
+
+    \b
+    JSON: {"stopped", "pid"}
+    """
+    stopped = daemon.find_place().stop(_STOP_SECONDS)
+    if as_json:
+        print_json({"stopped": stopped is not None, "pid": stopped.pid if stopped else None})
+    else:
+        click.echo(f"Stopped the daemon with process id {stopped.pid}." if stopped else "No daemon was running.")
+
+
+def _start(port: int, host: str) -> str:
+    """Start a daemon that outlives this process; what it says once it answers."""
+    import subprocess
+
+    arguments = [sys.executable, "-m", "anamnesis", "daemon", "--port", str(port), "--host", host]
+    child = subprocess.Popen(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    assert child.stdout and child.stderr  # noqa: S101  they are pipes
+    if said := child.stdout.readline().strip():
+        return said
+    message = child.stderr.read().strip().removeprefix("anamnesis: ")
+    raise StoreUnavailable(message or f"The daemon ended with exit code {child.wait()} before it answered.")

@@ -1,0 +1,88 @@
+"""What a daemon leaves beside engram.db: a lock while it runs, and a note of who and where it is."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anamnesis import __version__
+from anamnesis.disk import locked, write_atomically
+from anamnesis.errors import StoreUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A daemon that runs."""
+
+    pid: int
+    host: str
+    port: int
+    started_at: str
+    version: str
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder of an engram.db that a daemon serves; there is one daemon for it at the most."""
+
+    database: Path
+
+    @property
+    def _lock(self) -> Path:
+        return self.database.with_name("daemon.lock")
+
+    @property
+    def _note(self) -> Path:
+        return self.database.with_name("daemon.json")
+
+    @contextlib.contextmanager
+    def held(self, host: str, port: int) -> Iterator[None]:
+        """Be the daemon of this place."""
+        self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if running := self.running():
+            raise StoreUnavailable(
+                f"{self.database} is served already, by the daemon with process id {running.pid} on {running.url}.",
+                "Use that one, or stop it with `anamnesis daemon stop`.",
+            )
+        with locked(self._lock, timeout=1.0):
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            own = Running(os.getpid(), host, port, now, __version__)
+            write_atomically(self._note, json.dumps(asdict(own)).encode() + b"\n")
+            try:
+                yield
+            finally:
+                self._note.unlink(missing_ok=True)
+
+    def running(self) -> Running | None:
+        """The daemon that holds the lock."""
+        if not self._lock.exists():
+            return None
+        with contextlib.suppress(StoreUnavailable), locked(self._lock, timeout=0.0):
+            return None
+        # The note is written right after the lock is taken.
+        for _ in range(100):
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                return Running(**json.loads(self._note.read_bytes()))
+            time.sleep(0.01)
+        return None
+
+    def stop(self, seconds: float) -> Running | None:
+        """Let the daemon finish what it has accepted and end; the one that ran, or None."""
+        running = self.running()
+        if running is None:
+            return None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(running.pid, signal.SIGTERM)
+        with locked(self._lock, timeout=seconds):
+            return running

@@ -1,0 +1,85 @@
+"""The port: bound at once, or a sentence about who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+from anamnesis.errors import InvalidArgument, StoreUnavailable
+
+_BACKLOG = 1024
+_LISTENING = "0A"
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    if not 0 <= port <= 65535:
+        raise InvalidArgument(f"{port} is not a port.", "Ports go from 0, which takes any free one, to 65535.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise InvalidArgument(f"{host!r} is not a name or an address of this machine.") from error
+    listening = socket.socket(family, kind, protocol)
+    try:
+        if sys.platform != "win32":  # there it would let two programs have the same port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        if error.errno == errno.EADDRINUSE:
+            raise StoreUnavailable(
+                f"Port {port} of {host} is taken by {holder(port)}.",
+                "Stop it (`anamnesis daemon stop`), or take another port with --port or ENGRAM_PORT.",
+            ) from error
+        raise StoreUnavailable(f"Port {port} of {host} cannot be used: {error.strerror}.") from error
+    return listening
+
+
+def holder(port: int) -> str:
+    """Who listens on a port of this machine, as far as it can be known."""
+    ready = _ask(port, "/ready")
+    if ready.get("service") == "anamnesis":
+        return f"the Anamnesis daemon with process id {ready.get('pid')}"
+    process = _process(port)
+    if _ask(port, "/health").get("service") == "engram":
+        return f"Engram{f', process id {process[0]}' if process else ''}"
+    return f"{process[1]!r}, process id {process[0]}" if process else "another program"
+
+
+def _ask(port: int, path: str) -> dict[str, object]:
+    """What a server on that port says there; empty if it is none of ours."""
+    request = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    reply = b""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1.0) as connection:
+            connection.sendall(request)
+            while len(reply) < 65536 and (part := connection.recv(65536)):
+                reply += part
+        said = json.loads(reply.partition(b"\r\n\r\n")[2])
+    except (OSError, ValueError):
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _process(port: int) -> tuple[int, str] | None:
+    """The id and the name of the process that listens on a port, where the system shows its files."""
+    inodes = {f"socket:[{inode}]" for name in ("tcp", "tcp6") for inode in _inodes(Path("/proc/net", name), port)}
+    for process in Path("/proc").glob("[0-9]*") if inodes else ():
+        with contextlib.suppress(OSError):
+            if any(os.readlink(file) in inodes for file in (process / "fd").iterdir()):
+                return int(process.name), (process / "comm").read_text("utf-8", "replace").strip()
+    return None
+
+
+def _inodes(table: Path, port: int) -> list[str]:
+    try:
+        rows = [line.split() for line in table.read_text("ascii").splitlines()[1:]]
+    except OSError:
+        return []
+    return [row[9] for row in rows if row[3] == _LISTENING and int(row[1].rpartition(":")[2], 16) == port]

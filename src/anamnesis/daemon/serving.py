@@ -1,0 +1,85 @@
+"""The daemon at work: connections, routes and log put together, until a signal comes."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+from anamnesis.engram import database
+from anamnesis.log import log
+from anamnesis.web import engram, later, mcp, operations
+from anamnesis.web.access import Access
+from anamnesis.web.app import App
+from anamnesis.web.guard import Guard
+from anamnesis.web.metrics import Metrics
+from anamnesis.web.server import Server
+
+_LAST_SECONDS = 10.0
+# A thread that computes lets the event loop in after so long, instead of Python's 5 ms at each of its calls.
+_SWITCH_SECONDS = 0.0005
+
+
+def serve(
+    listening: socket.socket, path: Path, guard: Guard, home: Path, announce: Callable[[str], None] | None
+) -> None:
+    """Answer requests on a bound socket, with this engram.db, until told to stop."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    database.prepare(path)
+    asyncio.run(_serve(listening, path, guard, home, announce))
+
+
+async def _serve(
+    listening: socket.socket, path: Path, guard: Guard, home: Path, announce: Callable[[str], None] | None
+) -> None:
+    server = Server()
+    access = Access(path)
+    try:
+        stopping = _signalled()
+        await server.listen(listening, _build_app(server, access, guard, functools.partial(_report, home)))
+        host, port = listening.getsockname()[:2]
+        # What was made until now stays: it need not be looked through for garbage again and again.
+        gc.freeze()
+        log(home, "daemon started", host=host, port=port, database=path)
+        if announce:
+            announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        name = await stopping
+        is_complete = await server.stop(_LAST_SECONDS)
+        log(home, "daemon stopped", signal=name, finished=is_complete)
+    finally:
+        access.close()
+
+
+def _build_app(server: Server, access: Access, guard: Guard, report: Callable[[str], None]) -> App:
+    metrics = Metrics()
+    added = [*later.ROUTES, *mcp.routes(lambda: nullcontext(access.of_this_thread()), report)]
+    described = [*engram.ROUTES, *later.ROUTES]
+    added += operations.routes(described, metrics, access, lambda: len(server.connections))
+    return App(engram.ROUTES, added, access, guard, metrics, report)
+
+
+def _report(home: Path, trace: str) -> None:
+    log(home, "daemon error", trace=trace)
+
+
+def _signalled() -> asyncio.Future[str]:
+    """What a signal to stop ends."""
+    loop = asyncio.get_running_loop()
+    stopping: asyncio.Future[str] = loop.create_future()
+
+    def stop(number: int, *_: object) -> None:
+        if not stopping.done():
+            loop.call_soon_threadsafe(stopping.set_result, signal.Signals(number).name)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, stop, number)
+        except NotImplementedError:  # Windows has signals, but its loop does not wake up for them
+            signal.signal(number, stop)
+    return stopping

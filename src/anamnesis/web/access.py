@@ -1,0 +1,149 @@
+"""How routes reach engram.db: short reads on the event loop, long ones in threads, writes gathered in one thread.
+
+Readers never wait for writers, and no request waits for another one's search. Nobody's write is refused because
+somebody else writes: what has gathered while the last transaction ran is committed as the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from anamnesis.engram import database
+from anamnesis.web.message import Response
+
+# What a route does with a connection. It does not raise: what goes wrong is an answer too.
+Work = Callable[[sqlite3.Connection], Response]
+Failed = Callable[[Exception], Response]
+
+# Two cores search, and two more threads answer what is quick meanwhile.
+_READERS = 4
+# A transaction that grew without end would let its first writer wait for its last.
+_MOST_GATHERED = 256
+
+
+class Access:
+    """The connections of a daemon, opened in the thread that runs the loop."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._here = database.connect(path)
+        self._opened: list[sqlite3.Connection] = []
+        self._of_thread = threading.local()
+        self._readers = ThreadPoolExecutor(_READERS, "reader")
+        self.writer = Writer(path)
+
+    def here(self, work: Work) -> Response:
+        """Do what certainly is short, at once."""
+        return work(self._here)
+
+    def aside(self, work: Work) -> Future[Response]:
+        """Do what may be long in a thread."""
+        return asyncio.get_running_loop().run_in_executor(self._readers, self._with_own, work)
+
+    def write(self, work: Work, failed: Failed) -> Future[Response]:
+        """Change something; the answer comes once it is committed, or is what `failed` makes of the reason."""
+        return self.writer.submit(work, failed)
+
+    def close(self) -> None:
+        """Finish what was accepted and let go of the file."""
+        self.writer.close()
+        self._readers.shutdown()
+        for db in (*self._opened, self._here):
+            db.close()
+
+    def _with_own(self, work: Work) -> Response:
+        return work(self.of_this_thread())
+
+    def of_this_thread(self) -> sqlite3.Connection:
+        """The connection of the calling thread."""
+        db: sqlite3.Connection | None = getattr(self._of_thread, "db", None)
+        if db is None:
+            db = self._of_thread.db = database.connect(self._path, check_same_thread=False)
+            self._opened.append(db)
+        return db
+
+
+class Writer:
+    """One thread that makes all changes, in the order in which they were asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.changes = 0
+        self.transactions = 0
+        self._queue: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
+        self._db = database.connect(path, check_same_thread=False)
+        self._thread = threading.Thread(target=self._run, name="writer")
+        self._thread.start()
+
+    def submit(self, work: Work, failed: Failed) -> Future[Response]:
+        change = _Change(work, failed, asyncio.get_running_loop())
+        self._queue.put(change)
+        return change.future
+
+    def close(self) -> None:
+        """Make the changes that are waiting, then end."""
+        self._queue.put(None)
+        self._thread.join()
+        self._db.close()
+
+    def _run(self) -> None:
+        while gathered := self._gather():
+            self._commit([change for change in gathered if change])
+            if gathered[-1] is None:
+                return
+
+    def _gather(self) -> list[_Change | None]:
+        """What waits, at least one; None at the end is the end."""
+        gathered = [self._queue.get()]
+        while gathered[-1] is not None and len(gathered) < _MOST_GATHERED:
+            try:
+                gathered.append(self._queue.get_nowait())
+            except queue.Empty:
+                break
+        return gathered
+
+    def _commit(self, changes: list[_Change]) -> None:
+        if not changes:
+            return
+        self.changes += len(changes)
+        self.transactions += 1
+        try:
+            if len(changes) == 1:
+                changes[0].make(self._db)
+            else:
+                # Each change is a savepoint of its own, so that one that fails does not take the others with it.
+                with database.writing(self._db):
+                    for change in changes:
+                        change.make(self._db)
+        except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
+            for change in changes:
+                change.response = change.failed(error)
+        changes[0].loop.call_soon_threadsafe(_deliver, changes)
+
+
+class _Change:
+    """A change that somebody waits for."""
+
+    __slots__ = ("failed", "future", "loop", "response", "work")
+
+    def __init__(self, work: Work, failed: Failed, loop: AbstractEventLoop) -> None:
+        self.work = work
+        self.failed = failed
+        self.loop = loop
+        self.future: Future[Response] = loop.create_future()
+        self.response = Response(500)
+
+    def make(self, db: sqlite3.Connection) -> None:
+        self.response = self.work(db)
+
+
+def _deliver(changes: list[_Change]) -> None:
+    for change in changes:
+        if not change.future.cancelled():
+            change.future.set_result(change.response)

@@ -1,0 +1,81 @@
+"""From a request to its answer: the guard, the router, the route in its lane, and what every failure says."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import traceback
+from asyncio import Future
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from anamnesis.engram.database import NotFound, Refused
+from anamnesis.engram.sessions import SessionInUse
+from anamnesis.errors import AnamnesisError
+from anamnesis.web.access import Access
+from anamnesis.web.guard import Guard
+from anamnesis.web.message import Invalid, Request, Response, failure
+from anamnesis.web.metrics import Metrics
+from anamnesis.web.route import Lane, Route
+from anamnesis.web.router import Router
+
+# Told what went wrong inside, for the log.
+Report = Callable[[str], None]
+
+_STATUSES = ((NotFound, 404), (SessionInUse, 409), (Refused, 500), (AnamnesisError, 503))
+
+
+class App:
+    """Answers requests with the routes of a daemon."""
+
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        later: Iterable[Route],
+        access: Access,
+        guard: Guard,
+        metrics: Metrics,
+        report: Report,
+    ) -> None:
+        self._metrics = metrics
+        self._router = Router(routes, later)
+        self._access = access
+        self._guard = guard
+        self._report = report
+
+    def __call__(self, request: Request) -> Response | Future[Response]:
+        started = time.perf_counter()
+        found = self._guard(request) or self._router.find(request)
+        if isinstance(found, Response):
+            return self._counted(request, "", started, found)
+        work = partial(self._run, found, request)
+        if found.lane is Lane.HERE:
+            return self._counted(request, found.path, started, self._access.here(work))
+        is_aside = found.lane is Lane.ASIDE
+        future = self._access.aside(work) if is_aside else self._access.write(work, self._failed)
+        future.add_done_callback(lambda done: self._counted(request, found.path, started, done.result()))
+        return future
+
+    def _counted(self, request: Request, path: str, started: float, response: Response) -> Response:
+        self._metrics.count(request.method if path else "", path, response.status, time.perf_counter() - started)
+        return response
+
+    def _run(self, route: Route, request: Request, db: sqlite3.Connection) -> Response:
+        """What the route answers; whatever it raises is an answer too."""
+        if request.is_cut:
+            return failure(400, "failed to read body: http: request body too large")
+        try:
+            return route.call(request, db)
+        except Invalid as error:
+            return failure(400, error.message)
+        except Exception as error:  # the daemon's outermost boundary: one bad request must not end it
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> Response:
+        for kind, status in _STATUSES:
+            if isinstance(error, kind):
+                return failure(status, error.message if isinstance(error, Refused) else str(error))
+        self._report("".join(traceback.format_exception(error)))
+        if isinstance(error, sqlite3.Error):
+            return failure(500, f"{error} ({getattr(error, 'sqlite_errorname', 'SQLite')})")
+        return failure(500, "something went wrong inside; the log under ANAMNESIS_HOME says what")

@@ -1,0 +1,110 @@
+"""Routes that came after Engram's 21: those that today's plugins of Engram call, and Reverie's context."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from anamnesis.engram import observations, prompts, sessions
+from anamnesis.engram.detection import detect
+from anamnesis.engram.record import Observation, Session
+from anamnesis.engram.strings import valid
+from anamnesis.project import git
+from anamnesis.web.engram import path_id
+from anamnesis.web.message import JSON, Request, Response, answer, failure
+from anamnesis.web.route import ERROR, Lane, ListOf, Route, number, text, values
+from anamnesis.web.smart import DEFAULT_LIMIT, smart_context
+
+
+def current_project(request: Request, db: sqlite3.Connection) -> Response:
+    """Say which project a folder belongs to, and how that is known."""
+    cwd = valid(request.text("cwd"))
+    folder = Path(cwd)
+    if not folder.is_absolute() or "\0" in cwd:
+        hint = "give cwd, the absolute path of a folder"
+        return answer({"project": "", "project_source": "", "project_path": "", "cwd": cwd, "error_hint": hint})
+    root = git(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else ""
+    place = Path(root or folder)
+    if (place / ".engram" / "config.json").is_file():
+        source = "config"
+    elif root:
+        source = "git_remote" if git(folder, "remote", "get-url", "origin") else "git_root"
+    else:
+        source = "dir_basename"
+    found = {"project": detect(folder), "project_source": source, "project_path": str(place), "cwd": cwd}
+    return answer({**found, "available_projects": [found["project"]]})
+
+
+def get_session(request: Request, db: sqlite3.Connection) -> Response:
+    """Read a session."""
+    found = sessions.get(db, request.parts["id"])
+    return answer(found) if found else failure(404, "session not found")
+
+
+def delete_session(request: Request, db: sqlite3.Connection) -> Response:
+    """Remove a session and its prompts, unless it has observations."""
+    sessions.delete(db, request.parts["id"])
+    return answer({"id": request.parts["id"], "status": "deleted"})
+
+
+def delete_prompt(request: Request, db: sqlite3.Connection) -> Response:
+    """Remove a prompt."""
+    id = path_id(request, "prompt")
+    prompts.delete(db, id)
+    return answer({"id": id, "status": "deleted"})
+
+
+def list_observations(request: Request, db: sqlite3.Connection) -> Response:
+    """List the newest observations. Where there are none, the list is empty, not null."""
+    found = observations.recent(db, request.text("project"), request.text("scope"), request.integer("limit", 0))
+    return answer(found) if found else Response(200, b"[]\n", JSON)
+
+
+def context_smart(request: Request, db: sqlite3.Connection) -> Response:
+    """Tell a starting session what is recent, what keeps coming back and what is personal, as markdown."""
+    return answer({"context": smart_context(db, request.text("project"), request.integer("limit", 0))})
+
+
+_PROJECT = text("Only of this project, whatever the case of its name.")
+_STATUS = values(id="string", status="string")
+
+ROUTES = (
+    Route(
+        "GET",
+        "/project/current",
+        current_project,
+        Lane.ASIDE,
+        {200: values(project="string", project_source="string", project_path="string", cwd="string")},
+        {"cwd": text("The absolute path of a folder.")},
+    ),
+    Route("GET", "/sessions/{id}", get_session, Lane.HERE, {200: Session, 404: ERROR}),
+    Route("DELETE", "/sessions/{id}", delete_session, Lane.WRITE, {200: _STATUS, 404: ERROR, 409: ERROR}),
+    Route(
+        "DELETE",
+        "/prompts/{id}",
+        delete_prompt,
+        Lane.WRITE,
+        {200: values(id="integer", status="string"), 400: ERROR, 404: ERROR},
+    ),
+    Route(
+        "GET",
+        "/observations",
+        list_observations,
+        Lane.ASIDE,
+        {200: ListOf(Observation)},
+        {
+            "project": _PROJECT,
+            "scope": text("`personal`, or `project` for anything else."),
+            "limit": number("How many at the most.", 20),
+            "sort": text("Taken and passed over: the order is always created_at:desc."),
+        },
+    ),
+    Route(
+        "GET",
+        "/context/smart",
+        context_smart,
+        Lane.ASIDE,
+        {200: values(context="string")},
+        {"project": _PROJECT, "limit": number("How many observations at the most, up to 100.", DEFAULT_LIMIT)},
+    ),
+)

@@ -1,0 +1,105 @@
+"""A request and its answer, as routes see them: no sockets, no loop. Values are read as Go's net/url and strconv do."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from anamnesis.engram import gojson
+from anamnesis.engram.gotext import whole
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+_MOST_PARAMETERS = 10_000
+
+
+@dataclass(slots=True)
+class Request:
+    """One request. `path` is escaped as it came; `parts` are what the route's wildcards took, unescaped.
+
+    Headers have their names in lower case. A body that was too long to be taken is not there, and `is_cut` says so.
+    """
+
+    method: str
+    path: str
+    query: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes = b""
+    is_cut: bool = False
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    def header(self, name: str) -> str | None:
+        """The first header of a name."""
+        for each, value in self.headers:
+            if each == name:
+                return value
+        return None
+
+    def text(self, name: str) -> str:
+        """A query parameter, "" where there is none; of several the first."""
+        return parse_query(self.query).get(name, "") if self.query else ""
+
+    def integer(self, name: str, default: int) -> int:
+        """A query parameter as a number; what is none counts as not given."""
+        number = whole(self.text(name))
+        return default if number is None else number
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A query parameter as true or false; what is neither counts as not given."""
+        value = self.text(name)
+        return True if value in _TRUE else False if value in _FALSE else default
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer: its body is whole, or comes in parts that are sent as they come."""
+
+    status: int
+    body: bytes | AsyncIterator[bytes] = b""
+    type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def answer(value: object, status: int = 200, *headers: tuple[str, str]) -> Response:
+    """The value as JSON, in the form that Go's encoder gives it."""
+    return Response(status, gojson.dumps(value) + b"\n", JSON, headers)
+
+
+def failure(status: int, message: str, *headers: tuple[str, str]) -> Response:
+    """What was wrong, in the form of every error."""
+    return answer({"error": message}, status, *headers)
+
+
+class Invalid(Exception):
+    """A request that cannot be answered as it is; the message says why, with status 400."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@functools.lru_cache(maxsize=64)
+def parse_query(query: str) -> Mapping[str, str]:
+    """The first value of each parameter; a pair that is malformed is passed over."""
+    if query.count("&") >= _MOST_PARAMETERS:
+        return {}
+    found: dict[str, str] = {}
+    for pair in query.split("&"):
+        if pair and ";" not in pair and not _BAD_ESCAPE.search(pair):
+            name, _, value = pair.replace("+", " ").partition("=")
+            found.setdefault(unescape(name), unescape(value))
+    return found
+
+
+def unescape(text: str) -> str:
+    """A part of an address without its escapes; a byte that is not UTF-8 becomes a lone surrogate."""
+    if "%" not in text and text.isascii():
+        return text
+    return unquote_to_bytes(text.encode("latin-1")).decode("utf-8", "surrogateescape")

@@ -1,0 +1,57 @@
+"""What the daemon has done, counted, in the text form that Prometheus reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """Counts of answers and the time they took, by route and status."""
+
+    def __init__(self) -> None:
+        self.started = time.time()
+        self._answers: dict[tuple[str, str, int], list[float]] = {}
+
+    def count(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Note an answer. `path` is the route's, so that there are no more rows than routes."""
+        entry = self._answers.get((method, path, status))
+        if entry is None:
+            entry = self._answers[method, path, status] = [0, 0.0]
+        entry[0] += 1
+        entry[1] += seconds
+
+    def text(self, **gauges: float) -> str:
+        """The page, with these values of the moment."""
+        return "\n".join([*self._requests(), *self._gauges(gauges), ""])
+
+    def _requests(self) -> Iterator[str]:
+        rows = sorted(self._answers.items())
+        for name, kind, about, column in (
+            ("anamnesis_http_requests_total", "counter", "Requests answered.", 0),
+            ("anamnesis_http_request_seconds_total", "counter", "Time from a request to its answer.", 1),
+        ):
+            yield f"# HELP {name} {about}"
+            yield f"# TYPE {name} {kind}"
+            for (method, path, status), values in rows:
+                yield f'{name}{{method="{method}",route="{path}",status="{status}"}} {values[column]:.9g}'
+
+    def _gauges(self, gauges: dict[str, float]) -> Iterator[str]:
+        values = {**gauges, "process_start_time_seconds": self.started}
+        if (memory := _resident_bytes()) is not None:
+            values["process_resident_memory_bytes"] = memory
+        for name, value in values.items():
+            yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
+            yield f"{name} {value:.15g}"
+
+
+def _resident_bytes() -> int | None:
+    """The memory of this process, where the system tells it in a file."""
+    if sys.platform != "linux":
+        return None
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,114 @@
+"""The document that describes the API, made of the table of routes."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args, get_origin, get_type_hints
+
+from anamnesis import __version__
+from anamnesis.web.message import JSON
+from anamnesis.web.route import ERROR, Content, ListOf, Parameter, Route
+
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def document(routes: Iterable[Route]) -> dict[str, Any]:
+    """The OpenAPI document of these routes."""
+    components: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Anamnesis",
+            "version": __version__,
+            "description": "Engram's HTTP interface, as Anamnesis serves it. See docs/http-api.md.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"token": []}],
+    }
+
+
+def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
+    parts = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
+    operation: dict[str, Any] = {
+        "operationId": route.call.__name__.strip("_"),
+        "summary": (route.call.__doc__ or "").strip(),
+        "parameters": [
+            *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in parts),
+            *(_parameter(name, each) for name, each in route.parameters.items()),
+        ],
+        "responses": {str(status): _response(status, content, components) for status, content in route.answers.items()},
+    }
+    for status, about in ((401, "No token, where one is needed."), (403, "A page of another site, or another host.")):
+        operation["responses"][str(status)] = {**_response(status, ERROR, components), "description": about}
+    if route.body:
+        schema = _reference(route.body, components)
+        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+    return operation
+
+
+def _parameter(name: str, parameter: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": parameter.type}
+    if parameter.default is not None:
+        schema["default"] = parameter.default
+    return {
+        "name": name,
+        "in": "query",
+        "required": parameter.is_needed,
+        "description": parameter.about,
+        "schema": schema,
+    }
+
+
+def _response(status: int, content: Content, components: dict[str, Any]) -> dict[str, Any]:
+    about = "As asked." if status < 300 else "Not as asked; the message says why."
+    if isinstance(content, str):
+        return {"description": about, "content": {content: {"schema": {"type": "string"}}}}
+    if isinstance(content, ListOf):
+        schema: Mapping[str, Any] = {"type": ["array", "null"], "items": _reference(content.kind, components)}
+    elif isinstance(content, type):
+        schema = _reference(content, components)
+    else:
+        schema = content
+    return {"description": about, "content": {JSON: {"schema": schema}}}
+
+
+def _reference(kind: type, components: dict[str, Any]) -> dict[str, str]:
+    """Where the schema of a dataclass is, put there if it is not yet."""
+    name = kind.__name__
+    if name not in components:
+        components[name] = {}
+        hints = get_type_hints(kind)
+        fields = dataclasses.fields(kind)
+        components[name] = {
+            "type": "object",
+            "properties": {field.name: _schema(hints[field.name], components) for field in fields},
+            "required": [field.name for field in fields if not _is_left_out(hints[field.name])],
+        }
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _schema(kind: Any, components: dict[str, Any]) -> dict[str, Any]:
+    if kind in _TYPES:
+        return {"type": _TYPES[kind]}
+    if get_origin(kind) in (typing.Union, types.UnionType):
+        (inner,) = (each for each in get_args(kind) if each is not types.NoneType)
+        schema = _schema(inner, components)
+        return schema if inner in _TYPES else {"anyOf": [schema, {"type": "null"}]}
+    if get_origin(kind) in (list, tuple):
+        return {"type": ["array", "null"], "items": _schema(get_args(kind)[0], components)}
+    return _reference(kind, components)
+
+
+def _is_left_out(kind: Any) -> bool:
+    """Whether a field of this type may be missing: an optional scalar."""
+    return type(None) in get_args(kind) and any(each in _TYPES for each in get_args(kind))

@@ -1,0 +1,188 @@
+"""HTTP/1.1 from bytes to requests. Strict where leniency would let two readers see two different requests."""
+
+from __future__ import annotations
+
+import re
+
+from anamnesis.web.message import Request
+from anamnesis.web.router import escaped_path
+
+MOST_HEAD = 1 << 20
+MOST_BODY = 50 << 20
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(r"[^\x00-\x20\x7f]+")
+_ABSOLUTE = re.compile(r"https?://([^/?]*)", re.IGNORECASE)
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_HOST = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:\[\]%]*")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?")
+_LONGEST_CHUNK_LINE = 4096
+
+
+class Malformed(Exception):
+    """Bytes that are not a request that can be answered; after them the connection cannot go on."""
+
+    def __init__(self, status: int, reason: str = "") -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Parser:
+    """Takes bytes as they come and gives the requests that are whole."""
+
+    def __init__(self) -> None:
+        self.keeps_alive = True
+        self.waits_for_leave = False
+        self._buffer = bytearray()
+        self._request: Request | None = None
+        self._length = 0
+        self._is_chunked = False
+        self._chunks = bytearray()
+
+    @property
+    def size(self) -> int:
+        """How many bytes have been taken that are no request yet."""
+        return len(self._buffer)
+
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing of a next request is there."""
+        return self._request is None and not self._buffer
+
+    def feed(self, data: bytes) -> None:
+        self._buffer += data
+
+    def next(self) -> Request | None:
+        """The next whole request, or None until more has come. A body that is too long is cut off."""
+        request = self._request or self._take_head()
+        if request is None:
+            return None
+        if self._length > MOST_BODY:
+            request.is_cut = True
+        elif not (self._take_chunks(request) if self._is_chunked else self._take_body(request)):
+            return None
+        if request.is_cut:
+            self.keeps_alive = False
+        self.waits_for_leave = False
+        self._request = None
+        return request
+
+    def _take_head(self) -> Request | None:
+        end = _HEAD_END.search(self._buffer)
+        if not end or end.start() > MOST_HEAD:
+            if end or len(self._buffer) > MOST_HEAD:
+                raise Malformed(431)
+            return None
+        head = self._buffer[: end.start()].decode("latin-1")
+        del self._buffer[: end.end()]
+        first, *lines = head.split("\n")
+        method, target, version = _request_line(first.removesuffix("\r"))
+        headers = [_header(line.removesuffix("\r")) for line in lines]
+        self._request = _request(method, target, headers, version)
+        self._frame(self._request, version)
+        return self._request
+
+    def _frame(self, request: Request, version: str) -> None:
+        """How the body is delimited and whether another request may follow."""
+        lengths = {value for name, value in request.headers if name == "content-length"}
+        codings = [value.lower() for name, value in request.headers if name == "transfer-encoding"]
+        self._is_chunked, self._length = bool(codings), 0
+        if codings:
+            if codings != ["chunked"] or version == "HTTP/1.0":
+                raise Malformed(501, "unsupported transfer encoding")
+            if lengths:
+                raise Malformed(400, "both Content-Length and Transfer-Encoding")
+            self._chunks = bytearray()
+        elif lengths:
+            if len(lengths) > 1 or not _LENGTH.fullmatch(length := lengths.pop()):
+                raise Malformed(400, "bad Content-Length")
+            self._length = int(length)
+        wishes = {wish.strip().lower() for wish in (request.header("connection") or "").split(",")}
+        self.keeps_alive = "keep-alive" in wishes if version == "HTTP/1.0" else "close" not in wishes
+        self.waits_for_leave = (request.header("expect") or "").lower() == "100-continue"
+
+    def _take_body(self, request: Request) -> bool:
+        if len(self._buffer) < self._length:
+            return False
+        request.body = bytes(self._buffer[: self._length])
+        del self._buffer[: self._length]
+        return True
+
+    def _take_chunks(self, request: Request) -> bool:
+        while line := self._line(0):
+            size = int(line[0], 16)
+            start = line[1]
+            if len(self._chunks) + size > MOST_BODY:
+                request.is_cut = True
+                return True
+            if size == 0:
+                return self._take_trailer(request, start)
+            if len(self._buffer) < start + size + 2:
+                return False
+            self._chunks += self._buffer[start : start + size]
+            if self._buffer[start + size : start + size + 2] != b"\r\n":
+                raise Malformed(400, "malformed chunked encoding")
+            del self._buffer[: start + size + 2]
+        return False
+
+    def _line(self, at: int) -> tuple[bytes, int] | None:
+        """The size in the chunk line that begins here and where the chunk starts; None until it is whole."""
+        end = self._buffer.find(b"\n", at)
+        if end < 0 and len(self._buffer) - at <= _LONGEST_CHUNK_LINE:
+            return None
+        size = _CHUNK_SIZE.fullmatch(bytes(self._buffer[at:end]).removesuffix(b"\r")) if end >= 0 else None
+        if not size:
+            raise Malformed(400, "malformed chunked encoding")
+        return size[1], end + 1
+
+    def _take_trailer(self, request: Request, start: int) -> bool:
+        """Pass over the lines after the last chunk, up to an empty one."""
+        position = start
+        while (end := self._buffer.find(b"\n", position)) >= 0:
+            if bytes(self._buffer[position:end]) in (b"", b"\r"):
+                request.body = bytes(self._chunks)
+                del self._buffer[: end + 1]
+                return True
+            position = end + 1
+        if len(self._buffer) - start > MOST_HEAD:
+            raise Malformed(431)
+        return False
+
+
+def _request_line(line: str) -> tuple[str, str, str]:
+    parts = line.split(" ")
+    if len(parts) != 3 or not _TOKEN.fullmatch(parts[0]) or not _TARGET.fullmatch(parts[1]):
+        raise Malformed(400)
+    method, target, version = parts
+    if version not in ("HTTP/1.1", "HTTP/1.0"):
+        raise Malformed(505, "unsupported protocol version") if version.startswith("HTTP/") else Malformed(400)
+    return method, target, version
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+        raise Malformed(400)
+    return name.lower(), value.strip(" \t")
+
+
+def _request(method: str, target: str, headers: list[tuple[str, str]], version: str) -> Request:
+    hosts = [value for name, value in headers if name == "host"]
+    if not hosts and version == "HTTP/1.1":
+        raise Malformed(400, "missing required Host header")
+    if len(hosts) > 1:
+        raise Malformed(400, "too many Host headers")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        raise Malformed(400, "malformed Host header")
+    if absolute := _ABSOLUTE.match(target):
+        # The address itself says which host is meant, and it goes before the header.
+        headers = [("host", absolute[1]), *((name, value) for name, value in headers if name != "host")]
+        target = target[absolute.end() :] or "/"
+    path, _, query = target.partition("?")
+    is_odd = target == "*" or (method == "CONNECT" and not path.startswith("/"))
+    escaped = escaped_path(path) if path.startswith("/") or is_odd else None
+    if escaped is None:
+        raise Malformed(400)
+    return Request(method, escaped, query, headers)

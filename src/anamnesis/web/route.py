@@ -1,0 +1,81 @@
+"""What a route is: where it is, what it does, in which lane it runs, and what the API's document says of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from anamnesis.web.message import Request, Response
+
+
+class Lane(Enum):
+    """Where a route runs: at once on the event loop, aside in a thread, or among the writes."""
+
+    HERE = auto()
+    ASIDE = auto()
+    WRITE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter in the query, of a type of JSON Schema."""
+
+    about: str
+    type: str = "string"
+    default: object = None
+    is_needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of such values; null where it is empty."""
+
+    kind: type
+
+
+# What an answer carries: a dataclass, a list of one, a schema, or a media type that is not JSON.
+Content = type | ListOf | Mapping[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one path. Its function's docstring is its summary; its first answer is the usual one."""
+
+    method: str
+    path: str
+    call: Callable[[Request, sqlite3.Connection], Response]
+    lane: Lane
+    answers: Mapping[int, Content]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    body: type | None = None
+
+
+def text(about: str) -> Parameter:
+    return Parameter(about)
+
+
+def number(about: str, default: int) -> Parameter:
+    return Parameter(about, "integer", default)
+
+
+def flag(about: str) -> Parameter:
+    return Parameter(about, "boolean", False)
+
+
+def needed(parameter: Parameter) -> Parameter:
+    return Parameter(parameter.about, parameter.type, is_needed=True)
+
+
+def values(**types: str) -> Mapping[str, Any]:
+    """The schema of an object with these members."""
+    return {
+        "type": "object",
+        "properties": {name: {"type": type} for name, type in types.items()},
+        "required": sorted(types),
+    }
+
+
+ERROR = values(error="string")

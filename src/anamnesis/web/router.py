@@ -1,0 +1,153 @@
+"""Which route a request takes, as Go's ServeMux decides it: patterns, redirects, 404 and 405 with `Allow`."""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from collections.abc import Iterable
+from typing import Generic, Protocol, TypeVar
+from urllib.parse import quote, unquote_to_bytes
+
+from anamnesis.web.message import TEXT, Request, Response, unescape
+
+# What Go leaves as it is in a path, and what it takes from a client without escaping it anew.
+_PLAIN = "$&+,/:;=@"
+_TAKEN = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class Pattern(Protocol):
+    """What a router asks of a route: its method and its path, in which `{name}` takes one segment."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+
+
+R = TypeVar("R", bound=Pattern)
+
+
+class _Node(Generic[R]):
+    __slots__ = ("literals", "names", "route", "wildcard")
+
+    def __init__(self) -> None:
+        self.literals: dict[str, _Node[R]] = {}
+        self.wildcard: _Node[R] | None = None
+        self.route: R | None = None
+        self.names: list[str] = []
+
+
+class Router(Generic[R]):
+    """Finds routes. Those of `later` answer only what `routes` leave as they are, errors included.
+
+    A client of the dialect gets the 404, the 405 and the `Allow` that it always got, whatever has been added since.
+    """
+
+    def __init__(self, routes: Iterable[R], later: Iterable[R] = ()) -> None:
+        self._first = _trees(routes)
+        self._later = _trees(later)
+
+    def find(self, request: Request) -> R | Response:
+        """The route of a request, whose parts are set; or the answer where there is none."""
+        if request.path == "*":
+            return Response(200 if request.method == "OPTIONS" else 400, type="")
+        path = request.path if request.method == "CONNECT" else clean(request.path)
+        if path != request.path:
+            return _redirect(request, path)
+        segments = _segments(path)
+        for trees in (self._first, self._later):
+            if route := _match(trees, request, segments):
+                return route
+        for trees in (self._first, self._later):
+            if allowed := _allowed(trees, segments):
+                return Response(405, b"Method Not Allowed\n", TEXT, (("Allow", ", ".join(allowed)), _NO_SNIFFING))
+        return Response(404, b"404 page not found\n", TEXT, (_NO_SNIFFING,))
+
+
+_NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
+
+
+def _trees(routes: Iterable[R]) -> dict[str, _Node[R]]:
+    trees: dict[str, _Node[R]] = {}
+    for route in routes:
+        node = trees.setdefault(route.method, _Node())
+        names = []
+        for segment in route.path[1:].split("/"):
+            if segment.startswith("{"):
+                names.append(segment[1:-1])
+                node.wildcard = node.wildcard or _Node()
+                node = node.wildcard
+            else:
+                node = node.literals.setdefault(segment, _Node())
+        node.route, node.names = route, names
+    return trees
+
+
+def _segments(path: str) -> list[str]:
+    """The unescaped segments; a slash at the end is a segment that no wildcard takes."""
+    segments = [unescape(each) for each in path[1:].split("/")]
+    if segments[-1] == "":
+        segments[-1] = "/"
+    return segments
+
+
+def _match(trees: dict[str, _Node[R]], request: Request, segments: list[str]) -> R | None:
+    methods = ("HEAD", "GET") if request.method == "HEAD" else (request.method,)
+    for method in methods:
+        tree = trees.get(method)
+        found = _walk(tree, segments, 0, []) if tree else None
+        if found and found[0].route:
+            request.parts = dict(zip(found[0].names, found[1], strict=True))
+            return found[0].route
+    return None
+
+
+def _walk(node: _Node[R], segments: list[str], at: int, taken: list[str]) -> tuple[_Node[R], list[str]] | None:
+    """The node at the end of the segments; a literal goes before a wildcard."""
+    if at == len(segments):
+        return (node, taken) if node.route else None
+    segment = segments[at]
+    literal = node.literals.get(segment)
+    found = _walk(literal, segments, at + 1, taken) if literal else None
+    if found is None and node.wildcard and segment != "/":
+        return _walk(node.wildcard, segments, at + 1, [*taken, segment])
+    return found
+
+
+def _allowed(trees: dict[str, _Node[R]], segments: list[str]) -> list[str]:
+    methods = {method for method, tree in trees.items() if _walk(tree, segments, 0, [])}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+
+def clean(path: str) -> str:
+    """The path without empty and dot segments; a slash at its end stays."""
+    if "//" not in path and "/." not in path and path.startswith("/"):
+        return path
+    cleaned = posixpath.normpath("/" + path.lstrip("/"))
+    return cleaned + "/" if path.endswith("/") and cleaned != "/" else cleaned
+
+
+def escaped_path(raw: str) -> str | None:
+    """The path of an address in the form that routes are matched in; None where it is malformed."""
+    if _BAD_ESCAPE.search(raw):
+        return None
+    if _TAKEN.fullmatch(raw):
+        return raw
+    return quote(unquote_to_bytes(raw.encode("latin-1")), safe=_PLAIN)
+
+
+def _redirect(request: Request, path: str) -> Response:
+    # Go escapes what is already escaped, so that a `%20` in a doubled path comes back as `%2520`.
+    place = quote(path, safe=_PLAIN) + (f"?{request.query}" if request.query else "")
+    location = "".join(each if each.isascii() else f"%{ord(each):x}" for each in place)
+    headers = (("Location", location),)
+    if request.method not in ("GET", "HEAD"):
+        return Response(307, b"", "", headers)
+    page = f'<a href="{_html(place)}">Temporary Redirect</a>.\n\n'
+    return Response(307, page.encode("latin-1"), "text/html; charset=utf-8", headers)
+
+
+def _html(text: str) -> str:
+    return html.escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")

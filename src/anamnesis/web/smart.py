@@ -1,0 +1,40 @@
+"""A context that weighs: what is recent, what keeps coming back, and what is personal. Pure but for its reads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from anamnesis.engram import observations
+from anamnesis.engram.record import Observation
+from anamnesis.engram.strings import shorten
+
+DEFAULT_LIMIT = 15
+MOST = 100
+# How far back something that keeps coming back is looked for.
+_HORIZON = 500
+_OFTEN = 3
+_CONTENT = 300
+
+
+def smart_context(db: sqlite3.Connection, project: str, limit: int) -> str:
+    """Markdown with six tenths recent, three tenths revised or repeated, one tenth personal observations.
+
+    A part that has less leaves its place to what is recent.
+    """
+    limit = min(limit, MOST) if limit > 0 else DEFAULT_LIMIT
+    newest = observations.recent(db, project, "", _HORIZON)
+    often = [each for each in newest if each.revision_count >= _OFTEN or each.duplicate_count >= _OFTEN]
+    often = often[: round(limit * 0.3)]
+    known = {each.id for each in often}
+    personal = [each for each in observations.recent(db, "", "personal", limit) if each.id not in known]
+    personal = personal[: max(1, round(limit * 0.1))] if limit > len(often) else []
+    known |= {each.id for each in personal}
+    recent = [each for each in newest if each.id not in known][: limit - len(known)]
+    text = _section("Recent", recent) + _section("Keeps coming back", often) + _section("Personal", personal)
+    return f"## Memory from Previous Sessions\n\n{text}" if text else ""
+
+
+def _section(heading: str, found: Iterable[Observation]) -> str:
+    lines = "".join(f"- [{each.type}] **{each.title}**: {shorten(each.content, _CONTENT)}\n" for each in found)
+    return f"### {heading}\n{lines}\n" if lines else ""

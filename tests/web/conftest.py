@@ -1,0 +1,17 @@
+"""Daemons of their own for the tests of HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.web.daemon import Daemon
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    """A daemon with an empty memory, that ends without having said anything."""
+    started = Daemon(tmp_path)
+    yield started
+    assert started.stop() == (0, "")

@@ -1,0 +1,71 @@
+"""A real daemon process in a home of its own, and a plain way to ask it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+
+def environment(home: Path, **variables: str) -> dict[str, str]:
+    return {"ANAMNESIS_HOME": str(home), "HOME": str(home), "PATH": os.environ["PATH"], **variables}
+
+
+class Daemon:
+    """`anamnesis daemon` on a free port, until the end of the test."""
+
+    def __init__(self, home: Path, *arguments: str, **variables: str) -> None:
+        self.home = home
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "anamnesis", "daemon", "--port", "0", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(home, **variables),
+            text=True,
+        )
+        assert self.process.stdout
+        said = self.process.stdout.readline()
+        assert said, self.process.stderr and self.process.stderr.read()
+        address = urlsplit(said.split()[0])
+        assert address.hostname
+        assert address.port
+        self.host, self.port = address.hostname, address.port
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(self.host, self.port, timeout=60)
+
+    def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str) -> Reply:
+        """One request on a connection of its own. Underscores in a header's name are dashes."""
+        connection = self.connect()
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body.encode() if isinstance(body, str) else body, named)
+            response = connection.getresponse()
+            return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        finally:
+            connection.close()
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, Any]:
+        """End it with a signal; its exit code and what it said on stderr."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
