@@ -30,6 +30,7 @@ COMMANDS = (
     "config",
     "completion",
     "serve",
+    "daemon",
     "engram",
     "inject",
     "recall",

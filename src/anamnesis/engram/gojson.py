@@ -60,9 +60,10 @@ def _written(value: Any) -> str:
     if isinstance(value, Mapping):
         pairs = [f"{encode_basestring(key)}:{_written(value[key])}" for key in sorted(value)]
     else:
+        kind: Any = type(value)
         pairs = [
             key + _written(each)
-            for name, key, is_optional in _members(type(value))
+            for name, key, is_optional in _members(kind)
             if (each := getattr(value, name)) is not None or not is_optional
         ]
     return f"{{{','.join(pairs)}}}"
