@@ -126,6 +126,7 @@ def test_an_export_goes_around_and_adds_nothing_when_it_comes_back(engram: Progr
     assert indented(written) == written
     back = engram("import", "engram-export.json")
     assert back.out == "Imported from engram-export.json\n  Sessions:     0\n  Observations: 0\n  Prompts:      0\n"
+    assert engram("export", "/dev/stdout").out.startswith('{\n  "version": "0.1.0",\n')
     (engram.folder / "broken.json").write_text("{")
     assert engram("import", "broken.json").err.startswith("engram: parse broken.json: ")
 
@@ -278,6 +279,17 @@ def test_a_reader_who_goes_away_ends_it_quietly(engram: Program) -> None:
     assert process.wait(30) == 1
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_help_for_a_reader_who_is_gone_is_quiet_too(engram: Program) -> None:
+    done = subprocess.run(
+        ["bash", "-c", "engram | head -0; echo ${PIPESTATUS[0]}"],
+        env=engram.variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_a_verb_imports_no_library_of_the_other_command_line(engram: Program) -> None:

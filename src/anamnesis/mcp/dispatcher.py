@@ -142,9 +142,12 @@ class Server:
         self._methods: dict[str, Callable[[Message], Message]] = {
             "tools/list": lambda _: {"tools": [tool.declaration() for tool in self._tools.values()]},
             "tools/call": self._call_tool,
-            "prompts/list": lambda _: {"prompts": [each.declaration() for each in self._prompts.values()]},
-            "prompts/get": self._get_prompt,
         }
+        if prompts:
+            self._methods |= {
+                "prompts/list": lambda _: {"prompts": [each.declaration() for each in self._prompts.values()]},
+                "prompts/get": self._get_prompt,
+            }
         if resources:
             self._methods |= {
                 "resources/list": lambda _: {"resources": resources.listed()},

@@ -47,21 +47,29 @@ _SAME_AS = {"--version": "version", "-v": "version", "--help": "help", "-h": "he
 def run(arguments: Sequence[str]) -> NoReturn:
     """Do what the arguments say, and exit as Engram does."""
     try:
-        _dispatch(arguments)
+        code = _exit_code(arguments)
         sys.stdout.flush()
-        code = 0
-    except Stop as stop:
-        code = stop.code
-        tell(stop.message)
-    except (AnamnesisError, sqlite3.Error, OSError) as error:
+    except BrokenPipeError:
+        # Whoever read our output has gone; what is left of it must not fail at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
-        if isinstance(error, BrokenPipeError):
-            _abandon_output()
-        else:
-            tell(f"engram: {error}")
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)
+
+
+def _exit_code(arguments: Sequence[str]) -> int:
+    try:
+        _dispatch(arguments)
+    except Stop as stop:
+        tell(stop.message)
+        return stop.code
+    except BrokenPipeError:
+        raise
+    except (AnamnesisError, sqlite3.Error, OSError) as error:
+        tell(f"engram: {error}")
+        return 1
+    return 0
 
 
 def _dispatch(arguments: Sequence[str]) -> None:
@@ -102,8 +110,3 @@ def usage() -> str:
             "",
         ]
     )
-
-
-def _abandon_output() -> None:
-    """Whoever read our output has gone; what is left of it must not fail at the exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,13 +35,19 @@ class Given:
         return default if number is None else number
 
 
-def read(arguments: Sequence[str], flags: str = "", switches: str = "") -> Given:
-    """Sort the arguments. A flag at the very end, without its value, is passed over; what is unknown is a word."""
+def read(arguments: Sequence[str], flags: str = "", switches: str = "", *, equals: bool = False) -> Given:
+    """Sort the arguments. A flag at the very end, without its value, is passed over; what is unknown is a word.
+
+    With `equals`, a flag may have its value after an equals sign; most of Engram's verbs do not know that.
+    """
     given = Given()
     known = flags.split()
     rest = iter(arguments)
     for argument in rest:
-        if argument in known:
+        flag, sign, joined = argument.partition("=")
+        if equals and sign and flag in known:
+            given.values[flag] = joined
+        elif argument in known:
             value = next(rest, None)
             if value is not None:
                 given.values[argument] = value

@@ -17,8 +17,13 @@ def run_export(arguments: list[str]) -> None:
     file = arguments[0] if arguments else "engram-export.json"
     with database.opened() as db:
         everything = exchange.export(db)
+    path = Path(file)
+    data = indented(gojson.dumps(everything))
     try:
-        write_atomically(Path(file), indented(gojson.dumps(everything)), mode=0o600)
+        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+            path.write_bytes(data)
+        else:
+            write_atomically(path.resolve(), data, mode=0o600)
     except OSError as error:
         raise Stop(f"engram: open {file}: {error.strerror}") from error
     say(f"Exported to {file}\n")

@@ -22,23 +22,13 @@ def run_mcp(arguments: list[str]) -> None:
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.mcp.stdio import serve
 
-    given = read(_separated(arguments), "--tools --project")
+    given = read(arguments, "--tools --project", equals=True)
     project = given.text("--project") or os.environ.get("ENGRAM_PROJECT", "")
     with database.opened(check_same_thread=False) as db:
         memory = Memory(lambda: nullcontext(db), functools.cache(lambda: _default_project(project)))
         server = build_server(memory, given.text("--tools"))
         # One call at a time: they share a connection, and what is saved first is there for what is asked next.
         serve(server, lambda trace: log(resolve_home(), "engram mcp error", trace=trace), at_once=1)
-
-
-def _separated(arguments: list[str]) -> list[str]:
-    """`--tools=agent` as two arguments; a flag may be written either way."""
-    parts = (argument.partition("=") for argument in arguments)
-    return [
-        each
-        for argument, (flag, equals, value) in zip(arguments, parts, strict=True)
-        for each in ((flag, value) if equals and flag in ("--tools", "--project") else (argument,))
-    ]
 
 
 def _default_project(name: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from anamnesis.engram.exchange import VERSION
 from anamnesis.mcp.dispatcher import Server
 from anamnesis.mcp.engram.reading import READING
 from anamnesis.mcp.engram.tool import BoundTool, Memory
 from anamnesis.mcp.engram.writing import WRITING
 
-VERSION = "0.1.0"
 INSTRUCTIONS = (
     "Memory that outlives this session and its compactions.\n\n"
     "At hand at all times: mem_context tells what went on lately (call it when a session starts and after a"
