@@ -43,6 +43,8 @@ _BACKFILLS = (
     "UPDATE user_prompts SET sync_id = 'prompt-' || lower(hex(randomblob(16))) WHERE sync_id IS NULL OR sync_id = ''",
     "INSERT OR IGNORE INTO sync_state (target_key, lifecycle, updated_at) VALUES ('cloud', 'idle', datetime('now'))",
 )
+# The tables whose words are indexed, their indexes, and how the triggers begin that keep these.
+_WORDS = (("observations", "observations_fts", "obs_fts"), ("user_prompts", "prompts_fts", "prompt_fts"))
 
 T = TypeVar("T")
 
@@ -243,6 +245,8 @@ def _complete(db: sqlite3.Connection) -> None:
         if statement.made not in _shape(db):
             db.execute(statement.sql)
             made.add(statement.made)
+    if made:
+        _index_all_words(db, {name for name, _ in made})
     if ("sync_mutations", "project") in made:
         db.execute(
             "UPDATE sync_mutations SET project = coalesce(json_extract(payload, '$.project'), '')"
@@ -251,7 +255,16 @@ def _complete(db: sqlite3.Connection) -> None:
     if _is_unfinished(db):
         for backfill in _BACKFILLS:
             db.execute(backfill)
-    # Rows that were written while an index or a trigger of it was not there are missing in it.
-    for index, trigger in (("observations_fts", "obs_fts"), ("prompts_fts", "prompt_fts")):
-        if any(name == index or name.startswith(trigger) for name, _ in made):
+
+
+def _index_all_words(db: sqlite3.Connection, made: set[str]) -> None:
+    """Index rows anew that were written while an index or a trigger of it was not there.
+
+    Engram leaves out the deleted ones when it makes the index anew. Changing such a row would fail.
+    """
+    for table, index, triggers in _WORDS:
+        (complete,) = db.execute(
+            f"SELECT (SELECT count(*) FROM {table}) = (SELECT count(*) FROM {index}_docsize)"
+        ).fetchone()
+        if not complete or made & {index, *(f"{triggers}_{event}" for event in ("insert", "delete", "update"))}:
             db.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
