@@ -1,4 +1,7 @@
-"""The verbs that agents and their plugins start: mcp on standard input and output, serve on a port."""
+"""The verbs that agents and their plugins start: mcp on standard input and output, serve on a port.
+
+What only one of them uses is imported in it: a plugin that starts `serve` asks for it half a second later.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,8 @@ import os
 from contextlib import nullcontext
 from pathlib import Path
 
-from anamnesis.engram import projects
 from anamnesis.engram.gotext import whole
-from anamnesis.verbs import database
-from anamnesis.verbs.console import read
-
-PORT = 7437
+from anamnesis.verbs.console import read, tell
 
 
 def run_mcp(arguments: list[str]) -> None:
@@ -21,6 +20,7 @@ def run_mcp(arguments: list[str]) -> None:
     from anamnesis.mcp.engram import build_server
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.mcp.stdio import serve
+    from anamnesis.verbs import database
 
     given = read(arguments, "--tools --project", equals=True)
     project = given.text("--project") or os.environ.get("ENGRAM_PROJECT", "")
@@ -32,6 +32,7 @@ def run_mcp(arguments: list[str]) -> None:
 
 
 def _default_project(name: str) -> str:
+    from anamnesis.engram import projects
     from anamnesis.engram.detection import detect  # starts git, which nobody waits for until a project is asked for
 
     return projects.normalise(name or detect(Path.cwd()))
@@ -41,4 +42,5 @@ def run_serve(arguments: list[str]) -> None:
     from anamnesis import daemon
 
     numbers = (whole(text) for text in (*arguments[:1], os.environ.get("ENGRAM_PORT", "")))
-    daemon.run(next((number for number in numbers if number is not None), PORT))
+    port = next((number for number in numbers if number is not None), daemon.DEFAULT_PORT)
+    daemon.run(port, announce=lambda url: tell(f"[engram] HTTP server listening on {url}"))
