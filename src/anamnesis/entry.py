@@ -14,7 +14,7 @@ def main() -> None:
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
         _run_verb(sys.argv[1:])
-    elif name == "engram" and arguments and not _HELP & set(arguments[:1]):
+    elif name == "engram" and arguments and not _HELP & set(arguments):
         _run_verb(arguments)
     elif name in HOOKS and not _HELP & set(arguments):
         from anamnesis.hooks import run

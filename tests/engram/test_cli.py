@@ -24,7 +24,7 @@ def engram(tmp_path: Path) -> Program:
 def test_without_a_command_it_says_what_there_is_and_fails(engram: Program) -> None:
     done = engram()
     assert (done.code, done.err) == (1, "")
-    assert all(f"  {name} " in done.out for name in VERBS)
+    assert all(f"\n  {name}" in done.out for name in VERBS)
     for word in ("help", "--help", "-h"):
         assert engram(word) == type(done)(0, done.out, "")
 

@@ -16,15 +16,15 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        _, does = VERBS[cmd_name]
+        described = VERBS[cmd_name]
 
         @click.command(
             cmd_name,
-            help=does,
-            short_help=does.partition(":")[0],
+            help=described.does,
+            options_metavar="",
             context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
         )
-        @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+        @click.argument("arguments", nargs=-1, metavar=described.takes, type=click.UNPROCESSED)
         def verb(arguments: tuple[str, ...]) -> None:
             run([cmd_name, *arguments])
 

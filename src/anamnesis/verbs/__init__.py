@@ -11,35 +11,54 @@ import os
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.verbs.console import Stop, say, tell
 
 VERSION = "0.1.0"
-# A verb is a function of its name in a module of this package; this is what it does, for lists of verbs.
+
+
+class Verb(NamedTuple):
+    """Where its function is, called `run_` and its name; what it takes; what it does."""
+
+    module: str
+    takes: str
+    does: str
+
+
 VERBS = {
-    "serve": ("serving", "Serve Engram's HTTP interface, and MCP at /mcp: serve [port]"),
-    "mcp": ("serving", "Serve the mem_* tools over MCP: mcp [--tools=agent|admin|all|NAMES] [--project=NAME]"),
-    "search": ("memory", "Find memories: search WORDS [--type T] [--project P] [--scope S] [--limit N]"),
-    "save": ("memory", "Keep a memory: save TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]"),
-    "timeline": ("memory", "Show what was kept around a memory: timeline ID [--before N] [--after N]"),
-    "context": ("memory", "Show what went on lately: context [PROJECT] [--scope S]"),
-    "stats": ("memory", "Count what is kept, and say where"),
-    "export": ("exchange", "Write everything to a JSON file: export [FILE], engram-export.json without one"),
-    "import": ("exchange", "Read such a file: import FILE"),
-    "sync": (
+    "serve": Verb("serving", "[PORT]", "Serve Engram's HTTP interface, and MCP at /mcp."),
+    "mcp": Verb(
+        "serving",
+        "[--tools=agent|admin|all|NAMES] [--project=NAME]",
+        "Serve the mem_* tools over MCP, on standard input and output.",
+    ),
+    "search": Verb("memory", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
+    "save": Verb("memory", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Keep a memory."),
+    "timeline": Verb("memory", "ID [--before N] [--after N]", "Show what was kept before and after a memory."),
+    "context": Verb("memory", "[PROJECT] [--scope S]", "Show what went on lately."),
+    "stats": Verb("memory", "", "Count what is kept, and say where."),
+    "export": Verb("exchange", "[FILE]", "Write everything to a JSON file, engram-export.json if none is named."),
+    "import": Verb("exchange", "FILE", "Read such a file."),
+    "sync": Verb(
         "exchange",
-        "Write what is new to .engram/ in this folder, for git: sync [--all] [--project P] [--import] [--status]",
+        "[--all] [--project P] | --import | --status",
+        "Write what is new to .engram/ in this folder for git to carry, or read what others wrote.",
     ),
-    "projects": ("projects", "projects list | consolidate [--all] [--dry-run] | prune [--dry-run]"),
-    "obsidian-export": (
+    "projects": Verb(
+        "projects",
+        "[list | consolidate [--all] | prune] [--dry-run]",
+        "List projects, merge those that are called alike, remove those without memories.",
+    ),
+    "obsidian-export": Verb(
         "vault",
-        "Write a vault for Obsidian: obsidian-export --vault FOLDER [--project P] [--limit N]"
-        " [--since DATE] [--force] [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
+        "--vault FOLDER [--project P] [--limit N] [--since DATE] [--force]"
+        " [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
+        "Write the memories as notes for Obsidian.",
     ),
-    "setup": ("setting_up", "Set up an agent: setup [AGENT]"),
-    "version": ("", "Print the version"),
+    "setup": Verb("setting_up", "[AGENT]", "Set up an agent."),
+    "version": Verb("", "", "Print the version."),
 }
 _SAME_AS = {"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
 
@@ -89,14 +108,14 @@ def _dispatch(arguments: Sequence[str]) -> None:
 
 
 def _function(name: str) -> Callable[[list[str]], None]:
-    module = importlib.import_module(f"anamnesis.verbs.{VERBS[name][0]}")
+    module = importlib.import_module(f"anamnesis.verbs.{VERBS[name].module}")
     function: Callable[[list[str]], None] = getattr(module, f"run_{name.replace('-', '_')}")
     return function
 
 
 def usage() -> str:
     """What there is to do."""
-    lines = [f"  {name:<16} {does}" for name, (_, does) in VERBS.items()]
+    lines = [f"  {f'{name} {verb.takes}'.strip()}\n      {verb.does}" for name, verb in VERBS.items()]
     return "\n".join(
         [
             f"engram {VERSION}, as Anamnesis speaks it: one memory for every coding agent",
