@@ -245,8 +245,15 @@ def _complete(db: sqlite3.Connection) -> None:
         if statement.made not in _shape(db):
             db.execute(statement.sql)
             made.add(statement.made)
-    if made:
-        _index_all_words(db, {name for name, _ in made})
+    names = {name for name, _ in made}
+    if names:
+        _index_all_words(db, names)
+    if any(name.startswith("anamnesis_live") for name in names):
+        db.execute("DELETE FROM anamnesis_live")
+        db.execute(
+            "INSERT INTO anamnesis_live SELECT session_id, count(*) FROM observations WHERE deleted_at IS NULL"
+            " GROUP BY session_id"
+        )
     if ("sync_mutations", "project") in made:
         db.execute(
             "UPDATE sync_mutations SET project = coalesce(json_extract(payload, '$.project'), '')"

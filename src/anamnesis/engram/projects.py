@@ -17,6 +17,19 @@ _TABLES = ("observations", "sessions", "user_prompts")
 _LEAST_SUBSTRING = 3
 _MOST_DISTANCE = 3
 
+# The projects with live observations, from one name to the next by the index: as many steps as there are projects,
+# not as there are observations.
+WITH_NAMES = """
+    WITH RECURSIVE names(name) AS (
+        SELECT (SELECT project FROM observations INDEXED BY anamnesis_obs_project
+            WHERE deleted_at IS NULL AND project >= '' ORDER BY project LIMIT 1)
+        UNION ALL
+        SELECT (SELECT project FROM observations INDEXED BY anamnesis_obs_project
+            WHERE deleted_at IS NULL AND project > name ORDER BY project LIMIT 1)
+        FROM names WHERE name IS NOT NULL
+    )
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ProjectStats:
@@ -43,11 +56,7 @@ def normalise(name: str) -> str:
 
 def names(db: sqlite3.Connection) -> list[str]:
     """The projects that have live observations, by name."""
-    rows = db.execute(
-        "SELECT DISTINCT project FROM observations INDEXED BY anamnesis_obs_project"
-        " WHERE deleted_at IS NULL AND project > '' ORDER BY project"
-    )
-    return [name for (name,) in rows]
+    return [name for (name,) in db.execute(f"{WITH_NAMES} SELECT name FROM names WHERE name > '' ORDER BY name")]
 
 
 def count(db: sqlite3.Connection, name: str) -> int:

@@ -176,6 +176,32 @@ CREATE INDEX anamnesis_prompts_recent ON user_prompts(created_at);
 CREATE INDEX anamnesis_prompts_project ON user_prompts(project, created_at);
 CREATE INDEX anamnesis_sessions_started ON sessions(started_at);
 
+-- How many live observations a session has. To count fifty thousand takes longer than to answer everything else of a
+-- context. No conflict clause: that of the statement which fires a trigger would take its place.
+CREATE TABLE anamnesis_live (
+    session_id   TEXT PRIMARY KEY,
+    observations INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TRIGGER anamnesis_live_insert AFTER INSERT ON observations WHEN new.deleted_at IS NULL BEGIN
+    INSERT INTO anamnesis_live SELECT new.session_id, 0
+    WHERE NOT EXISTS (SELECT 1 FROM anamnesis_live WHERE session_id = new.session_id);
+    UPDATE anamnesis_live SET observations = observations + 1 WHERE session_id = new.session_id;
+END;
+
+CREATE TRIGGER anamnesis_live_delete AFTER DELETE ON observations WHEN old.deleted_at IS NULL BEGIN
+    UPDATE anamnesis_live SET observations = observations - 1 WHERE session_id = old.session_id;
+END;
+
+CREATE TRIGGER anamnesis_live_update AFTER UPDATE OF session_id, deleted_at ON observations BEGIN
+    UPDATE anamnesis_live SET observations = observations - 1
+    WHERE session_id = old.session_id AND old.deleted_at IS NULL;
+    INSERT INTO anamnesis_live SELECT new.session_id, 0
+    WHERE NOT EXISTS (SELECT 1 FROM anamnesis_live WHERE session_id = new.session_id);
+    UPDATE anamnesis_live SET observations = observations + 1
+    WHERE session_id = new.session_id AND new.deleted_at IS NULL;
+END;
+
 -- The rows that a backfill has to complete, usually none: asking for them costs nothing on any opening.
 CREATE INDEX anamnesis_obs_unfinished ON observations(id)
 WHERE scope IS NULL OR scope = '' OR topic_key = '' OR revision_count IS NULL OR revision_count < 1

@@ -16,18 +16,9 @@ _MOST_REPEATING = 64
 # The rank of an observation whose topic key was asked for.
 _TOPIC_RANK = -1000.0
 
-# Each condition is a look into one of Engram's narrow indexes, made for every hit: a row is read only once it is
-# known to be among the best. Engram begins at the other end, and searches once for each observation there is.
-_CONDITIONS = {
-    "project": "AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_project"
-    " WHERE project = :project AND id = observations_fts.rowid)",
-    "type": "AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_type"
-    " WHERE type = :type AND id = observations_fts.rowid)",
-    "scope": "AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_scope"
-    " WHERE scope = :scope AND id = observations_fts.rowid)",
-    "live": "AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_deleted"
-    " WHERE deleted_at IS NULL AND id = observations_fts.rowid)",
-}
+# Usually the best hits are live and of the wanted kind. So many more than wanted are looked at, before each of all
+# the hits is.
+_SLACK = 64
 
 
 def search(
@@ -50,12 +41,12 @@ def search(
         "scope": normal.scope(scope) if scope else "",
     }
     limit = min(limit, MOST_RESULTS) if limit > 0 else DEFAULT_LIMIT
-    values: dict[str, str | int] = {**wanted, "limit": limit}
+    values = {**wanted, "limit": limit, "key": valid(query), "match": match_expression(query, match_any)}
     filters = [name for name, value in wanted.items() if value]
-    found = _of_topic(db, valid(query), filters, values) if "/" in query else []
-    if match := match_expression(query, match_any):
-        known = {result.id for result in found}
-        found += (result for result in _matching(db, match, filters, values) if result.id not in known)
+    found = _of_topic(db, filters, values) if "/" in query else []
+    known = {result.id for result in found}
+    if values["match"]:
+        found += (result for result in _matching(db, filters, values) if result.id not in known)
     return found[:limit]
 
 
@@ -67,25 +58,40 @@ def match_expression(query: str, match_any: bool = False) -> str:
     return (" OR " if match_any else " ").join(f'"{word}"' for word in words)
 
 
-def _of_topic(db: sqlite3.Connection, key: str, filters: list[str], values: dict[str, str | int]) -> list[SearchResult]:
-    conditions = " ".join(f"AND {name} = :{name}" for name in filters)
+def _of_topic(db: sqlite3.Connection, filters: list[str], values: dict[str, object]) -> list[SearchResult]:
     rows = db.execute(
         f"SELECT {COLUMNS}, {_TOPIC_RANK} FROM observations INDEXED BY idx_obs_topic"
-        f" WHERE topic_key = :key AND deleted_at IS NULL {conditions}"
+        f" WHERE topic_key = :key AND deleted_at IS NULL {_on_row(filters)}"
         " ORDER BY updated_at DESC, project, scope, id LIMIT :limit",
-        {**values, "key": key},
+        values,
     )
     return [SearchResult(*row) for row in rows]
 
 
-def _matching(
-    db: sqlite3.Connection, match: str, filters: list[str], values: dict[str, str | int]
-) -> list[SearchResult]:
-    conditions = " ".join(_CONDITIONS[name] for name in (*filters, "live"))
-    rows = db.execute(
-        f"SELECT {COLUMNS}, hit.rank FROM (SELECT rowid AS number, bm25(observations_fts) AS rank FROM observations_fts"
-        f" WHERE observations_fts MATCH :match {conditions} ORDER BY rank, number LIMIT :limit) AS hit"
-        " CROSS JOIN observations ON id = hit.number ORDER BY hit.rank, hit.number",
-        {**values, "match": match},
-    )
+def _matching(db: sqlite3.Connection, filters: list[str], values: dict[str, object]) -> list[SearchResult]:
+    """The best of the hits. Engram begins at the other end, and searches once for each observation there is."""
+    for narrowing, slack in (("", _SLACK), (_on_hit(filters), 0)):
+        rows = db.execute(
+            f"SELECT {COLUMNS}, hit.rank FROM (SELECT rowid AS number, bm25(observations_fts) AS rank"
+            f" FROM observations_fts WHERE observations_fts MATCH :match {narrowing}"
+            " ORDER BY rank, number LIMIT :limit + :slack) AS hit CROSS JOIN observations ON id = hit.number"
+            f" WHERE deleted_at IS NULL {_on_row(filters)} ORDER BY hit.rank, hit.number LIMIT :limit",
+            {**values, "slack": slack},
+        ).fetchall()
+        if len(rows) == values["limit"]:
+            break
     return [SearchResult(*row) for row in rows]
+
+
+def _on_row(filters: list[str]) -> str:
+    return " ".join(f"AND {name} = :{name}" for name in filters)
+
+
+def _on_hit(filters: list[str]) -> str:
+    """The filters as looks into Engram's narrow indexes, so that only the rows of the best hits are read."""
+    conditions = {**{name: f"{name} = :{name}" for name in filters}, "deleted": "deleted_at IS NULL"}
+    return " ".join(
+        f"AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_{index}"
+        f" WHERE {condition} AND id = observations_fts.rowid)"
+        for index, condition in conditions.items()
+    )

@@ -96,8 +96,8 @@ _LIKELY = (
 def _most_active(db: sqlite3.Connection, condition: str, values: dict[str, object]) -> list[tuple[Any, ...]]:
     """The rows of summaries, the most recently active first, each with when that was."""
     return db.execute(
-        "SELECT id, project, started_at, ended_at, summary, (SELECT count(*) FROM observations"
-        " WHERE session_id = newest.id AND deleted_at IS NULL), active_at FROM (SELECT *, coalesce("
+        "SELECT id, project, started_at, ended_at, summary, ifnull((SELECT observations FROM anamnesis_live"
+        " WHERE session_id = newest.id), 0), active_at FROM (SELECT *, coalesce("
         "(SELECT max(created_at) FROM observations WHERE session_id = sessions.id AND deleted_at IS NULL), started_at)"
         f" AS active_at FROM sessions WHERE {condition} ORDER BY active_at DESC, id LIMIT :limit) AS newest"
         " ORDER BY active_at DESC, id",

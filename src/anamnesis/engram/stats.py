@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from anamnesis.engram import projects
 from anamnesis.engram.record import Stats
 
 
@@ -17,16 +18,8 @@ def stats(db: sqlite3.Connection) -> Stats:
     return Stats(sessions, observations, prompts, tuple(name for (name,) in db.execute(_PROJECTS)))
 
 
-# From one name to the next by the index: as many steps as there are projects, not as there are observations.
-_PROJECTS = """
-    WITH RECURSIVE names(name) AS (
-        SELECT (SELECT project FROM observations INDEXED BY anamnesis_obs_project
-            WHERE deleted_at IS NULL AND project >= '' ORDER BY project LIMIT 1)
-        UNION ALL
-        SELECT (SELECT project FROM observations INDEXED BY anamnesis_obs_project
-            WHERE deleted_at IS NULL AND project > name ORDER BY project LIMIT 1)
-        FROM names WHERE name IS NOT NULL
-    )
+_PROJECTS = f"""
+    {projects.WITH_NAMES}
     SELECT name FROM names WHERE name IS NOT NULL ORDER BY (
         SELECT max(created_at) FROM observations INDEXED BY anamnesis_obs_project
         WHERE deleted_at IS NULL AND project = name
