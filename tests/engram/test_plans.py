@@ -9,11 +9,11 @@ import pytest
 from tests.engram.rows import age, save
 
 from anamnesis.engram import (
-    database,
     observations,
     passive,
     projects,
     prompts,
+    schema,
     search,
     sessions,
     stats,
@@ -115,6 +115,6 @@ def test_the_most_active_sessions_are_looked_for_among_the_likely_ones(db: sqlit
 
 
 def test_opening_asks_an_index_that_is_usually_empty_for_unfinished_rows(db: sqlite3.Connection) -> None:
-    found = steps(db, database._is_unfinished)
+    found = steps(db, schema.is_unfinished)
     assert "SCAN observations USING INDEX anamnesis_obs_unfinished" in found
     assert read_through(found) == []

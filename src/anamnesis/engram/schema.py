@@ -1,0 +1,165 @@
+"""The tables of engram.db, made or completed as Engram does at every start. Knows nothing of files and transactions."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from anamnesis.errors import StoreUnavailable
+
+# What an observation had before the oldest column that is added today.
+_FIRST_COLUMNS = ("id", "session_id", "type", "title", "content", "tool_name", "project", "created_at")
+_MADE = re.compile(r"CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)|ALTER TABLE (\w+) ADD COLUMN (\w+)")
+# The tables whose words are indexed, the indexes, and the triggers that keep these.
+_WORDS = tuple(
+    (table, index, tuple(f"{prefix}_{event}" for event in ("insert", "delete", "update")))
+    for table, index, prefix in (
+        ("observations", "observations_fts", "obs_fts"),
+        ("user_prompts", "prompts_fts", "prompt_fts"),
+    )
+)
+
+_UNFINISHED = """
+    scope IS NULL OR scope = '' OR topic_key = '' OR revision_count IS NULL OR revision_count < 1
+    OR duplicate_count IS NULL OR duplicate_count < 1 OR updated_at IS NULL OR updated_at = ''
+    OR sync_id IS NULL OR sync_id = ''
+"""
+_BACKFILLS = (
+    "UPDATE observations SET scope = 'project' WHERE scope IS NULL OR scope = ''",
+    "UPDATE observations SET topic_key = NULL WHERE topic_key = ''",
+    "UPDATE observations SET revision_count = 1 WHERE revision_count IS NULL OR revision_count < 1",
+    "UPDATE observations SET duplicate_count = 1 WHERE duplicate_count IS NULL OR duplicate_count < 1",
+    "UPDATE observations SET updated_at = created_at WHERE updated_at IS NULL OR updated_at = ''",
+    "UPDATE observations SET sync_id = 'obs-' || lower(hex(randomblob(16))) WHERE sync_id IS NULL OR sync_id = ''",
+    "UPDATE user_prompts SET project = '' WHERE project IS NULL",
+    "UPDATE user_prompts SET sync_id = 'prompt-' || lower(hex(randomblob(16))) WHERE sync_id IS NULL OR sync_id = ''",
+    "INSERT OR IGNORE INTO sync_state (target_key, lifecycle, updated_at) VALUES ('cloud', 'idle', datetime('now'))",
+)
+
+_Made = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement of the schema, and the name, or the table and its column, that it makes."""
+
+    made: _Made
+    sql: str
+
+
+def refuse_older(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse tables that only Engram itself can bring up to date."""
+    shape = _shape(db)
+    if ("observations", "") not in shape:
+        return
+    key = db.execute("SELECT name FROM pragma_table_info('observations') WHERE pk = 1").fetchone()
+    if key != ("id",) or not shape.issuperset(("observations", column) for column in _FIRST_COLUMNS):
+        raise StoreUnavailable(
+            f"{path} has the tables of a very old Engram, and nothing in it was changed.",
+            "Run engram once to migrate first, then try again.",
+        )
+
+
+def is_complete(db: sqlite3.Connection) -> bool:
+    """Whether there is nothing to make and no row to complete; a question of a moment, however many rows there are."""
+    return _shape(db).issuperset(statement.made for statement in _statements()) and not is_unfinished(db)
+
+
+def is_unfinished(db: sqlite3.Connection) -> bool:
+    """Whether a backfill has something to do. Engram leaves such rows too: an import, a prompt without a project."""
+    (unfinished,) = db.execute(
+        f"SELECT EXISTS (SELECT 1 FROM observations WHERE {_UNFINISHED})"
+        " OR EXISTS (SELECT 1 FROM user_prompts WHERE project IS NULL)"
+        " OR EXISTS (SELECT 1 FROM user_prompts WHERE sync_id IS NULL)"
+        " OR EXISTS (SELECT 1 FROM user_prompts WHERE sync_id = '')"
+        " OR NOT EXISTS (SELECT 1 FROM sync_state WHERE target_key = 'cloud')"
+    ).fetchone()
+    return bool(unfinished)
+
+
+def complete(db: sqlite3.Connection) -> None:
+    """Run what is missing of the schema, then the backfills."""
+    _drop_narrow_index(db)
+    made = {statement.made for statement in _statements() if _run_where_missing(db, statement)}
+    names = {name for name, _ in made}
+    if names:
+        _index_all_words(db, names)
+    if any(name.startswith("anamnesis_live") for name in names):
+        db.execute("DELETE FROM anamnesis_live")
+        db.execute(
+            "INSERT INTO anamnesis_live SELECT session_id, count(*) FROM observations WHERE deleted_at IS NULL"
+            " GROUP BY session_id"
+        )
+    if ("sync_mutations", "project") in made:
+        db.execute(
+            "UPDATE sync_mutations SET project = coalesce(json_extract(payload, '$.project'), '')"
+            " WHERE json_valid(payload)"
+        )
+    if is_unfinished(db):
+        for backfill in _BACKFILLS:
+            db.execute(backfill)
+
+
+@cache
+def _statements() -> tuple[_Statement, ...]:
+    found, sql = [], ""
+    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
+        sql += line
+        if sqlite3.complete_statement(sql) and (beginning := _MADE.search(sql)):
+            name, table, column = beginning.groups()
+            found.append(_Statement((name or table, column or ""), sql[beginning.start() :].rstrip()))
+            sql = ""
+    return tuple(found)
+
+
+def _shape(db: sqlite3.Connection) -> set[_Made]:
+    """What there is: names with an empty column, and the columns of the tables that could lack some."""
+    return set(
+        db.execute(
+            "SELECT name, '' FROM sqlite_master UNION ALL"
+            " SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns"
+            " WHERE tables.name IN ('observations', 'user_prompts', 'sync_mutations', 'observations_fts')"
+        )
+    )
+
+
+def _run_where_missing(db: sqlite3.Connection, statement: _Statement) -> bool:
+    if statement.made in _shape(db):
+        return False
+    db.execute(statement.sql)
+    return True
+
+
+def _drop_narrow_index(db: sqlite3.Connection) -> None:
+    """Drop an index of words from before topic keys were among them, to be made anew."""
+    shape = _shape(db)
+    _, index, triggers = _WORDS[0]
+    if (index, "") in shape and (index, "topic_key") not in shape:
+        for trigger in triggers:
+            db.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+        db.execute(f"DROP TABLE {index}")
+
+
+def _index_all_words(db: sqlite3.Connection, made: set[str]) -> None:
+    """Index the rows anew, where some were written while the index or a trigger of it was not there."""
+    for table, index, triggers in _WORDS:
+        if made & {index, *triggers} or _lacks_rows(db, table, index, triggers):
+            db.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
+
+
+def _lacks_rows(db: sqlite3.Connection, table: str, index: str, triggers: tuple[str, ...]) -> bool:
+    """Whether rows are missing in an index whose triggers are those that enter every row.
+
+    Engram leaves out the deleted rows when it makes its index anew. A change to one of them fails ever after.
+    """
+    ours = {statement.made[0]: " ".join(statement.sql.rstrip(";").split()) for statement in _statements()}
+    found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+    if any(" ".join(found[trigger].split()) != ours[trigger] for trigger in triggers):
+        return False
+    (lacking,) = db.execute(
+        f"SELECT (SELECT count(*) FROM {table}) <> (SELECT count(*) FROM {index}_docsize)"
+    ).fetchone()
+    return bool(lacking)
