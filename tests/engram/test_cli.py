@@ -223,6 +223,13 @@ def test_a_vault_is_written(engram: Program) -> None:
     assert "  Created: 0\n  Updated: 0\n  Deleted: 0\n  Skipped: 1\n" in again.out
 
 
+def test_an_agent_that_cannot_be_set_up_is_told(engram: Program) -> None:
+    done = engram("setup", "no-such-agent")
+    assert done.code
+    assert done.err
+    assert "Traceback" not in done.err
+
+
 def test_where_the_data_is(engram: Program) -> None:
     """ENGRAM_DATA_DIR, else Engram's own folder if there is one, else that of Anamnesis."""
     assert f"{engram.home}/anamnesis/engram.db" in engram("stats", ENGRAM_DATA_DIR="").out
