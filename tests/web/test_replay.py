@@ -22,7 +22,7 @@ _RANK = re.compile(r'"rank":(-?[0-9.e+-]+)')
 
 def scenarios() -> dict[str, list[Step]]:
     found: dict[str, list[Step]] = {}
-    for line in RECORDING.read_text("utf-8").splitlines():
+    for line in RECORDING.read_bytes().splitlines():
         step = json.loads(line)
         found.setdefault(step["scenario"], []).append(step)
     return found

@@ -9,7 +9,6 @@ from dataclasses import asdict
 import click
 
 from anamnesis import daemon
-from anamnesis.cli.output import print_json, print_lines
 from anamnesis.errors import StoreUnavailable
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -50,6 +49,8 @@ def status(as_json: bool) -> None:
     \b
     JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "database"}
     """
+    from anamnesis.cli.output import print_json, print_lines  # far more than what serving needs
+
     place = daemon.find_place()
     running = place.running()
     facts: dict[str, object] = {"running": running is not None}
@@ -69,6 +70,8 @@ def stop(as_json: bool) -> None:
     \b
     JSON: {"stopped", "pid"}
     """
+    from anamnesis.cli.output import print_json
+
     stopped = daemon.find_place().stop(_STOP_SECONDS)
     if as_json:
         print_json({"stopped": stopped is not None, "pid": stopped.pid if stopped else None})

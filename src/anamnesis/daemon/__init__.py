@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from anamnesis.config import resolve_home
-from anamnesis.daemon.place import Place
 from anamnesis.daemon.port import bind
+
+if TYPE_CHECKING:
+    from anamnesis.daemon.place import Place
 
 DEFAULT_PORT = 7437
 LOOPBACK = "127.0.0.1"
@@ -19,6 +21,8 @@ LOOPBACK = "127.0.0.1"
 
 def find_place() -> Place:
     """Where this memory's daemon leaves its traces: the folder of engram.db."""
+    from anamnesis.config import resolve_home
+    from anamnesis.daemon.place import Place
     from anamnesis.engram.database import resolve_engram_db
 
     return Place(resolve_engram_db(os.environ, Path.home(), resolve_home()))
@@ -27,6 +31,7 @@ def find_place() -> Place:
 def run(port: int = DEFAULT_PORT, host: str = LOOPBACK, announce: Callable[[str], None] | None = None) -> None:
     """Serve until told to stop. `announce` is told once, when requests are answered, where."""
     listening = bind(host, port)
+    from anamnesis.config import resolve_home
     from anamnesis.web.guard import build_guard
 
     with listening:

@@ -9,10 +9,11 @@ import dataclasses
 import functools
 import json
 import math
+import operator
 import re
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -24,6 +25,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 _INT64 = range(-(2**63), 2**63)
+_INFINITE = (math.inf, -math.inf)
 # Python refuses to make a number of more digits than this one has, and Go of more than its type holds.
 _MOST_DIGITS = 400
 
@@ -45,38 +47,35 @@ def dumps(value: object) -> bytes:
 
 
 def _written(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return int.__repr__(value)
-    if isinstance(value, float):
-        return _float(value)
-    if isinstance(value, list | tuple):
-        return f"[{','.join(map(_written, value))}]" if value else "null"
-    if isinstance(value, Mapping):
-        pairs = [f"{encode_basestring(key)}:{_written(value[key])}" for key in sorted(value)]
-    else:
-        kind: Any = type(value)
-        pairs = [
-            key + _written(each)
-            for name, key, is_optional in _members(kind)
-            if (each := getattr(value, name)) is not None or not is_optional
-        ]
+    return _WRITERS.get(type(value), _struct)(value)
+
+
+def _list(values: Sequence[object]) -> str:
+    return f"[{','.join(map(_written, values))}]" if values else "null"
+
+
+def _map(values: Mapping[str, object]) -> str:
+    return f"{{{','.join([f'{encode_basestring(key)}:{_written(values[key])}' for key in sorted(values)])}}}"
+
+
+def _struct(value: Any) -> str:
+    kind: Any = type(value)
+    keys, read = _members(kind)
+    pairs = [
+        key + _WRITERS.get(type(each), _struct)(each)
+        for (key, is_optional), each in zip(keys, read(value), strict=True)
+        if each is not None or not is_optional
+    ]
     return f"{{{','.join(pairs)}}}"
 
 
 @functools.cache
-def _members(kind: type) -> tuple[tuple[str, str, bool], ...]:
-    """Of each field: its name, its name as a key, and whether it is left out where it is None."""
+def _members(kind: type) -> tuple[list[tuple[str, bool]], Callable[[Any], Iterable[Any]]]:
+    """Of each field its name as a key and whether it is left out where it is None; and what reads all of them."""
     hints = get_type_hints(kind)
-    return tuple(
-        (field.name, encode_basestring(field.name) + ":", _optional(hints[field.name]) in _SCALARS)
-        for field in dataclasses.fields(kind)
-    )
+    names = [field.name for field in dataclasses.fields(kind)]
+    keys = [(encode_basestring(name) + ":", _optional(hints[name]) in _SCALARS) for name in names]
+    return keys, operator.attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, *names)]
 
 
 def _float(value: float) -> str:
@@ -86,6 +85,18 @@ def _float(value: float) -> str:
     if value and not 1e-6 <= abs(value) < 1e21:
         return repr(value).replace("e-0", "e-")
     return format(Decimal(repr(value)), "f").removesuffix(".0")
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    str: encode_basestring,
+    int: int.__repr__,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "null",
+    float: _float,
+    list: _list,
+    tuple: _list,
+    dict: _map,
+}
 
 
 def loads(data: bytes, kind: type[T], *, alone: bool = False) -> T:
@@ -147,7 +158,9 @@ def _filled(value: Any, kind: Any, where: str) -> Any:
 
 
 def _scalar(value: Any, kind: Any, where: str) -> Any:
-    if type(value) is not kind or (kind is int and value not in _INT64):
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind or (kind is int and value not in _INT64) or value in _INFINITE:
         raise InvalidJSON(f"{where} has to be {_NAMES[kind]}")
     return _SURROGATES.sub("\ufffd", value) if kind is str else value
 

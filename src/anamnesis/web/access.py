@@ -22,8 +22,10 @@ from anamnesis.web.message import Response
 Work = Callable[[sqlite3.Connection], Response]
 Failed = Callable[[Exception], Response]
 
-# Two cores search, and two more threads answer what is quick meanwhile.
-_READERS = 4
+# As many as a small machine has cores, for each of the two kinds of reads.
+_THREADS = 2
+# What each connection may keep in memory, in KiB. More was no faster, and there are six of them.
+_CACHE = 6_000
 # A transaction that grew without end would let its first writer wait for its last.
 _MOST_GATHERED = 256
 
@@ -33,19 +35,21 @@ class Access:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._here = database.connect(path)
+        self._here = _connect(path)
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
-        self._readers = ThreadPoolExecutor(_READERS, "reader")
+        self._lists = ThreadPoolExecutor(_THREADS, "list")
+        self._searches = ThreadPoolExecutor(_THREADS, "search")
         self.writer = Writer(path)
 
     def here(self, work: Work) -> Response:
         """Do what certainly is short, at once."""
         return work(self._here)
 
-    def aside(self, work: Work) -> Future[Response]:
-        """Do what may be long in a thread."""
-        return asyncio.get_running_loop().run_in_executor(self._readers, self._with_own, work)
+    def aside(self, work: Work, *, may_be_long: bool) -> Future[Response]:
+        """Do it in a thread."""
+        threads = self._searches if may_be_long else self._lists
+        return asyncio.get_running_loop().run_in_executor(threads, self._with_own, work)
 
     def write(self, work: Work, failed: Failed) -> Future[Response]:
         """Change something; the answer comes once it is committed, or is what `failed` makes of the reason."""
@@ -54,7 +58,8 @@ class Access:
     def close(self) -> None:
         """Finish what was accepted and let go of the file."""
         self.writer.close()
-        self._readers.shutdown()
+        self._lists.shutdown()
+        self._searches.shutdown()
         for db in (*self._opened, self._here):
             db.close()
 
@@ -65,9 +70,15 @@ class Access:
         """The connection of the calling thread."""
         db: sqlite3.Connection | None = getattr(self._of_thread, "db", None)
         if db is None:
-            db = self._of_thread.db = database.connect(self._path, check_same_thread=False)
+            db = self._of_thread.db = _connect(self._path, check_same_thread=False)
             self._opened.append(db)
         return db
+
+
+def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+    db = database.connect(path, check_same_thread=check_same_thread)
+    db.execute(f"PRAGMA cache_size = -{_CACHE}")
+    return db
 
 
 class Writer:
@@ -77,7 +88,7 @@ class Writer:
         self.changes = 0
         self.transactions = 0
         self._queue: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
-        self._db = database.connect(path, check_same_thread=False)
+        self._db = _connect(path, check_same_thread=False)
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 

@@ -51,8 +51,10 @@ class App:
         work = partial(self._run, found, request)
         if found.lane is Lane.HERE:
             return self._counted(request, found.path, started, self._access.here(work))
-        is_aside = found.lane is Lane.ASIDE
-        future = self._access.aside(work) if is_aside else self._access.write(work, self._failed)
+        if found.lane is Lane.WRITE:
+            future = self._access.write(work, self._failed)
+        else:
+            future = self._access.aside(work, may_be_long=found.lane is Lane.LONG)
         future.add_done_callback(lambda done: self._counted(request, found.path, started, done.result()))
         return future
 

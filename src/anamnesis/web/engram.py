@@ -324,7 +324,7 @@ ROUTES = (
         "GET",
         "/search",
         search,
-        Lane.ASIDE,
+        Lane.LONG,
         {200: ListOf(SearchResult), 400: ERROR},
         {
             "q": _QUERY,
@@ -360,7 +360,7 @@ ROUTES = (
         "GET",
         "/prompts/search",
         search_prompts,
-        Lane.ASIDE,
+        Lane.LONG,
         {200: ListOf(Prompt), 400: ERROR},
         {
             "q": _QUERY,
@@ -381,7 +381,7 @@ ROUTES = (
             "compact": _COMPACT,
         },
     ),
-    Route("GET", "/export", export, Lane.ASIDE, {200: Export}),
+    Route("GET", "/export", export, Lane.LONG, {200: Export}),
     Route("POST", "/import", import_, Lane.WRITE, {200: ImportResult, **_REFUSED}, body=Export),
     Route("GET", "/stats", stats, Lane.ASIDE, {200: Stats}),
     Route(

@@ -73,7 +73,7 @@ ROUTES = (
         "GET",
         "/project/current",
         current_project,
-        Lane.ASIDE,
+        Lane.LONG,
         {200: values(project="string", project_source="string", project_path="string", cwd="string")},
         {"cwd": text("The absolute path of a folder.")},
     ),

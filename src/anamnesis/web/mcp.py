@@ -36,4 +36,4 @@ def routes(
         """Answer an MCP message."""
         return build()(request)
 
-    return [Route("POST", "/mcp", speak_mcp, Lane.ASIDE, {200: JSON})]
+    return [Route("POST", "/mcp", speak_mcp, Lane.LONG, {200: JSON})]

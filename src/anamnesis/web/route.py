@@ -12,10 +12,14 @@ from anamnesis.web.message import Request, Response
 
 
 class Lane(Enum):
-    """Where a route runs: at once on the event loop, aside in a thread, or among the writes."""
+    """Where a route runs: at once on the event loop, in a thread, or among the writes.
+
+    What may take long has threads of its own, so that a list never waits for a search.
+    """
 
     HERE = auto()
     ASIDE = auto()
+    LONG = auto()
     WRITE = auto()
 
 
