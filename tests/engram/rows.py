@@ -44,7 +44,10 @@ def assert_sound(db: sqlite3.Connection) -> None:
     """The file is whole, every reference leads somewhere, and words and counts are those of the rows."""
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert db.execute("PRAGMA foreign_key_check").fetchall() == []
-    live = "SELECT session_id, count(*) FROM observations WHERE deleted_at IS NULL GROUP BY session_id"
-    assert set(db.execute("SELECT * FROM anamnesis_live WHERE observations <> 0")) == set(db.execute(live))
+    live = "SELECT session_id, count(*), max(created_at) FROM observations WHERE deleted_at IS NULL GROUP BY session_id"
+    assert set(db.execute("SELECT * FROM anamnesis_sessions WHERE newest IS NOT NULL")) == set(db.execute(live))
+    assert db.execute("SELECT count(*) FROM anamnesis_sessions WHERE newest IS NULL AND observations").fetchone() == (
+        0,
+    )
     for index in ("observations_fts", "prompts_fts"):
         db.execute(f"INSERT INTO {index}({index}, rank) VALUES ('integrity-check', 1)")

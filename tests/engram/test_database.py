@@ -393,7 +393,7 @@ class TestTransaction:
 
 
 class TestCounts:
-    """The numbers of live observations are kept by triggers, whoever writes."""
+    """How many live observations a session has, and of when the newest is, is kept by triggers, whoever writes."""
 
     def test_they_follow_every_way_in_which_a_row_comes_and_goes(self, db: sqlite3.Connection) -> None:
         sessions.create(db, "s2", "engram")
@@ -405,13 +405,15 @@ class TestCounts:
         db.execute("UPDATE observations SET session_id = 's2' WHERE id IN (3, 4)")
         db.execute("UPDATE observations SET session_id = 's1', deleted_at = '2025' WHERE id = 4")
         db.execute("UPDATE observations SET deleted_at = NULL WHERE id = 4")
-        assert db.execute("SELECT * FROM anamnesis_live").fetchall() == [("s1", 3), ("s2", 1)]
+        db.execute("UPDATE observations SET created_at = '2020-01-01' WHERE id = 3")
+        counts = db.execute("SELECT session_id, observations, newest = '2020-01-01' FROM anamnesis_sessions").fetchall()
+        assert counts == [("s1", 3, 0), ("s2", 1, 1)]
         assert_sound(db)
 
     def test_they_are_made_anew_where_a_trigger_was_lost(self, path: Path, db: sqlite3.Connection) -> None:
         save(db, "first")
-        db.execute("DROP TRIGGER anamnesis_live_insert")
+        db.execute("DROP TRIGGER anamnesis_sessions_insert")
         save(db, "second")
         prepare(path)
-        assert db.execute("SELECT * FROM anamnesis_live").fetchall() == [("s1", 2)]
+        assert db.execute("SELECT session_id, observations FROM anamnesis_sessions").fetchall() == [("s1", 2)]
         assert_sound(db)

@@ -21,6 +21,8 @@ _WORDS = tuple(
         ("user_prompts", "prompts_fts", "prompt_fts"),
     )
 )
+# What counts the observations of sessions.
+_ACTIVITY = {"anamnesis_sessions", *(f"anamnesis_sessions_{event}" for event in ("insert", "delete", "update"))}
 
 _UNFINISHED = """
     scope IS NULL OR scope = '' OR topic_key = '' OR revision_count IS NULL OR revision_count < 1
@@ -87,11 +89,11 @@ def complete(db: sqlite3.Connection) -> None:
     names = {name for name, _ in made}
     if names:
         _index_all_words(db, names)
-    if any(name.startswith("anamnesis_live") for name in names):
-        db.execute("DELETE FROM anamnesis_live")
+    if names & _ACTIVITY:
+        db.execute("DELETE FROM anamnesis_sessions")
         db.execute(
-            "INSERT INTO anamnesis_live SELECT session_id, count(*) FROM observations WHERE deleted_at IS NULL"
-            " GROUP BY session_id"
+            "INSERT INTO anamnesis_sessions SELECT session_id, count(*), max(created_at) FROM observations"
+            " WHERE deleted_at IS NULL GROUP BY session_id"
         )
     if ("sync_mutations", "project") in made:
         db.execute(

@@ -167,39 +167,54 @@ CREATE TRIGGER prompt_fts_update AFTER UPDATE ON user_prompts BEGIN
     VALUES (new.id, new.content, new.project);
 END;
 
--- The lists of what is recent, read backwards. The id breaks the ties; scope and session are there to be asked for
--- without reading the row.
-CREATE INDEX anamnesis_obs_recent ON observations(created_at, id, scope, session_id) WHERE deleted_at IS NULL;
+-- The lists of what is recent, read backwards. The id breaks the ties; the scope is there to be asked for without
+-- reading the row.
+CREATE INDEX anamnesis_obs_recent ON observations(created_at, id, scope) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_project ON observations(project, created_at, id, scope) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_session ON observations(session_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_prompts_recent ON user_prompts(created_at);
 CREATE INDEX anamnesis_prompts_project ON user_prompts(project, created_at);
-CREATE INDEX anamnesis_sessions_started ON sessions(started_at);
+CREATE INDEX anamnesis_sessions_started ON sessions(started_at DESC, id);
 
--- How many live observations a session has. To count fifty thousand takes longer than to answer everything else of a
--- context. No conflict clause: that of the statement which fires a trigger would take its place.
-CREATE TABLE anamnesis_live (
+-- How many live observations a session has, and of when the newest is: to count fifty thousand takes longer than to
+-- answer everything else of a context. Triggers keep it, whoever writes. They have no conflict clause, for that of
+-- the statement which fires them would take its place.
+CREATE TABLE anamnesis_sessions (
     session_id   TEXT PRIMARY KEY,
-    observations INTEGER NOT NULL
+    observations INTEGER NOT NULL,
+    newest       TEXT
 ) WITHOUT ROWID;
 
-CREATE TRIGGER anamnesis_live_insert AFTER INSERT ON observations WHEN new.deleted_at IS NULL BEGIN
-    INSERT INTO anamnesis_live SELECT new.session_id, 0
-    WHERE NOT EXISTS (SELECT 1 FROM anamnesis_live WHERE session_id = new.session_id);
-    UPDATE anamnesis_live SET observations = observations + 1 WHERE session_id = new.session_id;
+CREATE INDEX anamnesis_sessions_newest ON anamnesis_sessions(newest DESC);
+
+CREATE TRIGGER anamnesis_sessions_insert AFTER INSERT ON observations WHEN new.deleted_at IS NULL BEGIN
+    INSERT INTO anamnesis_sessions SELECT new.session_id, 0, NULL
+    WHERE NOT EXISTS (SELECT 1 FROM anamnesis_sessions WHERE session_id = new.session_id);
+    UPDATE anamnesis_sessions
+    SET observations = observations + 1, newest = max(ifnull(newest, new.created_at), new.created_at)
+    WHERE session_id = new.session_id;
 END;
 
-CREATE TRIGGER anamnesis_live_delete AFTER DELETE ON observations WHEN old.deleted_at IS NULL BEGIN
-    UPDATE anamnesis_live SET observations = observations - 1 WHERE session_id = old.session_id;
+CREATE TRIGGER anamnesis_sessions_delete AFTER DELETE ON observations WHEN old.deleted_at IS NULL BEGIN
+    UPDATE anamnesis_sessions
+    SET observations = observations - 1, newest = (
+        SELECT max(created_at) FROM observations WHERE session_id = old.session_id AND deleted_at IS NULL
+    )
+    WHERE session_id = old.session_id;
 END;
 
-CREATE TRIGGER anamnesis_live_update AFTER UPDATE OF session_id, deleted_at ON observations BEGIN
-    UPDATE anamnesis_live SET observations = observations - 1
-    WHERE session_id = old.session_id AND old.deleted_at IS NULL;
-    INSERT INTO anamnesis_live SELECT new.session_id, 0
-    WHERE NOT EXISTS (SELECT 1 FROM anamnesis_live WHERE session_id = new.session_id);
-    UPDATE anamnesis_live SET observations = observations + 1
-    WHERE session_id = new.session_id AND new.deleted_at IS NULL;
+CREATE TRIGGER anamnesis_sessions_update AFTER UPDATE OF session_id, created_at, deleted_at ON observations BEGIN
+    INSERT INTO anamnesis_sessions SELECT new.session_id, 0, NULL
+    WHERE NOT EXISTS (SELECT 1 FROM anamnesis_sessions WHERE session_id = new.session_id);
+    UPDATE anamnesis_sessions SET observations = observations - (old.deleted_at IS NULL)
+    WHERE session_id = old.session_id;
+    UPDATE anamnesis_sessions SET observations = observations + (new.deleted_at IS NULL)
+    WHERE session_id = new.session_id;
+    UPDATE anamnesis_sessions SET newest = (
+        SELECT max(created_at) FROM observations
+        WHERE session_id = anamnesis_sessions.session_id AND deleted_at IS NULL
+    )
+    WHERE session_id IN (old.session_id, new.session_id);
 END;
 
 -- The rows that a backfill has to complete, usually none: asking for them costs nothing on any opening.

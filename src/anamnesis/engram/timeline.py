@@ -23,7 +23,7 @@ def timeline(db: sqlite3.Connection, observation_id: int, before: int = 0, after
         raise NotFound(f"timeline: observation #{observation_id} not found: sql: no rows in result set")
     session = valid(focus.session_id)
     (total,) = db.execute(
-        "SELECT ifnull(sum(observations), 0) FROM anamnesis_live WHERE session_id = :session", {"session": session}
+        "SELECT ifnull(sum(observations), 0) FROM anamnesis_sessions WHERE session_id = :session", {"session": session}
     ).fetchone()
     return Timeline(
         focus=focus,
