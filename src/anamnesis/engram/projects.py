@@ -158,10 +158,11 @@ def _likeness(name: str, other: str) -> tuple[int, int] | None:
     """How like two names are, the lower the liker; None if they are not."""
     if name == other:
         return 0, 0
-    if len(name) >= _LEAST_SUBSTRING and len(other) >= _LEAST_SUBSTRING and (name in other or other in name):
+    size = len(name.encode())  # Go counts bytes
+    if size >= _LEAST_SUBSTRING and (name in other or other in name):
         return 1, 0
     distance = _distance(name, other)
-    return (2, distance) if distance <= min(_MOST_DISTANCE, len(name) // 2) else None
+    return (2, distance) if distance <= min(_MOST_DISTANCE, max(1, size // 2)) else None
 
 
 def _distance(name: str, other: str) -> int:

@@ -23,5 +23,5 @@ _PROJECTS = f"""
     SELECT name FROM names WHERE name IS NOT NULL ORDER BY (
         SELECT max(created_at) FROM observations INDEXED BY anamnesis_obs_project
         WHERE deleted_at IS NULL AND project = name
-    ) DESC, name
+    ) DESC, name DESC
 """
