@@ -9,6 +9,14 @@ import pytest
 from tests.web.daemon import Daemon
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon for all tests of a module that do not mind each other."""
+    started = Daemon(tmp_path_factory.mktemp("home"))
+    yield started
+    assert started.stop() == (0, "")
+
+
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
     """A daemon with an empty memory, that ends without having said anything."""

@@ -67,6 +67,8 @@ def encoded(text: str) -> str:
         (b"GET /observations/recent", "recent_observations"),
         (b"GET /context/smart", "context_smart"),
         (b"POST /sessions/recent", "GET, HEAD"),
+        (b"DELETE /sessions/recent", "GET, HEAD"),
+        (b"DELETE /prompts/search", "GET, HEAD"),
         (b"PUT /observations", "POST"),
         (b"PUT /sessions/x", "DELETE, GET, HEAD"),
         (b"POST /context/smart", "GET, HEAD"),

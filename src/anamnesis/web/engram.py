@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TypeVar
 
 from anamnesis.engram import exchange, gojson, observations, passive, projects, prompts, sessions
@@ -25,58 +25,14 @@ from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.stats import stats as count
 from anamnesis.engram.strings import trim_space
 from anamnesis.engram.timeline import timeline as find_timeline
+from anamnesis.web.body import Changes, Learnings, Migration, NewPrompt, NewSession, SessionEnd
 from anamnesis.web.message import Invalid, Request, Response, answer, failure
-from anamnesis.web.route import ERROR, Lane, ListOf, Route, flag, needed, number, text, values
+from anamnesis.web.route import ERROR, Body, Lane, ListOf, Route, flag, identity, number, text, values, words
 
 VERSION = "0.1.0"
 _MOST_MIGRATION = 1 << 10
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class NewSession:
-    id: str
-    project: str
-    directory: str
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEnd:
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """New values of an observation's fields; what is not there stays."""
-
-    type: str | None
-    title: str | None
-    content: str | None
-    project: str | None
-    scope: str | None
-    topic_key: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Learnings:
-    session_id: str
-    content: str
-    project: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewPrompt:
-    session_id: str
-    content: str
-    project: str
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    old_project: str
-    new_project: str
 
 
 def health(request: Request, db: sqlite3.Connection) -> Response:
@@ -274,15 +230,22 @@ def _body(request: Request, kind: type[T], *, alone: bool = False) -> T:
 _PROJECT = text("Only of this project, whatever the case of its name.")
 _SCOPE = text("`personal`, or `project` for anything else.")
 _COMPACT = flag("Leave the contents out.")
-_QUERY = needed(text("Words that all have to be there; punctuation in them means nothing."))
+_QUERY = words("Words that all have to be there; punctuation in them means nothing.")
 _STATUS = values(id="string", status="string")
 _SAVED = values(id="integer", status="string")
 _REFUSED = {400: ERROR, 500: ERROR}
 
 ROUTES = (
     Route("GET", "/health", health, Lane.HERE, {200: values(service="string", status="string", version="string")}),
-    Route("POST", "/sessions", create_session, Lane.WRITE, {201: _STATUS, 400: ERROR}, body=NewSession),
-    Route("POST", "/sessions/{id}/end", end_session, Lane.WRITE, {200: _STATUS}, body=SessionEnd),
+    Route(
+        "POST",
+        "/sessions",
+        create_session,
+        Lane.WRITE,
+        {201: _STATUS, 400: ERROR},
+        body=Body(NewSession, ("id", "project")),
+    ),
+    Route("POST", "/sessions/{id}/end", end_session, Lane.WRITE, {200: _STATUS}, body=Body(SessionEnd)),
     Route(
         "GET",
         "/sessions/recent",
@@ -291,9 +254,21 @@ ROUTES = (
         {200: ListOf(SessionSummary)},
         {"project": _PROJECT, "limit": number("How many at the most.", 5)},
     ),
-    Route("POST", "/observations", add_observation, Lane.WRITE, {201: _SAVED, **_REFUSED}, body=NewObservation),
     Route(
-        "POST", "/observations/passive", capture_passively, Lane.WRITE, {200: PassiveResult, **_REFUSED}, body=Learnings
+        "POST",
+        "/observations",
+        add_observation,
+        Lane.WRITE,
+        {201: _SAVED, **_REFUSED},
+        body=Body(NewObservation, ("session_id", "title", "content")),
+    ),
+    Route(
+        "POST",
+        "/observations/passive",
+        capture_passively,
+        Lane.WRITE,
+        {200: PassiveResult, **_REFUSED},
+        body=Body(Learnings, ("session_id",)),
     ),
     Route(
         "GET",
@@ -310,7 +285,7 @@ ROUTES = (
         update_observation,
         Lane.WRITE,
         {200: Observation, 400: ERROR, 404: ERROR},
-        body=Changes,
+        body=Body(Changes, is_one_needed=True),
     ),
     Route(
         "DELETE",
@@ -342,12 +317,19 @@ ROUTES = (
         Lane.ASIDE,
         {200: Timeline, 400: ERROR, 404: ERROR},
         {
-            "observation_id": needed(text("The observation in the middle.")),
+            "observation_id": identity("The observation in the middle."),
             "before": number("How many before it.", 5),
             "after": number("How many after it.", 5),
         },
     ),
-    Route("POST", "/prompts", add_prompt, Lane.WRITE, {201: _SAVED, **_REFUSED}, body=NewPrompt),
+    Route(
+        "POST",
+        "/prompts",
+        add_prompt,
+        Lane.WRITE,
+        {201: _SAVED, **_REFUSED},
+        body=Body(NewPrompt, ("session_id", "content")),
+    ),
     Route(
         "GET",
         "/prompts/recent",
@@ -382,7 +364,7 @@ ROUTES = (
         },
     ),
     Route("GET", "/export", export, Lane.LONG, {200: Export}),
-    Route("POST", "/import", import_, Lane.WRITE, {200: ImportResult, **_REFUSED}, body=Export),
+    Route("POST", "/import", import_, Lane.WRITE, {200: ImportResult, **_REFUSED}, body=Body(Export)),
     Route("GET", "/stats", stats, Lane.ASIDE, {200: Stats}),
     Route(
         "POST",
@@ -390,7 +372,7 @@ ROUTES = (
         migrate_project,
         Lane.WRITE,
         {200: values(status="string"), 400: ERROR},
-        body=Migration,
+        body=Body(Migration, ("old_project", "new_project")),
     ),
     Route("GET", "/sync/status", sync_status, Lane.HERE, {200: values(enabled="boolean", message="string")}),
 )

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from anamnesis import __version__
 from anamnesis.web.message import JSON
-from anamnesis.web.route import ERROR, Content, ListOf, Parameter, Route
+from anamnesis.web.route import ERROR, Body, Content, ListOf, Parameter, Route
 
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -38,12 +38,11 @@ def document(routes: Iterable[Route]) -> dict[str, Any]:
 
 
 def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
-    parts = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
     operation: dict[str, Any] = {
         "operationId": route.call.__name__.strip("_"),
         "summary": (route.call.__doc__ or "").strip(),
         "parameters": [
-            *({"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in parts),
+            *(_part(route, segment[1:-1]) for segment in route.path.split("/") if segment.startswith("{")),
             *(_parameter(name, each) for name, each in route.parameters.items()),
         ],
         "responses": {str(status): _response(status, content, components) for status, content in route.answers.items()},
@@ -51,22 +50,56 @@ def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
     for status, about in ((401, "No token, where one is needed."), (403, "A page of another site, or another host.")):
         operation["responses"][str(status)] = {**_response(status, ERROR, components), "description": about}
     if route.body:
-        schema = _reference(route.body, components)
-        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
+        can_be_refused = 400 in route.answers
+        schema = _body(route.body) if can_be_refused else {}
+        operation["requestBody"] = {"required": can_be_refused, "content": {JSON: {"schema": schema}}}
     return operation
 
 
+def _part(route: Route, name: str) -> dict[str, Any]:
+    """A wildcard of the path: where it can be refused, it is a number."""
+    schema = {"type": "integer", "format": "int64"} if 400 in route.answers else {"type": "string", "minLength": 1}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
 def _parameter(name: str, parameter: Parameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": parameter.type}
-    if parameter.default is not None:
-        schema["default"] = parameter.default
     return {
         "name": name,
         "in": "query",
         "required": parameter.is_needed,
         "description": parameter.about,
-        "schema": schema,
+        "schema": parameter.schema,
     }
+
+
+def _body(body: Body) -> dict[str, Any]:
+    """What a body has to be."""
+    schema = _readable(body.kind)
+    schema["properties"] |= {name: {"type": "string", "minLength": 1} for name in body.needed}
+    schema["required"] = list(body.needed)
+    if body.is_one_needed:
+        names = schema["properties"]
+        schema["anyOf"] = [{"required": [name], "properties": {name: {"type": "string"}}} for name in names]
+        return schema
+    return schema if body.needed else _or_null(schema)
+
+
+def _readable(kind: Any) -> dict[str, Any]:
+    """What is read as such a value: null is as good as nothing there, and nothing has to be there."""
+    if get_origin(kind) in (typing.Union, types.UnionType):
+        (kind,) = (each for each in get_args(kind) if each is not types.NoneType)
+    if kind is int:
+        return {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
+    if kind in _TYPES:
+        return {"type": _TYPES[kind]}
+    if get_origin(kind) in (list, tuple):
+        return {"type": "array", "items": _or_null(_readable(get_args(kind)[0]))}
+    hints = get_type_hints(kind)
+    return {"type": "object", "properties": {name: _or_null(_readable(hint)) for name, hint in hints.items()}}
+
+
+def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def _response(status: int, content: Content, components: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +136,7 @@ def _schema(kind: Any, components: dict[str, Any]) -> dict[str, Any]:
     if get_origin(kind) in (typing.Union, types.UnionType):
         (inner,) = (each for each in get_args(kind) if each is not types.NoneType)
         schema = _schema(inner, components)
-        return schema if inner in _TYPES else {"anyOf": [schema, {"type": "null"}]}
+        return schema if inner in _TYPES else _or_null(schema)
     if get_origin(kind) in (list, tuple):
         return {"type": ["array", "null"], "items": _schema(get_args(kind)[0], components)}
     return _reference(kind, components)

@@ -25,12 +25,20 @@ class Lane(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter in the query, of a type of JSON Schema."""
+    """A parameter in the query, with its schema."""
 
     about: str
-    type: str = "string"
-    default: object = None
+    schema: Mapping[str, Any]
     is_needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a request carries: a dataclass, and which of its fields have to be there and not be empty."""
+
+    kind: type
+    needed: tuple[str, ...] = ()
+    is_one_needed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +62,27 @@ class Route:
     lane: Lane
     answers: Mapping[int, Content]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    body: type | None = None
+    body: Body | None = None
 
 
 def text(about: str) -> Parameter:
-    return Parameter(about)
+    return Parameter(about, {"type": "string"})
+
+
+def words(about: str) -> Parameter:
+    return Parameter(about, {"type": "string", "pattern": r"\S"}, is_needed=True)
+
+
+def identity(about: str) -> Parameter:
+    return Parameter(about, {"type": "integer", "format": "int64"}, is_needed=True)
 
 
 def number(about: str, default: int) -> Parameter:
-    return Parameter(about, "integer", default)
+    return Parameter(f"{about} What is no whole number above 0 counts as not given.", {"default": default})
 
 
 def flag(about: str) -> Parameter:
-    return Parameter(about, "boolean", False)
-
-
-def needed(parameter: Parameter) -> Parameter:
-    return Parameter(parameter.about, parameter.type, is_needed=True)
+    return Parameter(f"{about} `1`, `t` or `true` is yes; what is none of Go's truth values is no.", {"default": False})
 
 
 def values(**types: str) -> Mapping[str, Any]:

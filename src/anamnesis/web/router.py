@@ -57,12 +57,15 @@ class Router(Generic[R]):
         if path != request.path:
             return _redirect(request, path)
         segments = _segments(path)
-        for trees in (self._first, self._later):
-            if route := _match(trees, request, segments):
-                return route
-        for trees in (self._first, self._later):
-            if allowed := _allowed(trees, segments):
-                return Response(405, b"Method Not Allowed\n", TEXT, (("Allow", ", ".join(allowed)), _NO_SNIFFING))
+        if route := _match(self._first, request, segments):
+            return route
+        allowed = _allowed(self._first, segments)
+        route = _match(self._later, request, segments)
+        # A name that one of the first routes has is no value for a wildcard of the later ones.
+        if route and not (allowed and request.parts):
+            return route
+        if allowed := allowed or _allowed(self._later, segments):
+            return Response(405, b"Method Not Allowed\n", TEXT, (("Allow", ", ".join(allowed)), _NO_SNIFFING))
         return Response(404, b"404 page not found\n", TEXT, (_NO_SNIFFING,))
 
 

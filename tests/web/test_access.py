@@ -1,0 +1,119 @@
+"""Writes that wait are committed together, and one that fails takes no other with it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anamnesis.engram import database, observations, sessions
+from anamnesis.engram.observations import NewObservation
+from anamnesis.web.access import Access
+from anamnesis.web.message import Response
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    place = tmp_path / "engram.db"
+    database.prepare(place)
+    return place
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[sqlite3.Connection]:
+    opened = database.connect(path)
+    yield opened
+    opened.close()
+
+
+def failed(error: Exception) -> Response:
+    return Response(500, str(error).encode())
+
+
+def save(session: str, title: str) -> object:
+    def work(db: sqlite3.Connection) -> Response:
+        try:
+            observations.add(db, NewObservation(session, title, "c"))
+        except database.Refused as refused:
+            return Response(500, refused.message.encode())
+        return Response(201)
+
+    return work
+
+
+def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: sqlite3.Connection) -> None:
+    sessions.create(db, "s", "p")
+
+    async def write() -> tuple[list[int], int, int]:
+        access = Access(path)
+        begun, may_end = threading.Event(), threading.Event()
+
+        def hold(_: sqlite3.Connection) -> Response:
+            begun.set()
+            may_end.wait(30)
+            return Response(200)
+
+        try:
+            first = access.write(hold, failed)
+            await asyncio.to_thread(begun.wait, 30)
+            names = ["s" if number % 10 else "nobody" for number in range(100)]
+            waiting = [access.write(save(name, str(n)), failed) for n, name in enumerate(names)]  # type: ignore[arg-type]
+            may_end.set()
+            replies = await asyncio.gather(first, *waiting)
+            return [each.status for each in replies[1:]], access.writer.transactions, access.writer.changes
+        finally:
+            access.close()
+
+    statuses, transactions, changes = asyncio.run(write())
+    assert statuses == [500 if number % 10 == 0 else 201 for number in range(100)]
+    assert (transactions, changes) == (2, 101)
+    assert len(observations.recent(db, limit=1000)) == 90
+
+
+def test_nothing_is_answered_before_it_is_committed(path: Path, db: sqlite3.Connection) -> None:
+    sessions.create(db, "s", "p")
+
+    async def write() -> None:
+        access = Access(path)
+        try:
+            for number in range(50):
+                waiting = [access.write(save("s", f"{number}-{each}"), failed) for each in range(5)]  # type: ignore[arg-type]
+                for answered in asyncio.as_completed(waiting):
+                    assert (await answered).status == 201
+                assert len(observations.recent(db, limit=1000)) == (number + 1) * 5
+        finally:
+            access.close()
+
+    asyncio.run(write())
+
+
+def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.Connection) -> None:
+    def damage(db: sqlite3.Connection) -> Response:
+        db.execute("PRAGMA defer_foreign_keys = ON")
+        db.execute("INSERT INTO user_prompts (session_id, content) VALUES ('nobody', 'c')")
+        return Response(201)
+
+    async def write() -> list[int]:
+        access = Access(path)
+        begun, may_end = threading.Event(), threading.Event()
+
+        def hold(_: sqlite3.Connection) -> Response:
+            begun.set()
+            may_end.wait(30)
+            return Response(200)
+
+        try:
+            first = access.write(hold, failed)
+            await asyncio.to_thread(begun.wait, 30)
+            waiting = [access.write(damage, failed) for _ in range(3)]
+            may_end.set()
+            return [each.status for each in await asyncio.gather(first, *waiting)]
+        finally:
+            access.close()
+
+    assert asyncio.run(write()) == [200, 500, 500, 500]
+    assert db.execute("SELECT count(*) FROM user_prompts").fetchone() == (0,)

@@ -1,0 +1,125 @@
+"""A web page can neither read nor write the memory, and another machine needs the token."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.web.daemon import Daemon, environment
+
+from anamnesis.errors import InvalidArgument
+from anamnesis.web.guard import build_guard, is_loopback
+from anamnesis.web.message import Request
+
+TOKEN = "a-long-and-random-text"
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.0.0.1:7437", "localhost", "LocalHost:7437", "[::1]:7437", "127.8.9.1"]
+)
+def test_a_program_of_this_machine_is_answered(shared: Daemon, host: str) -> None:
+    assert shared.ask("GET", "/stats", Host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:7437",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "192.168.1.5",
+        "0.0.0.0",
+        "[fe80::1]",
+        "2130706433",
+    ],
+)
+def test_a_name_that_was_made_to_point_here_is_refused(shared: Daemon, host: str) -> None:
+    for method, path, body in (("GET", "/export", None), ("POST", "/sessions", '{"id":"x","project":"p"}')):
+        assert shared.ask(method, path, body, Host=host).status == 403
+    assert shared.ask("GET", "/stats").body.startswith(b'{"total_sessions":0,')
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "http://localhost:3000"},
+        {"Origin": "http://127.0.0.1"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "no-cors"},
+    ],
+    ids=str,
+)
+def test_a_page_of_another_origin_is_refused(shared: Daemon, headers: dict[str, str]) -> None:
+    """A form needs no leave to be sent from anywhere: the text of a note could be posted so."""
+    refused = shared.ask("POST", "/sessions", '{"id":"x","project":"p"}', Content_Type="text/plain", **headers)
+    assert refused.status == 403
+    assert shared.ask("GET", "/search?q=x", **headers).status == 403
+    assert "access-control-allow-origin" not in refused.headers
+    assert shared.ask("OPTIONS", "/sessions", **headers).status == 403
+
+
+def test_a_page_of_the_daemon_itself_is_answered(shared: Daemon) -> None:
+    own = {"Origin": f"http://127.0.0.1:{shared.port}", "Sec_Fetch_Site": "same-origin"}
+    assert shared.ask("GET", "/stats", **own).status == 200
+
+
+def test_a_link_to_the_daemon_can_be_followed(shared: Daemon) -> None:
+    headers = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+    assert shared.ask("GET", "/stats", **headers).status == 200
+    assert shared.ask("POST", "/sessions", "{}", **headers).status == 403
+
+
+def test_beyond_loopback_the_token_is_needed(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, "--host", "0.0.0.0", ANAMNESIS_TOKEN=TOKEN)
+    daemon.host = "127.0.0.1"
+    for headers in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": TOKEN},
+        {"Authorization": f"Basic {TOKEN}"},
+    ):
+        refused = daemon.ask("GET", "/health", **headers)
+        assert (refused.status, refused.headers["www-authenticate"]) == (401, 'Bearer realm="anamnesis"')
+    known = {"Authorization": f"Bearer {TOKEN}"}
+    assert daemon.ask("GET", "/stats", Host="memory.example:7437", **known).status == 200
+    assert daemon.ask("GET", "/stats", Host="memory.example", Origin="https://evil.example", **known).status == 403
+    assert daemon.ask("GET", "/stats", Host="memory.example", Origin="https://memory.example", **known).status == 200
+    assert daemon.stop() == (0, "")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_nobody_is_let_in_from_outside_without_a_token(tmp_path: Path, host: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "anamnesis", "daemon", "--port", "0", "--host", host],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"anamnesis: The daemon cannot be reached from other machines at {host} without a token."
+        " Set ANAMNESIS_TOKEN to a long random text, or leave --host out.\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", "[::1]", "127.255.255.254"])
+def test_what_loopback_is(name: str) -> None:
+    assert is_loopback(name)
+
+
+@pytest.mark.parametrize("name", ["", "0.0.0.0", "::", "localhost.", "example.com", "10.0.0.1", "127.1"])
+def test_what_loopback_is_not(name: str) -> None:
+    assert not is_loopback(name)
+    with pytest.raises(InvalidArgument):
+        build_guard(name, "")
+
+
+def test_a_client_of_http_1_0_need_not_name_its_host() -> None:
+    assert build_guard("127.0.0.1", "")(Request("GET", "/health")) is None

@@ -1,0 +1,182 @@
+"""The daemon as a process: one for a memory, found and stopped by its files, and clear about what is in its way."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.web.daemon import Daemon, environment
+
+
+def anamnesis(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "anamnesis", *arguments],
+        env=environment(home, **variables),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def status(home: Path, **variables: str) -> dict[str, object]:
+    shown: dict[str, object] = json.loads(anamnesis(home, "daemon", "status", "--json", **variables).stdout)
+    return shown
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_it_starts_in_the_background_is_found_and_is_stopped(tmp_path: Path) -> None:
+    assert anamnesis(tmp_path, "daemon", "status").returncode == 1
+    started = anamnesis(tmp_path, "daemon", "--port", "0", "--background")
+    try:
+        assert (started.returncode, started.stderr) == (0, "")
+        shown = status(tmp_path)
+        assert started.stdout == f"{shown['url']} (process id {shown['pid']})\n"
+        assert shown["database"] == str(tmp_path / "engram.db")
+        with socket.create_connection(("127.0.0.1", int(str(shown["port"]))), 10):
+            pass
+    finally:
+        stopped = anamnesis(tmp_path, "daemon", "stop")
+    assert stopped.stdout == f"Stopped the daemon with process id {shown['pid']}.\n"
+    assert status(tmp_path) == {"running": False, "database": str(tmp_path / "engram.db")}
+    assert anamnesis(tmp_path, "daemon", "stop", "--json").stdout == '{"stopped": false, "pid": null}\n'
+    assert not (tmp_path / "daemon.json").exists()
+
+
+def test_a_memory_has_one_daemon(daemon: Daemon) -> None:
+    second = anamnesis(daemon.home, "daemon", "--port", "0", "--background")
+    assert second.returncode == 1
+    assert second.stderr == (
+        f"anamnesis: {daemon.home}/engram.db is served already, by the daemon with process id {daemon.process.pid} on"
+        f" http://127.0.0.1:{daemon.port}. Use that one, or stop it with `anamnesis daemon stop`.\n"
+    )
+
+
+def test_another_memory_has_another_daemon(daemon: Daemon, tmp_path: Path) -> None:
+    elsewhere = Daemon(tmp_path, ENGRAM_DATA_DIR=str(tmp_path / "elsewhere"))
+    assert status(tmp_path, ENGRAM_DATA_DIR=str(tmp_path / "elsewhere"))["port"] == elsewhere.port
+    assert status(tmp_path)["port"] == daemon.port
+    assert elsewhere.stop() == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_well_at_a_signal_and_says_so_in_the_log(tmp_path: Path, number: signal.Signals) -> None:
+    daemon = Daemon(tmp_path)
+    assert daemon.stop(number) == (0, "")
+    started, stopped = map(json.loads, (tmp_path / "anamnesis.log").read_text().splitlines())
+    assert (started["event"], started["port"]) == ("daemon started", daemon.port)
+    assert (stopped["event"], stopped["signal"], stopped["finished"]) == ("daemon stopped", number.name, True)
+
+
+def test_one_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path)
+    assert daemon.stop(signal.SIGKILL)[0] == -signal.SIGKILL
+    assert (tmp_path / "daemon.json").exists()
+    assert status(tmp_path)["running"] is False
+    assert anamnesis(tmp_path, "daemon", "stop").stdout == "No daemon was running.\n"
+    assert Daemon(tmp_path).stop() == (0, "")
+
+
+def test_a_port_that_another_daemon_has_is_named_with_it(daemon: Daemon, tmp_path: Path) -> None:
+    taken = anamnesis(tmp_path / "other", "daemon", ENGRAM_PORT=str(daemon.port))
+    assert (taken.returncode, taken.stdout) == (1, "")
+    assert taken.stderr == (
+        f"anamnesis: Port {daemon.port} of 127.0.0.1 is taken by the Anamnesis daemon with process id"
+        f" {daemon.process.pid}. Stop it (`anamnesis daemon stop`), or take another port with --port or ENGRAM_PORT.\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows who holds a port in files")
+def test_a_port_that_another_program_has_is_named_with_it(tmp_path: Path) -> None:
+    script = (
+        "import socket, sys\n"
+        "taken = socket.create_server(('127.0.0.1', 0))\n"
+        "print(taken.getsockname()[1], flush=True)\n"
+        "sys.stdin.read()"
+    )
+    holder = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout
+    port = holder.stdout.readline().strip()
+    taken = anamnesis(tmp_path, "daemon", "--port", port)
+    holder.communicate()
+    assert taken.returncode == 1
+    assert "is taken by 'python" in taken.stderr
+    assert f"process id {holder.pid}." in taken.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--host", "no.such.host.invalid"], "'no.such.host.invalid' is not a name or an address of this machine."),
+        (["--host", "192.0.2.1"], "Port 0 of 192.0.2.1 cannot be used: Cannot assign requested address."),
+    ],
+)
+def test_a_host_that_cannot_be_is_a_sentence(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = anamnesis(tmp_path, "daemon", "--port", "0", *arguments)
+    assert (done.returncode, done.stderr) == (1, f"anamnesis: {message}\n")
+
+
+def test_a_database_that_is_none_is_a_sentence_and_stays_as_it_is(tmp_path: Path) -> None:
+    broken = tmp_path / "engram.db"
+    broken.write_bytes(b"this is not a database, but it is somebody's file" * 100)
+    done = anamnesis(tmp_path, "daemon", "--port", "0", "--background")
+    assert done.returncode == 1
+    assert "cannot be used now: file is not a database." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert broken.read_bytes().startswith(b"this is not a database")
+
+
+def test_a_connection_is_taken_before_anything_heavy_is_imported(tmp_path: Path) -> None:
+    """Plugins start the daemon and expect it half a second later: their connection waits instead of being refused."""
+    script = (
+        "import sys, socket\n"
+        "from anamnesis.daemon import port\n"
+        "bind = port.bind('127.0.0.1', 0)\n"
+        "socket.create_connection(bind.getsockname()).close()\n"
+        "print(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    assert {"asyncio", "sqlite3", "subprocess", "click", "concurrent.futures"} & set(done.stdout.split()) == set()
+
+
+def test_serve_is_the_same_daemon(tmp_path: Path) -> None:
+    """What plugins of Engram call."""
+    port = free_port()
+    served = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", "engram", "serve", str(port)],
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        with contextlib.closing(_connected(port, served)) as connection:
+            connection.sendall(b"GET /health HTTP/1.0\r\n\r\n")
+            assert b'"service":"engram"' in connection.recv(1000)
+        assert status(tmp_path)["port"] == port
+    finally:
+        served.send_signal(signal.SIGTERM)
+    out, errors = served.communicate(timeout=30)
+    assert (served.returncode, out) == (0, "")
+    assert f"127.0.0.1:{port}" in errors
+
+
+def _connected(port: int, process: subprocess.Popen[str]) -> socket.socket:
+    while process.poll() is None:
+        with contextlib.suppress(ConnectionRefusedError):
+            return socket.create_connection(("127.0.0.1", port), 30)
+    raise AssertionError(process.communicate())
