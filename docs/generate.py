@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +13,9 @@ from typing import Any
 import click
 
 from anamnesis.cli import anamnesis
-from anamnesis.config import HOME_VARIABLE, SETTINGS
-from anamnesis.mcp import memory
+from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS
+from anamnesis.mcp import engram, memory
+from anamnesis.mcp.engram.tool import Memory
 from anamnesis.store import MemoryStore
 
 DOCS = Path(__file__).parent
@@ -67,6 +70,12 @@ def _configuration() -> str:
             "| --- | --- | --- | --- |",
             *rows,
             "",
+            "Engram's own variables hold for Engram's dialect:",
+            "",
+            "| variable | purpose |",
+            "| --- | --- |",
+            *(f"| `{name}` | {purpose} |" for name, purpose in ENGRAM_VARIABLES.items()),
+            "",
         ]
     )
 
@@ -92,9 +101,26 @@ def _mcp_tools() -> str:
             f"Hints: {hints or 'writes, adds only'}.",
             "\n".join(table),
         ]
+    parts += ["## Engram's tools", *_engram_tools()]
     parts += ["## Resources", "`memory://note/{id}`: a note with its front matter, as its file has it."]
     parts += ["## Prompts", *(f"`{prompt['name']}`: {prompt['description']}" for prompt in prompts)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _engram_tools() -> list[str]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as nowhere:
+        tools = [tool.declaration() for tool in engram.tools(Memory(lambda: contextlib.nullcontext(nowhere)))]
+    rows = []
+    for tool in tools:
+        schema = tool["inputSchema"]
+        required = schema.get("required", [])
+        arguments = [f"**{name}**" if name in required else name for name in schema.get("properties", {})]
+        rows.append(f"| `{tool['name']}` | {', '.join(arguments)} | {tool['description'].splitlines()[0]} |")
+    return [
+        "Served by `anamnesis engram mcp`, alone, and with the others at `/mcp` of `anamnesis daemon`. They answer in"
+        " the texts of Engram. Arguments in bold are required.",
+        "\n".join(["| tool | arguments | what it is for |", "| --- | --- | --- |", *rows]),
+    ]
 
 
 def _parameter(name: str, schema: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.command import Command
 
 from anamnesis.cli import COMMANDS, anamnesis
-from anamnesis.config import HOME_VARIABLE, SETTINGS
+from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -44,6 +44,7 @@ def test_every_command_and_variable_that_a_page_names_exists(page: Path) -> None
     assert set(named) <= set(COMMANDS)
     variables = {HOME_VARIABLE, *(each.variable for each in SETTINGS)}
     assert set(re.findall(r"ANAMNESIS_[A-Z_]+", text)) <= variables
+    assert set(re.findall(r"ENGRAM_[A-Z_]+", text)) <= ENGRAM_VARIABLES.keys()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

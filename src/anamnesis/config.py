@@ -78,6 +78,13 @@ SETTINGS = (
         "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", _machine_id
     ),
     Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", "none", _remote),
+    Setting(
+        "token",
+        "ANAMNESIS_TOKEN",
+        "What clients of other machines have to show the daemon, where it is bound beyond this one.",
+        "none",
+        is_secret=True,
+    ),
     Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
     Setting(
         "inject_budget",
@@ -106,6 +113,12 @@ SETTINGS = (
     Setting("reflection_max_tokens", "ANAMNESIS_REFLECTION_MAX_TOKENS", "How long its answer may be.", "1000", _whole),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
+# Where an Engram is expected to be, and how; read where Engram's dialect starts, and never kept in config.json.
+ENGRAM_VARIABLES = {
+    "ENGRAM_DATA_DIR": "The folder of `engram.db`, absolute; else `~/.engram` if there is one, else ANAMNESIS_HOME.",
+    "ENGRAM_PORT": "The port of the daemon; else 7437.",
+    "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +194,11 @@ def _in_force(name: str) -> str:
 def resolve_remote() -> str | None:
     """The git remote: ANAMNESIS_GIT_REMOTE, else config.json, else none."""
     return resolve(setting("remote")).value
+
+
+def resolve_token() -> str:
+    """What clients have to show the daemon; "" if nothing."""
+    return resolve(setting("token")).value or ""
 
 
 def resolve_sync_timeout() -> int:

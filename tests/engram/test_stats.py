@@ -23,10 +23,10 @@ def test_deleted_observations_and_their_projects_are_not_counted(db: sqlite3.Con
     assert stats(db) == Stats(1, 5, 1, ("p3", "p2", "p1"))
 
 
-def test_projects_of_the_same_second_are_in_alphabetical_order(db: sqlite3.Connection) -> None:
+def test_of_projects_of_the_same_second_the_later_name_comes_first(db: sqlite3.Connection) -> None:
     for number, project in enumerate(("b", "ä", "a", "B")):
         age(db, save(db, f"t{number}", project=project).id, "2025-01-01 00:00:00")
-    assert stats(db).projects == ("a", "b", "ä")
+    assert stats(db).projects == ("ä", "b", "a")
 
 
 def test_an_empty_name_is_a_project_as_in_engram(db: sqlite3.Connection) -> None:

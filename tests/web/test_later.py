@@ -135,14 +135,18 @@ def test_ready_says_who_serves(daemon: Daemon) -> None:
     assert (status, found["status"], found["pid"]) == (200, "ready", daemon.process.pid)
 
 
-def test_mcp_is_spoken_at_its_address(begun: Daemon) -> None:
+def test_mcp_is_spoken_at_its_address_in_both_dialects(begun: Daemon) -> None:
     def call(method: str, **params: Any) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         reply = begun.ask("POST", "/mcp", body, Content_Type="application/json", Accept="application/json")
         assert reply.status == 200
         return json.loads(reply.body)["result"]
 
-    assert len(call("tools/list")["tools"]) == 15
+    names = [tool["name"] for tool in call("tools/list")["tools"]]
+    assert len([name for name in names if name.startswith("mem_")]) == 15
+    assert "memory_sync" in names
+    written = call("tools/call", name="memory_write", arguments={"type": "semantic", "title": "A note", "body": "b"})
+    assert written["structuredContent"]["title"] == "A note"
     saved = call("tools/call", name="mem_save", arguments={"title": "Over MCP", "content": "a zebra", "project": "p"})
     assert saved["content"][0]["text"].startswith('Memory saved: "Over MCP"')
     assert [each["title"] for each in asked(begun, "GET", "/search?q=zebra")[1]] == ["Over MCP"]

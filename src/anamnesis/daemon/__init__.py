@@ -31,11 +31,11 @@ def find_place() -> Place:
 def run(port: int = DEFAULT_PORT, host: str = LOOPBACK, announce: Callable[[str], None] | None = None) -> None:
     """Serve until told to stop. `announce` is told once, when requests are answered, where."""
     listening = bind(host, port)
-    from anamnesis.config import resolve_home
+    from anamnesis.config import resolve_home, resolve_token
     from anamnesis.web.guard import build_guard
 
     with listening:
-        guard = build_guard(host, os.environ.get("ANAMNESIS_TOKEN", ""))
+        guard = build_guard(host, resolve_token())
         place = find_place()
         with place.held(host, listening.getsockname()[1]):
             from anamnesis.daemon.serving import serve

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anamnesis.engram import database
 from anamnesis.log import log
@@ -20,6 +21,9 @@ from anamnesis.web.app import App
 from anamnesis.web.guard import Guard
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.server import Server
+
+if TYPE_CHECKING:
+    from anamnesis.mcp.dispatcher import Server as Tools
 
 _LAST_SECONDS = 10.0
 # A thread that computes lets the event loop in after so long, instead of Python's 5 ms at each of its calls.
@@ -42,7 +46,7 @@ async def _serve(
     access = Access(path)
     try:
         stopping = _signalled()
-        await server.listen(listening, _build_app(server, access, guard, functools.partial(_report, home)))
+        await server.listen(listening, _build_app(server, access, guard, home))
         host, port = listening.getsockname()[:2]
         # What was made until now stays: it need not be looked through for garbage again and again.
         gc.freeze()
@@ -56,12 +60,23 @@ async def _serve(
         access.close()
 
 
-def _build_app(server: Server, access: Access, guard: Guard, report: Callable[[str], None]) -> App:
+def _build_app(server: Server, access: Access, guard: Guard, home: Path) -> App:
+    report = functools.partial(_report, home)
     metrics = Metrics()
-    added = [*later.ROUTES, *mcp.routes(lambda: nullcontext(access.of_this_thread()), report)]
+    added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, home), report)]
     described = [*engram.ROUTES, *later.ROUTES]
     added += operations.routes(described, metrics, access, lambda: len(server.connections))
     return App(engram.ROUTES, added, access, guard, metrics, report)
+
+
+def _both_dialects(access: Access, home: Path) -> Tools:
+    """An MCP server with the tools for notes and those of Engram."""
+    from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.server import build_server
+    from anamnesis.store import MemoryStore
+
+    engram = Memory(lambda: nullcontext(access.of_this_thread()))
+    return build_server(MemoryStore(home), engram=engram)
 
 
 def _report(home: Path, trace: str) -> None:

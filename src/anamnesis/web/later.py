@@ -9,7 +9,7 @@ from anamnesis.engram import observations, prompts, sessions
 from anamnesis.engram.detection import detect
 from anamnesis.engram.record import Observation, Session
 from anamnesis.engram.strings import valid
-from anamnesis.project import git
+from anamnesis.project import git_says
 from anamnesis.web.engram import path_id
 from anamnesis.web.message import JSON, Request, Response, answer, failure
 from anamnesis.web.route import ERROR, Lane, ListOf, Route, number, text, values
@@ -23,12 +23,12 @@ def current_project(request: Request, db: sqlite3.Connection) -> Response:
     if not folder.is_absolute() or "\0" in cwd:
         hint = "give cwd, the absolute path of a folder"
         return answer({"project": "", "project_source": "", "project_path": "", "cwd": cwd, "error_hint": hint})
-    root = git(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else ""
+    root = git_says(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else ""
     place = Path(root or folder)
     if (place / ".engram" / "config.json").is_file():
         source = "config"
     elif root:
-        source = "git_remote" if git(folder, "remote", "get-url", "origin") else "git_root"
+        source = "git_remote" if git_says(folder, "remote", "get-url", "origin") else "git_root"
     else:
         source = "dir_basename"
     found = {"project": detect(folder), "project_source": source, "project_path": str(place), "cwd": cwd}

@@ -1,28 +1,27 @@
-"""MCP at `/mcp`: Engram's tools, over HTTP."""
+"""MCP at `/mcp`, over HTTP."""
 
 from __future__ import annotations
 
 import functools
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from anamnesis.web.message import JSON, Request, Response
 from anamnesis.web.route import Lane, Route
 
+if TYPE_CHECKING:
+    from anamnesis.mcp.dispatcher import Server
 
-def routes(
-    database: Callable[[], AbstractContextManager[sqlite3.Connection]], report: Callable[[str], None]
-) -> list[Route]:
-    """The route, whose tools are made at the first request: most daemons never get one."""
+
+def routes(build_server: Callable[[], Server], report: Callable[[str], None]) -> list[Route]:
+    """The route, whose server is made at the first request: most daemons never get one."""
 
     @functools.cache
     def build() -> Callable[[Request], Response]:
-        from anamnesis.mcp.engram import build_server
-        from anamnesis.mcp.engram.tool import Memory
         from anamnesis.mcp.http import respond
 
-        server = build_server(Memory(database))
+        server = build_server()
 
         def reply(request: Request) -> Response:
             given = respond(server, request.method, request.headers, request.body, report)

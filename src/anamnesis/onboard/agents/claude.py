@@ -1,4 +1,4 @@
-"""Claude Code: its server at user scope, its hooks as lines of a shell, which the hosts that run them too understand."""
+"""Claude Code: its server at user scope, its hooks as lines of a shell, which other hosts that run them know too."""
 
 from __future__ import annotations
 
