@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: run test check tests bench docs clean
 
 run: $(VENV)/.installed
-	$(BIN)/anamnesis status
+	$(BIN)/anamnesis daemon
 
 test: check tests
 

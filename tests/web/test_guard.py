@@ -109,6 +109,14 @@ def test_nobody_is_let_in_from_outside_without_a_token(tmp_path: Path, host: str
     )
 
 
+@pytest.mark.parametrize(
+    "token", ["short", "has blanks in between", "ümläüte-sind-keine-zeichen", "line\nbreak-in-a-token"]
+)
+def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(token: str) -> None:
+    with pytest.raises(InvalidArgument, match="at least 16"):
+        build_guard("0.0.0.0", token)
+
+
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", "[::1]", "127.255.255.254"])
 def test_what_loopback_is(name: str) -> None:
     assert is_loopback(name)

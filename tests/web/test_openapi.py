@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,10 @@ def test_every_route_is_described_once_and_has_a_name_of_its_own(daemon: Daemon)
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     assert len({operation["operationId"] for operation in operations}) == len(operations) == 30
     assert all(operation["summary"].endswith(".") for operation in operations)
+
+
+def test_the_page_about_http_has_every_route_and_no_other(daemon: Daemon) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs/http-api.md").read_text("utf-8")
+    document = json.loads(daemon.ask("GET", "/openapi.json").body)
+    described = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+    assert set(re.findall(r"^\| `([A-Z]+ /[^`]*)` \|", page, re.MULTILINE)) == described | {"POST /mcp"}

@@ -115,7 +115,7 @@ def test_an_address_with_its_host_goes_before_the_header() -> None:
         (b"GET / HTTP/1.1\r\nHost: x", True),
         (b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Close", False),
         (b"GET / HTTP/1.0", False),
-        (b"GET / HTTP/1.0\r\nConnection: keep-alive", True),
+        (b"GET / HTTP/1.0\r\nConnection: keep-alive", False),
     ],
 )
 def test_whether_another_request_may_follow(head: bytes, kept: bool) -> None:

@@ -8,16 +8,17 @@ import gc
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anamnesis.engram import database
 from anamnesis.log import log
 from anamnesis.web import engram, later, mcp, operations
 from anamnesis.web.access import Access
-from anamnesis.web.app import App
+from anamnesis.web.app import App, Report
 from anamnesis.web.guard import Guard
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.server import Server
@@ -42,11 +43,13 @@ def serve(
 async def _serve(
     listening: socket.socket, path: Path, guard: Guard, home: Path, announce: Callable[[str], None] | None
 ) -> None:
+    report = functools.partial(_report, home)
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
     server = Server()
     access = Access(path)
     try:
         stopping = _signalled()
-        await server.listen(listening, _build_app(server, access, guard, home))
+        await server.listen(listening, _build_app(server, access, guard, home, report))
         host, port = listening.getsockname()[:2]
         # What was made until now stays: it need not be looked through for garbage again and again.
         gc.freeze()
@@ -60,8 +63,7 @@ async def _serve(
         access.close()
 
 
-def _build_app(server: Server, access: Access, guard: Guard, home: Path) -> App:
-    report = functools.partial(_report, home)
+def _build_app(server: Server, access: Access, guard: Guard, home: Path, report: Report) -> App:
     metrics = Metrics()
     added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, home), report)]
     described = [*engram.ROUTES, *later.ROUTES]
@@ -81,6 +83,11 @@ def _both_dialects(access: Access, home: Path) -> Tools:
 
 def _report(home: Path, trace: str) -> None:
     log(home, "daemon error", trace=trace)
+
+
+def _trace(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    return "".join(traceback.format_exception(error)) if error else str(context.get("message"))
 
 
 def _signalled() -> asyncio.Future[str]:

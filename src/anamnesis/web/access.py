@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from anamnesis.engram import database
+from anamnesis.errors import AnamnesisError
 from anamnesis.web.message import Response
 
 # What a route does with a connection. It does not raise: what goes wrong is an answer too.
@@ -46,10 +47,10 @@ class Access:
         """Do what certainly is short, at once."""
         return work(self._here)
 
-    def aside(self, work: Work, *, may_be_long: bool) -> Future[Response]:
-        """Do it in a thread."""
+    def aside(self, work: Work, failed: Failed, *, may_be_long: bool) -> Future[Response]:
+        """Do it in a thread; where that has no connection, the answer is what `failed` makes of the reason."""
         threads = self._searches if may_be_long else self._lists
-        return asyncio.get_running_loop().run_in_executor(threads, self._with_own, work)
+        return asyncio.get_running_loop().run_in_executor(threads, self._with_own, work, failed)
 
     def write(self, work: Work, failed: Failed) -> Future[Response]:
         """Change something; the answer comes once it is committed, or is what `failed` makes of the reason."""
@@ -63,8 +64,12 @@ class Access:
         for db in (*self._opened, self._here):
             db.close()
 
-    def _with_own(self, work: Work) -> Response:
-        return work(self.of_this_thread())
+    def _with_own(self, work: Work, failed: Failed) -> Response:
+        try:
+            db = self.of_this_thread()
+        except AnamnesisError as error:
+            return failed(error)
+        return work(db)
 
     def of_this_thread(self) -> sqlite3.Connection:
         """The connection of the calling thread."""

@@ -54,7 +54,7 @@ class App:
         if found.lane is Lane.WRITE:
             future = self._access.write(work, self._failed)
         else:
-            future = self._access.aside(work, may_be_long=found.lane is Lane.LONG)
+            future = self._access.aside(work, self._failed, may_be_long=found.lane is Lane.LONG)
         future.add_done_callback(lambda done: self._counted(request, found.path, started, done.result()))
         return future
 

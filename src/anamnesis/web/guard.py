@@ -12,6 +12,8 @@ from anamnesis.web.message import Request, Response, failure
 
 Guard = Callable[[Request], Response | None]
 
+_LEAST_TOKEN = 16
+
 
 @functools.lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
@@ -33,6 +35,11 @@ def build_guard(host: str, token: str) -> Guard:
         raise InvalidArgument(
             f"The daemon cannot be reached from other machines at {host} without a token.",
             "Set ANAMNESIS_TOKEN to a long random text, or leave --host out.",
+        )
+    if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidArgument(
+            "The token in ANAMNESIS_TOKEN cannot be used.",
+            f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks.",
         )
     wanted = f"Bearer {token}".encode()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -34,6 +33,7 @@ class Request:
     body: bytes = b""
     is_cut: bool = False
     parts: Mapping[str, str] = field(default_factory=dict)
+    _parameters: Mapping[str, str] | None = field(default=None, init=False, repr=False)
 
     def header(self, name: str) -> str | None:
         """The first header of a name."""
@@ -44,7 +44,9 @@ class Request:
 
     def text(self, name: str) -> str:
         """A query parameter, "" where there is none; of several the first."""
-        return parse_query(self.query).get(name, "") if self.query else ""
+        if self._parameters is None:
+            self._parameters = parse_query(self.query)
+        return self._parameters.get(name, "")
 
     def integer(self, name: str, default: int) -> int:
         """A query parameter as a number; what is none counts as not given."""
@@ -85,7 +87,6 @@ class Invalid(Exception):
         self.message = message
 
 
-@functools.lru_cache(maxsize=64)
 def parse_query(query: str) -> Mapping[str, str]:
     """The first value of each parameter; a pair that is malformed is passed over."""
     if query.count("&") >= _MOST_PARAMETERS:

@@ -14,7 +14,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[^\x00-\x20\x7f]+")
 _ABSOLUTE = re.compile(r"https?://([^/?]*)", re.IGNORECASE)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-_HOST = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:\[\]%]*")
+_HOST = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:\[\]%]{0,300}")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?")
 _LONGEST_CHUNK_LINE = 4096
@@ -100,7 +100,7 @@ class Parser:
                 raise Malformed(400, "bad Content-Length")
             self._length = int(length)
         wishes = {wish.strip().lower() for wish in (request.header("connection") or "").split(",")}
-        self.keeps_alive = "keep-alive" in wishes if version == "HTTP/1.0" else "close" not in wishes
+        self.keeps_alive = version == "HTTP/1.1" and "close" not in wishes
         self.waits_for_leave = (request.header("expect") or "").lower() == "100-continue"
 
     def _take_body(self, request: Request) -> bool:
