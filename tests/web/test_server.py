@@ -31,7 +31,8 @@ def post(path: str, body: bytes, *headers: str) -> bytes:
 
 def read_replies(connection: socket.socket, count: int) -> list[tuple[int, bytes]]:
     """So many replies with their lengths, each its status and body."""
-    replies, data = [], b""
+    replies: list[tuple[int, bytes]] = []
+    data = b""
     while len(replies) < count:
         head, end, rest = data.partition(b"\r\n\r\n")
         length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0]) if end else 0
