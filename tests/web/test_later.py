@@ -116,6 +116,19 @@ def test_the_smart_context_has_what_is_recent_what_comes_back_and_what_is_person
     )
 
 
+def test_a_context_is_as_long_as_it_may_be_and_says_where_it_was_cut(begun: Daemon) -> None:
+    for number in range(20):
+        save(begun, title=f"t{number}", content="é" * 300)
+    whole = asked(begun, "GET", "/context")[1]["context"]
+    assert asked(begun, "GET", "/context?max_bytes=100000")[1]["context"] == whole
+    assert asked(begun, "GET", "/context?max_bytes=-5")[1]["context"] == whole
+    for most in (1, 5, 11, 12, 13, 500, 501, 502):
+        told = asked(begun, "GET", f"/context?max_bytes={most}")[1]["context"]
+        assert len(told.encode()) in (most, most - 1)
+        assert whole.startswith(told.removesuffix("\n[truncated]"))
+        assert told.endswith("\n[truncated]") or most <= 12
+
+
 def test_metrics_are_what_prometheus_reads(begun: Daemon) -> None:
     begun.ask("GET", "/observations/77")
     begun.ask("GET", "/no/such/path")

@@ -23,7 +23,7 @@ from anamnesis.engram.record import (
 )
 from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.stats import stats as count
-from anamnesis.engram.strings import trim_space
+from anamnesis.engram.strings import byte_length, cut, trim_space
 from anamnesis.engram.timeline import timeline as find_timeline
 from anamnesis.web.body import Changes, Learnings, Migration, NewPrompt, NewSession, SessionEnd
 from anamnesis.web.message import Invalid, Request, Response, answer, failure
@@ -31,6 +31,8 @@ from anamnesis.web.route import ERROR, Body, Lane, ListOf, Route, flag, identity
 
 VERSION = "0.1.0"
 _MOST_MIGRATION = 1 << 10
+_MOST_CONTEXT = 1 << 16
+_CUT = "\n[truncated]"
 
 T = TypeVar("T")
 
@@ -160,6 +162,9 @@ def context(request: Request, db: sqlite3.Connection) -> Response:
         request.integer("limit", 0),
         request.flag("compact"),
     )
+    most = min(request.integer("max_bytes", 0), _MOST_CONTEXT)
+    if 0 < most < byte_length(told):
+        told = cut(told, most - len(_CUT)) + _CUT if most > len(_CUT) else cut(told, most)
     return answer({"context": told})
 
 
@@ -361,6 +366,7 @@ ROUTES = (
             "scope": _SCOPE,
             "limit": number("How many observations at the most.", 20),
             "compact": _COMPACT,
+            "max_bytes": number("How long it may be, up to 65536 bytes; what is cut says so.", 0),
         },
     ),
     Route("GET", "/export", export, Lane.LONG, {200: Export}),
