@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,19 +14,32 @@ from anamnesis.cli.plans import action
 from anamnesis.config import resolve_home, resolve_machine_id, setting
 from anamnesis.errors import InvalidArgument
 from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup
 
 _FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
 
-class AgentName(click.Choice[str]):
+class _AgentName(click.Choice[str]):
     """The name of an agent, also as its makers write it: claude-code, "Gemini CLI", factory-droid."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         plain = re.sub(r"[^a-z]|^factory|^github", "", value.lower())
         forms = {form: name for name in self.choices for form in _forms(name.replace("-", ""))}
         return super().convert(forms.get(plain, value), param, ctx)
+
+
+def agent_option(help: str) -> Callable[..., Any]:
+    """The agents that a command is about."""
+    return click.option(
+        "--agent",
+        "names",
+        multiple=True,
+        type=_AgentName(list(AGENTS)),
+        metavar="NAME",
+        help=f"{help} One of: {', '.join(AGENTS)}.",
+    )
 
 
 def _forms(name: str) -> tuple[str, ...]:

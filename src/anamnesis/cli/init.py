@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from anamnesis.cli import machine
-from anamnesis.cli.choice import AgentName, ask_agents, ask_instructions, ask_remote, confirm, features
+from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
@@ -51,14 +51,7 @@ class _Report:
 
 
 @click.command()
-@click.option(
-    "--agent",
-    "names",
-    multiple=True,
-    type=AgentName(list(AGENTS)),
-    metavar="NAME",
-    help=f"Set up this agent, also if it is not found; may be given again. One of: {', '.join(AGENTS)}.",
-)
+@agent_option("Set up this agent, also if it is not found; may be given again.")
 @click.option("--all", "everything", is_flag=True, help="Set up every agent that is found.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing; without --agent, the same as --all.")
 @click.option(

@@ -7,7 +7,7 @@ import sys
 import click
 
 from anamnesis.cli import machine
-from anamnesis.cli.choice import AgentName, confirm, shortened
+from anamnesis.cli.choice import agent_option, confirm, shortened
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
@@ -20,14 +20,7 @@ from anamnesis.onboard.removal import plan_removal, tear_down
 
 
 @click.command()
-@click.option(
-    "--agent",
-    "names",
-    multiple=True,
-    type=AgentName(list(AGENTS)),
-    metavar="NAME",
-    help=f"Leave this agent only; may be given again. One of: {', '.join(AGENTS)}.",
-)
+@agent_option("Leave this agent only; may be given again.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
 @click.option("--print", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing.")
 @as_json
