@@ -12,6 +12,7 @@ import click
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline, visible
 from anamnesis.config import resolve_machine_id
+from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore, StoreStats
 
@@ -72,6 +73,8 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         if len(shown) > 8:
             table.add_row("", Text(f"and {len(shown) - 8} more", "dim"), "", "")
     screen.print(table)
+    if conflicts := len(store.tagged(CONFLICT_TAG)):
+        screen.print(f"[yellow]{conflicts} notes have two versions:[/] anamnesis conflicts")
     if unreadable:
         screen.print(f"[yellow]{unreadable} files could not be read as notes:[/] anamnesis doctor")
 
