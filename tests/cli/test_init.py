@@ -280,3 +280,16 @@ def test_a_wrong_answer_is_asked_again_and_no_is_no(user: User) -> None:
 def test_every_agent_is_named_in_the_help(user: User) -> None:
     words = user.command("init", "--help").out.replace(",", " ").replace(".", " ").split()
     assert set(AGENTS) <= set(words)
+
+
+def test_a_remote_that_cannot_be_reached_is_said_and_stops_nothing(anamnesis: Command) -> None:
+    (anamnesis.folder / "home" / ".claude").mkdir()
+    done = anamnesis("init", "--agent", "claude", "--remote", str(anamnesis.folder / "nowhere.git"))
+    assert done.code == 0
+    assert "does not appear to be a git repository. The next sync tries again." in done.err
+    assert (anamnesis.folder / "home" / ".claude" / "settings.json").exists()
+
+
+@pytest.mark.parametrize("name", ["claude-code", "Claude Code", "claude"])
+def test_an_agent_may_be_named_as_its_makers_write_it(anamnesis: Command, name: str) -> None:
+    assert "settings.json" in anamnesis("init", "--agent", name).out

@@ -170,7 +170,10 @@ def _first_sync() -> dict[str, Any] | None:
     from anamnesis.sync import configured_backend, report, sync_store
 
     with open_store() as store:
-        return report(store, sync_store(store, configured_backend(store)))
+        result = sync_store(store, configured_backend(store))
+        if not result.reached:
+            click.echo(f"anamnesis: {result.detail}. The next sync tries again.", err=True)
+        return report(store, result)
 
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:
@@ -221,8 +224,8 @@ def _draw(setup: _Setup, report: _Report) -> None:
         screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
     if report.imported and report.imported["new"]:
         screen.print(f"{report.imported['new']} notes imported from Claude Code.")
-    if report.synced:
-        screen.print(f"Synced with {visible(str(resolve_remote()))}: {visible(report.synced['detail'])}.")
+    if report.synced and report.synced["detail"] == "synced":
+        screen.print(f"Synced with {visible(str(resolve_remote()))}.", markup=False)
     if machine.is_passing():
         screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     if changed:
