@@ -62,7 +62,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 def comments(text: str) -> list[str]:
-    return [found for found in COMMENTS.findall(text) if found]
+    return [found.rstrip() for found in COMMENTS.findall(text) if found]
 
 
 @laws.PATIENTLY

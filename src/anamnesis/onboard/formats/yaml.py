@@ -122,9 +122,10 @@ def _cut_entry(text: str, container: Node, index: int) -> str:
     entry = container.entries[index]
     first, last = _line(text, entry.start), _line(text, entry.node.end)
     if not text[text.rfind("\n", 0, entry.start) + 1 : entry.start].strip():
-        end = newline_of(text) if index and _ends_in_text(container.entries[index - 1].node) else ""
-        kept = "".join(whole.cut(whole.split(text), range(first, last + 1)))
-        return kept if kept.endswith("\n") else kept + end
+        lines = whole.split(text)
+        if index and _ends_in_text(container.entries[index - 1].node):
+            lines[last] += "\n"  # so that the text before keeps its line end, if this line is the last of the file
+        return "".join(whole.cut(lines, range(first, last + 1)))
     following = container.entries[index + 1].start
     if "#" in text[entry.node.end : following]:
         raise Unparsable(f"line {last + 1} has a comment that would be lost", "Edit it by hand.")
