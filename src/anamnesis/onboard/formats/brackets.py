@@ -125,7 +125,7 @@ def removal(text: str, container: Node, index: int) -> list[Edit]:
     edits: list[Edit] = [(entry.start, entry.node.end, "")]
     edits += [(*comma.span(), "") for comma in commas[:1]]
     start = before[-1].end() if before else start
-    rest = _REST.match(text, max(entry.node.end, commas[0].end() if commas else 0))
+    rest = _REST.match(text, after[0].end() if after and after[0][0] == "," else entry.node.end)
     leads = not index or NEWLINE.search(text, start, entry.start)
     if rest and rest[2] and ((before and before[-1][1]) or (leads and rest[2] not in "}]")):
         return [*edits, (*rest.span(1), "")]
