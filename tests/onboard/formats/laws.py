@@ -23,30 +23,35 @@ OURS = st.sampled_from([ENTRY, "text", 7, ["x", "y"], [{"name": "n", "list": []}
 def look_up(document: Any, path: Path) -> Any:
     """What is at `path`, and None where nothing is."""
     for step in path:
-        if not isinstance(document, dict):
-            return None
-        document = document.get(step)
+        if isinstance(document, list) and isinstance(step, int):
+            document = document[step]
+        else:
+            document = document.get(step) if isinstance(document, dict) else None
     return document
 
 
-def objects(document: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of all objects in a document."""
-    if isinstance(document, dict):
+def containers(document: Any, kind: type, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all objects or all lists in a document."""
+    if isinstance(document, kind):
         yield path
-        for key, value in document.items():
-            if not isinstance(key, str):
-                continue
-            yield from objects(value, (*path, key))
+    if isinstance(document, (dict, list)):
+        for step, value in document.items() if isinstance(document, dict) else enumerate(document):
+            if isinstance(document, list) or isinstance(step, str):
+                yield from containers(value, kind, (*path, step))
 
 
 def draw_new_path(data: st.DataObject, document: Any, filled: bool = False) -> Path:
     """Where nothing is yet: in an object of the document, which has entries if `filled`, or in new ones below it."""
-    parents = [path for path in objects(document) if not filled or look_up(document, path)]
-    return (
-        *data.draw(st.sampled_from(parents)),
-        *data.draw(st.sampled_from([(), ("new",), ("new.er", "é")])),
-        "anamnesis",
-    )
+    parents = [path for path in containers(document, dict) if not filled or look_up(document, path)]
+    parent = data.draw(st.sampled_from(parents))
+    return (*parent, *data.draw(st.sampled_from([(), ("new",), ("new.er", "é")])), "anamnesis")
+
+
+def draw_list(data: st.DataObject, document: Any) -> tuple[Path, list[Any]]:
+    """A list of the document that has elements, or one that is not there yet, and its elements."""
+    filled = [path for path in containers(document, list) if look_up(document, path)]
+    path = data.draw(st.sampled_from([*filled, ("new",), ("new", "list")]))
+    return path, look_up(document, path) or []
 
 
 def with_value(document: Any, path: Path, value: Any) -> Any:
@@ -54,7 +59,7 @@ def with_value(document: Any, path: Path, value: Any) -> Any:
     document = copy.deepcopy(document)
     inner = document
     for step in path[:-1]:
-        if inner.get(step) is None:
+        if isinstance(inner, dict) and inner.get(step) is None:
             inner[step] = {}
         inner = inner[step]
     inner[path[-1]] = value

@@ -160,6 +160,14 @@ def test_one_table_of_an_array_is_taken_out_with_all_below_it() -> None:
     assert TOML.drop_item(text, ("h",), 1) == "[[h]]\na = 1\n[h.x]\nb = 1\n[[h.y]]\nc = 1\n\n# two\n"
 
 
+def test_a_table_below_one_of_an_array_joins_that_one() -> None:
+    text = "[[h]]\na = 1\n\n[[h]]\na = 2\n"
+    edited = TOML.put(text, ("h", 0, "x"), {"y": 1})
+    assert edited == "[[h]]\na = 1\n\n[h.x]\ny = 1\n\n[[h]]\na = 2\n"
+    assert TOML.drop(edited, ("h", 0, "x")) == text
+    assert TOML.put(text, ("h", 0, "b"), 1) == "[[h]]\na = 1\nb = 1\n\n[[h]]\na = 2\n"
+
+
 def test_empty_parents_go_only_if_asked_and_only_if_nobody_wrote_in_them() -> None:
     assert TOML.drop("[m]\n\n[m.a]\nx = 1\n", ("m", "a")) == "[m]\n"
     assert TOML.drop("[m]\n\n[m.a]\nx = 1\n", ("m", "a"), prune=True) == ""

@@ -100,9 +100,7 @@ def test_put_keeps_every_character_and_drop_takes_it_back(text: str, data: st.Da
 @given(VALID, st.data(), st.sampled_from([laws.ENTRY, {"event": "Stop"}]))
 def test_append_keeps_every_character_and_drop_item_takes_it_back(text: str, data: st.DataObject, value: Any) -> None:
     document = ENGINE.read(text)
-    lists = [(key,) for key, found in document.items() if isinstance(found, list) and found]
-    path = data.draw(st.sampled_from([*lists, ("new",), ("new", "list")]))
-    found = laws.look_up(document, path) or []
+    path, found = laws.draw_list(data, document)
     edited = ENGINE.append(text, path, value)
     assert ENGINE.read(edited) == laws.with_value(document, path, [*found, value])
     laws.check_only_added(text, edited)

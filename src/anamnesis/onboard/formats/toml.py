@@ -72,7 +72,8 @@ def insert(text: str, path: Path, value: Any) -> str:
         return splice(text, insertion(text, container, inline, Layout(newline_of(text)), lambda *_: entry))
     lines = whole.split(text)
     if isinstance(path[-1], int) or _is_table(value):
-        return "".join(whole.insert(lines, len(lines), _block(path, value)[not lines :], newline_of(text)))
+        at = _place_for_table(statements, path[:-1], len(lines))
+        return "".join(whole.insert(lines, at, _block(path, value)[not lines :], newline_of(text)))
     at, table = _place_for_key(statements, lines, path[:-1])
     name = ".".join(_key(step) for step in path[len(table) :])
     return "".join(whole.insert(lines, at, [f"{name} = {_inline(value)}"], newline_of(text)))
@@ -109,6 +110,12 @@ def _place_for_key(statements: list[_Statement], lines: list[str], table: Path) 
     while statements and at and lines[at - 1].startswith("#"):
         at -= 1
     return at, ()
+
+
+def _place_for_table(statements: list[_Statement], table: Path, end: int) -> int:
+    """Before which line a new table in `table` goes: at the end, or behind all of the array's element that it is in."""
+    size = max((depth + 1 for depth, step in enumerate(table) if isinstance(step, int)), default=0)
+    return max(each.last for each in statements if _is_within(each.path, table[:size])) + 1 if size else end
 
 
 def _lines_of(statements: list[_Statement], lines: list[str], path: Path) -> set[int]:

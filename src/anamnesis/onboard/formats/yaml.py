@@ -33,9 +33,19 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+class _Reader(yaml.SafeLoader):
+    """Takes a date as the text that it is: not every text that looks like one is one."""
+
+    def construct_yaml_timestamp(self, node: yaml.Node) -> Any:
+        return self.construct_yaml_str(node)
+
+
+_Reader.add_constructor("tag:yaml.org,2002:timestamp", _Reader.construct_yaml_timestamp)
+
+
 def parse(text: str) -> Any:
     try:
-        return yaml.SafeLoader(text).get_single_data()
+        return _Reader(text).get_single_data()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
@@ -126,7 +136,7 @@ def _cut_entry(text: str, container: Node, index: int) -> str:
         if index and _ends_in_text(container.entries[index - 1].node):
             lines[last] += "\n"  # so that the text before keeps its line end, if this line is the last of the file
         return "".join(whole.cut(lines, range(first, last + 1)))
-    following = container.entries[index + 1].start
+    following = container.entries[index + 1].start if index + 1 < len(container.entries) else entry.node.end
     if "#" in text[entry.node.end : following]:
         raise Unparsable(f"line {last + 1} has a comment that would be lost", "Edit it by hand.")
     return splice(text, [(entry.start, following, "")])
