@@ -69,6 +69,7 @@ def insert(text: str, path: Path, value: Any) -> str:
     if host := _host(statements, path[:-1]):
         container, inline = find(text, *host, True)
         entry = (f"{_key(path[-1])} = " if isinstance(path[-1], str) else "") + _inline(value)
+        inline = inline or text[container.start] == "{"  # an inline table cannot have lines
         return splice(text, insertion(text, container, inline, Layout(newline_of(text)), lambda *_: entry))
     lines = whole.split(text)
     if isinstance(path[-1], int) or _is_table(value):
