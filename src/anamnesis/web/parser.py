@@ -36,6 +36,7 @@ class Parser:
         self.keeps_alive = True
         self.waits_for_leave = False
         self._buffer = bytearray()
+        self._searched = 0
         self._request: Request | None = None
         self._length = 0
         self._is_chunked = False
@@ -70,7 +71,9 @@ class Parser:
         return request
 
     def _take_head(self) -> Request | None:
-        end = _HEAD_END.search(self._buffer)
+        # A head that comes byte by byte is not looked through from its start each time.
+        end = _HEAD_END.search(self._buffer, max(0, self._searched - 3))
+        self._searched = 0 if end else len(self._buffer)
         if not end or end.start() > MOST_HEAD:
             if end or len(self._buffer) > MOST_HEAD:
                 raise Malformed(431)
@@ -111,9 +114,8 @@ class Parser:
         return True
 
     def _take_chunks(self, request: Request) -> bool:
-        while line := self._line(0):
-            size = int(line[0], 16)
-            start = line[1]
+        while line := self._chunk_line():
+            size, start = line
             if len(self._chunks) + size > MOST_BODY:
                 request.is_cut = True
                 return True
@@ -127,15 +129,15 @@ class Parser:
             del self._buffer[: start + size + 2]
         return False
 
-    def _line(self, at: int) -> tuple[bytes, int] | None:
-        """The size in the chunk line that begins here and where the chunk starts; None until it is whole."""
-        end = self._buffer.find(b"\n", at)
-        if end < 0 and len(self._buffer) - at <= _LONGEST_CHUNK_LINE:
+    def _chunk_line(self) -> tuple[int, int] | None:
+        """How large the next chunk is and where it starts; None until the line that says so is whole."""
+        end = self._buffer.find(b"\n")
+        if end < 0 and len(self._buffer) <= _LONGEST_CHUNK_LINE:
             return None
-        size = _CHUNK_SIZE.fullmatch(bytes(self._buffer[at:end]).removesuffix(b"\r")) if end >= 0 else None
+        size = _CHUNK_SIZE.fullmatch(bytes(self._buffer[:end]).removesuffix(b"\r")) if end >= 0 else None
         if not size:
             raise Malformed(400, "malformed chunked encoding")
-        return size[1], end + 1
+        return int(size[1], 16), end + 1
 
     def _take_trailer(self, request: Request, start: int) -> bool:
         """Pass over the lines after the last chunk, up to an empty one."""

@@ -18,8 +18,10 @@ from anamnesis.web.parser import Malformed, Parser
 App = Callable[[Request], Response | Future[Response]]
 
 _BACKLOG = 1024
-# What a client may send ahead while its request is worked on.
+# What a client may send ahead while its request is worked on, and how many requests it may have answered in a row
+# before others have their turn.
 _MOST_AHEAD = 1 << 18
+_MOST_IN_A_ROW = 64
 _PENDING_SECONDS = 0.05
 _LINGER_SECONDS = 2.0
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
@@ -69,8 +71,8 @@ class Connection(asyncio.Protocol):
         self._transport: Transport
         self._can_write = asyncio.Event()
         self._can_write.set()
-        self._is_ending = False
-        self._is_reading = True
+        self._is_refused = False
+        self._has_all = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(Transport, transport)
@@ -78,31 +80,30 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.connections.discard(self)
-        self._is_ending = True
         self._can_write.set()
 
     def data_received(self, data: bytes) -> None:
-        if self._is_ending:
+        if self._is_refused:
             return
         self._parser.feed(data)
         if not self.is_busy:
             self._advance()
-        elif self._parser.size > _MOST_AHEAD and self._is_reading:
-            self._is_reading = False
+        elif self._parser.size > _MOST_AHEAD:
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        # A client may shut its side after its last request and still wait for the answer.
-        if not self.is_busy:
-            return False
-        self._is_ending = True
-        return True
+        """A client may shut its side after its last request and still wait for the answers."""
+        self._has_all = True
+        return self.is_busy
 
     def pause_writing(self) -> None:
+        """A client that does not read its answers is not read either."""
         self._can_write.clear()
+        self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         self._can_write.set()
+        self._advance()
 
     def end_if_idle(self) -> None:
         if not self.is_busy and self._parser.is_between:
@@ -113,77 +114,89 @@ class Connection(asyncio.Protocol):
 
     def _advance(self) -> None:
         """Answer the requests that are there; stop at one whose answer takes longer."""
-        while not self.is_busy and not self._transport.is_closing():
+        for _ in range(_MOST_IN_A_ROW):
+            if self.is_busy or not self._can_write.is_set() or self._transport.is_closing() or self._is_refused:
+                return
             try:
                 request = self._parser.next()
             except Malformed as error:
                 self._refuse(error)
                 return
             if request is None:
-                if self._parser.waits_for_leave:
-                    self._parser.waits_for_leave = False
-                    self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                self._wait_for_more()
                 return
             self._start(request)
+        asyncio.get_running_loop().call_soon(self._advance)
+
+    def _wait_for_more(self) -> None:
+        if self._has_all:
+            self._transport.close()
+            return
+        if self._parser.waits_for_leave:
+            self._parser.waits_for_leave = False
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._transport.resume_reading()
 
     def _start(self, request: Request) -> None:
-        keeps_alive = self._parser.keeps_alive and not self._server.is_stopping
+        keeps_alive = self._parser.keeps_alive
         found = self._server.app(request)
-        if isinstance(found, Response) and isinstance(found.body, bytes):
-            self._send(request, found, found.body, keeps_alive)
-            return
-        self.is_busy = True
         if isinstance(found, Response):
-            self._begin_stream(request, found, keeps_alive)
+            self._answer(request, found, keeps_alive)
         else:
+            self.is_busy = True
             found.add_done_callback(functools.partial(self._finish, request, keeps_alive))
 
     def _finish(self, request: Request, keeps_alive: bool, found: Future[Response]) -> None:
+        self.is_busy = False
         if found.cancelled() or self._transport.is_closing():
             self._transport.close()
             return
-        response = found.result()
-        if isinstance(response.body, bytes):
-            self._send(request, response, response.body, keeps_alive and not self._server.is_stopping)
-            self._go_on()
-        else:
-            self._begin_stream(request, response, keeps_alive)
-
-    def _go_on(self) -> None:
-        """Take up what came while the last request was worked on."""
-        self.is_busy = False
-        if not self._is_reading and not self._transport.is_closing():
-            self._is_reading = True
-            self._transport.resume_reading()
+        self._answer(request, found.result(), keeps_alive)
         self._advance()
 
-    def _send(self, request: Request, response: Response, body: bytes, keeps_alive: bool) -> None:
-        head = _head(response, f"Content-Length: {len(body)}\r\n", keeps_alive)
-        self._transport.write(head if request.method == "HEAD" else head + body)
+    def _answer(self, request: Request, response: Response, keeps_alive: bool) -> None:
+        keeps_alive = keeps_alive and not self._server.is_stopping
+        if not isinstance(response.body, bytes):
+            self.is_busy = True
+            task = asyncio.ensure_future(self._stream(request, response, response.body, keeps_alive))
+            task.add_done_callback(self._end_stream)
+            return
+        head = _head(response, f"Content-Length: {len(response.body)}\r\n", keeps_alive)
+        self._transport.write(head if request.method == "HEAD" else head + response.body)
         if request.is_cut:
             self._linger()
-        elif not keeps_alive or self._is_ending:
+        elif not keeps_alive:
             self._transport.close()
 
-    def _begin_stream(self, request: Request, response: Response, keeps_alive: bool) -> None:
-        task = asyncio.ensure_future(self._stream(request, response, keeps_alive))
-        task.add_done_callback(lambda done: None if done.cancelled() or not done.exception() else self.abort())
+    async def _stream(
+        self, request: Request, response: Response, parts: AsyncIterator[bytes], keeps_alive: bool
+    ) -> None:
+        """Send a body in parts as they come, no faster than the client takes them.
 
-    async def _stream(self, request: Request, response: Response, keeps_alive: bool) -> None:
-        """Send a body in parts as they come, no faster than the client takes them."""
-        self._transport.write(_head(response, "Transfer-Encoding: chunked\r\n", keeps_alive))
-        async for part in cast(AsyncIterator[bytes], response.body):
+        Where the connection goes on, each part has its length; where it ends, its end is that of the body.
+        """
+        self._transport.write(_head(response, "Transfer-Encoding: chunked\r\n" if keeps_alive else "", keeps_alive))
+        async for part in parts:
             await self._can_write.wait()
-            if self._transport.is_closing():
-                return
-            if part and request.method != "HEAD":
-                self._transport.write(b"%x\r\n%b\r\n" % (len(part), part))
-        self._transport.write(b"0\r\n\r\n" if request.method != "HEAD" else b"")
-        if keeps_alive and not self._server.is_stopping:
-            self._go_on()
-        else:
-            self.is_busy = False
+            if self._transport.is_closing() or request.method == "HEAD":
+                break
+            if part:
+                self._transport.write(b"%x\r\n%b\r\n" % (len(part), part) if keeps_alive else part)
+        if not keeps_alive:
             self._transport.close()
+        elif request.method != "HEAD":
+            self._transport.write(b"0\r\n\r\n")
+
+    def _end_stream(self, task: asyncio.Task[None]) -> None:
+        self.is_busy = False
+        if task.cancelled() or task.exception():
+            # The client must not take a part for the whole.
+            self.abort()
+            if not task.cancelled():
+                context = {"message": "a stream failed", "exception": task.exception()}
+                asyncio.get_running_loop().call_exception_handler(context)
+        else:
+            self._advance()
 
     def _refuse(self, error: Malformed) -> None:
         reason = f"{error.status} {_REASONS[error.status]}" + (f": {error.reason}" if error.reason else "")
@@ -193,7 +206,7 @@ class Connection(asyncio.Protocol):
 
     def _linger(self) -> None:
         """Let the client read its answer before the connection goes: closing at once would discard it."""
-        self._is_ending = True
+        self._is_refused = True
         self._transport.write_eof()
         asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._transport.close)
 
