@@ -7,6 +7,7 @@ somebody else writes: what has gathered while the last transaction ran is commit
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
@@ -25,10 +26,14 @@ Failed = Callable[[Exception], Response]
 
 # As many as a small machine has cores, for each of the two kinds of reads.
 _THREADS = 2
-# What each connection may keep in memory, in KiB. More was no faster, and there are six of them.
+# What a reader may keep in memory, in KiB: more was no faster, and there are five of them.
 _CACHE = 6_000
 # A transaction that grew without end would let its first writer wait for its last.
 _MOST_GATHERED = 256
+# After so many changes a thread for which no writer waits brings the log of the database home. Only where it does not
+# keep up, after so many pages, a writer does that itself: as it would do after every thousand pages without the thread.
+_CHECKPOINT_AFTER = 1_000
+_MOST_PAGES = 16_000
 
 
 class Access:
@@ -93,7 +98,9 @@ class Writer:
         self.changes = 0
         self.transactions = 0
         self._queue: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
-        self._db = _connect(path, check_same_thread=False)
+        self._db = database.connect(path, check_same_thread=False)
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
+        self._checkpoints = Checkpoints(path)
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 
@@ -106,6 +113,7 @@ class Writer:
         """Make the changes that are waiting, then end."""
         self._queue.put(None)
         self._thread.join()
+        self._checkpoints.close()
         self._db.close()
 
     def _run(self) -> None:
@@ -127,6 +135,8 @@ class Writer:
     def _commit(self, changes: list[_Change]) -> None:
         if not changes:
             return
+        if self.changes // _CHECKPOINT_AFTER != (self.changes + len(changes)) // _CHECKPOINT_AFTER:
+            self._checkpoints.due.set()
         self.changes += len(changes)
         self.transactions += 1
         try:
@@ -141,6 +151,29 @@ class Writer:
             for change in changes:
                 change.response = change.failed(error)
         changes[0].loop.call_soon_threadsafe(_deliver, changes)
+
+
+class Checkpoints:
+    """A thread that writes the log back into the database when it is due."""
+
+    def __init__(self, path: Path) -> None:
+        self.due = threading.Event()
+        self._is_closing = False
+        self._db = _connect(path, check_same_thread=False)
+        self._thread = threading.Thread(target=self._run, name="checkpoints")
+        self._thread.start()
+
+    def close(self) -> None:
+        self._is_closing = True
+        self.due.set()
+        self._thread.join()
+        self._db.close()
+
+    def _run(self) -> None:
+        while self.due.wait() and not self._is_closing:
+            self.due.clear()
+            with contextlib.suppress(sqlite3.OperationalError):  # a full disk: a writer will meet it, and say so
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
 class _Change:
