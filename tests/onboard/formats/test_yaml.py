@@ -98,6 +98,7 @@ ALIAS: *model
         ("a:\n    c: |\n      text\n\nx: 1\n", "a:\n    c: |\n      text\n    b: 1\n\nx: 1\n"),
         ("a:\n  c: |+\n    text\n\nx: 1\n", "a:\n  c: |+\n    text\n\n  b: 1\nx: 1\n"),
         ("a:\n  c: |\n    text", "a:\n  b: 1\n  c: |\n    text"),
+        ("a:\n  c: |\n    text\nd: 1", "a:\n  c: |\n    text\n  b: 1\nd: 1"),
         ("x:\n    y:\n        z: 1\n", "x:\n    y:\n        z: 1\na:\n    b: 1\n"),
         ("a: &x\n  c: 1\n", "a: &x\n  c: 1\n  b: 1\n"),
         ('{"a": {"c": 1}}', '{"a": {"c": 1, "b": 1}}'),

@@ -89,7 +89,8 @@ def insert(text: str, path: Path, value: Any) -> str:
     at = _line(text, container.end) + 1
     while at < len(lines) and lines[at].startswith(indent) and lines[at].lstrip(" ").startswith("#"):
         at += 1
-    if isinstance(path[-1], str) and _ends_in_text(container) and not lines[-1].endswith("\n"):
+    is_open = at == len(lines) and not text.endswith("\n") and _ends_in_text(container)
+    if is_open and isinstance(path[-1], str):
         at = _line(text, container.entries[-1].start)
     new_lines = [indent + line for line in _spell(_entry(path, value), *_steps(text, root))]
     return "".join(whole.insert(lines, at, new_lines, newline_of(text)))
