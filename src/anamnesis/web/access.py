@@ -37,20 +37,16 @@ _MOST_PAGES = 16_000
 
 
 class Access:
-    """The connections of a daemon, opened in the thread that runs the loop."""
+    """The connections of a daemon, opened in the thread that runs the loop. `here` is that thread's own."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._here = _connect(path)
+        self.here = _connect(path)
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
         self._lists = ThreadPoolExecutor(_THREADS, "list")
         self._searches = ThreadPoolExecutor(_THREADS, "search")
         self.writer = Writer(path)
-
-    def here(self, work: Work) -> Response:
-        """Do what certainly is short, at once."""
-        return work(self._here)
 
     def aside(self, work: Work, failed: Failed, *, may_be_long: bool) -> Future[Response]:
         """Do it in a thread; where that has no connection, the answer is what `failed` makes of the reason."""
@@ -66,7 +62,7 @@ class Access:
         self.writer.close()
         self._lists.shutdown()
         self._searches.shutdown()
-        for db in (*self._opened, self._here):
+        for db in (*self._opened, self.here):
             db.close()
 
     def _with_own(self, work: Work, failed: Failed) -> Response:

@@ -6,7 +6,7 @@ import sqlite3
 import time
 import traceback
 from asyncio import Future
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from anamnesis.engram.database import NotFound, Refused
@@ -30,8 +30,8 @@ class App:
 
     def __init__(
         self,
-        routes: Iterable[Route],
-        later: Iterable[Route],
+        routes: Sequence[Route],
+        later: Sequence[Route],
         access: Access,
         guard: Guard,
         metrics: Metrics,
@@ -48,9 +48,9 @@ class App:
         found = self._guard(request) or self._router.find(request)
         if isinstance(found, Response):
             return self._counted(request, "", started, found)
-        work = partial(self._run, found, request)
         if found.lane is Lane.HERE:
-            return self._counted(request, found.path, started, self._access.here(work))
+            return self._counted(request, found.path, started, self._run(found, request, self._access.here))
+        work = partial(self._run, found, request)
         if found.lane is Lane.WRITE:
             future = self._access.write(work, self._failed)
         else:

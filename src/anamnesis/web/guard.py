@@ -44,7 +44,7 @@ def build_guard(host: str, token: str) -> Guard:
     wanted = f"Bearer {token}".encode()
 
     def check(request: Request) -> Response | None:
-        given = (request.header("authorization") or "").encode("latin-1")
+        given = (request.headers.get("authorization") or "").encode("latin-1")
         if not hmac.compare_digest(given, wanted):
             return Response(401, failure(401, "a bearer token is required").body, headers=_CHALLENGE)
         return _refuse_pages(request)
@@ -56,7 +56,7 @@ _CHALLENGE = (("WWW-Authenticate", 'Bearer realm="anamnesis"'),)
 
 
 def _guard_loopback(request: Request) -> Response | None:
-    host = request.header("host")
+    host = request.headers.get("host")
     # A page whose name was made to point at this machine sends its own name here.
     if host and not is_loopback(_name(host)):
         return failure(403, f"requests for the host {host!r} are refused: this daemon serves its own machine only")
@@ -65,15 +65,15 @@ def _guard_loopback(request: Request) -> Response | None:
 
 def _refuse_pages(request: Request) -> Response | None:
     """Refuse what a browser sends on behalf of a page of another origin."""
-    origin = request.header("origin")
-    host = (request.header("host") or "").lower()
+    origin = request.headers.get("origin")
+    host = (request.headers.get("host") or "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
         return failure(403, f"requests from pages of {origin!r} are refused")
-    site = request.header("sec-fetch-site")
+    site = request.headers.get("sec-fetch-site")
     if site in (None, "same-origin", "none"):
         return None
     # Following a link is no reading and no writing by the page that has the link.
-    if request.method == "GET" and request.header("sec-fetch-mode") == "navigate":
+    if request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate":
         return None
     return failure(403, "requests from pages of other sites are refused")
 

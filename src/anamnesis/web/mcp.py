@@ -24,7 +24,7 @@ def routes(build_server: Callable[[], Server], report: Callable[[str], None]) ->
         server = build_server()
 
         def reply(request: Request) -> Response:
-            given = respond(server, request.method, request.headers, request.body, report)
+            given = respond(server, request.method, request.headers.pairs, request.body, report)
             headers = dict(given.headers)
             type = headers.pop("content-type", "")
             return Response(given.status, given.body, type, tuple(headers.items()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
@@ -19,28 +19,41 @@ _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 _MOST_PARAMETERS = 10_000
 
 
+class Headers:
+    """The headers of a request, their names in lower case. Many requests have the same ones: they are not changed."""
+
+    __slots__ = ("_first", "pairs")
+
+    def __init__(self, pairs: Sequence[tuple[str, str]] = ()) -> None:
+        self.pairs = pairs
+        self._first = dict(reversed(pairs))
+
+    def get(self, name: str) -> str | None:
+        """The first of a name."""
+        return self._first.get(name)
+
+    def all(self, name: str) -> list[str]:
+        return [value for each, value in self.pairs if each == name]
+
+
+_NO_HEADERS = Headers()
+
+
 @dataclass(slots=True)
 class Request:
     """One request. `path` is escaped as it came; `parts` are what the route's wildcards took, unescaped.
 
-    Headers have their names in lower case. A body that was too long to be taken is not there, and `is_cut` says so.
+    A body that was too long to be taken is not there, and `is_cut` says so.
     """
 
     method: str
     path: str
     query: str = ""
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    headers: Headers = _NO_HEADERS
     body: bytes = b""
     is_cut: bool = False
     parts: Mapping[str, str] = field(default_factory=dict)
     _parameters: Mapping[str, str] | None = field(default=None, init=False, repr=False)
-
-    def header(self, name: str) -> str | None:
-        """The first header of a name."""
-        for each, value in self.headers:
-            if each == name:
-                return value
-        return None
 
     def text(self, name: str) -> str:
         """A query parameter, "" where there is none; of several the first."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from dataclasses import dataclass
 
-from anamnesis.web.message import Request
+from anamnesis.web.message import Headers, Request
 from anamnesis.web.router import escaped_path
 
 MOST_HEAD = 1 << 20
 MOST_BODY = 50 << 20
+_MOST_KEPT = 4096
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[^\x00-\x20\x7f]+")
@@ -27,6 +30,17 @@ class Malformed(Exception):
         super().__init__(reason)
         self.status = status
         self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands after the first line of a request, and what it says about the body and the connection."""
+
+    headers: Headers
+    length: int
+    is_chunked: bool
+    keeps_alive: bool
+    waits_for_leave: bool
 
 
 class Parser:
@@ -62,7 +76,10 @@ class Parser:
             return None
         if self._length > MOST_BODY:
             request.is_cut = True
-        elif not (self._take_chunks(request) if self._is_chunked else self._take_body(request)):
+        elif self._is_chunked:
+            if not self._take_chunks(request):
+                return None
+        elif self._length and not self._take_body(request):
             return None
         if request.is_cut:
             self.keeps_alive = False
@@ -71,6 +88,8 @@ class Parser:
         return request
 
     def _take_head(self) -> Request | None:
+        if not self._buffer:
+            return None
         # A head that comes byte by byte is not looked through from its start each time.
         end = _HEAD_END.search(self._buffer, max(0, self._searched - 3))
         self._searched = 0 if end else len(self._buffer)
@@ -78,33 +97,15 @@ class Parser:
             if end or len(self._buffer) > MOST_HEAD:
                 raise Malformed(431)
             return None
-        head = self._buffer[: end.start()].decode("latin-1")
+        text = self._buffer[: end.start()].decode("latin-1")
         del self._buffer[: end.end()]
-        first, *lines = head.split("\n")
-        method, target, version = _request_line(first.removesuffix("\r"))
-        headers = [_header(line.removesuffix("\r")) for line in lines]
-        self._request = _request(method, target, headers, version)
-        self._frame(self._request, version)
+        line, _, lines = text.partition("\n")
+        method, target, version = _request_line(line.removesuffix("\r"))
+        head = _kept_head(lines, version) if len(lines) < _MOST_KEPT else _head(lines, version)
+        self.keeps_alive, self.waits_for_leave = head.keeps_alive, head.waits_for_leave
+        self._length, self._is_chunked, self._chunks = head.length, head.is_chunked, bytearray()
+        self._request = _request(method, target, head.headers)
         return self._request
-
-    def _frame(self, request: Request, version: str) -> None:
-        """How the body is delimited and whether another request may follow."""
-        lengths = {value for name, value in request.headers if name == "content-length"}
-        codings = [value.lower() for name, value in request.headers if name == "transfer-encoding"]
-        self._is_chunked, self._length = bool(codings), 0
-        if codings:
-            if codings != ["chunked"] or version == "HTTP/1.0":
-                raise Malformed(501, "unsupported transfer encoding")
-            if lengths:
-                raise Malformed(400, "both Content-Length and Transfer-Encoding")
-            self._chunks = bytearray()
-        elif lengths:
-            if len(lengths) > 1 or not _LENGTH.fullmatch(length := lengths.pop()):
-                raise Malformed(400, "bad Content-Length")
-            self._length = int(length)
-        wishes = {wish.strip().lower() for wish in (request.header("connection") or "").split(",")}
-        self.keeps_alive = version == "HTTP/1.1" and "close" not in wishes
-        self.waits_for_leave = (request.header("expect") or "").lower() == "100-continue"
 
     def _take_body(self, request: Request) -> bool:
         if len(self._buffer) < self._length:
@@ -163,6 +164,36 @@ def _request_line(line: str) -> tuple[str, str, str]:
     return method, target, version
 
 
+def _head(lines: str, version: str) -> Head:
+    headers = Headers([_header(line.removesuffix("\r")) for line in lines.split("\n")] if lines else [])
+    hosts, lengths = headers.all("host"), set(headers.all("content-length"))
+    codings = [coding.lower() for coding in headers.all("transfer-encoding")]
+    if not hosts and version == "HTTP/1.1":
+        raise Malformed(400, "missing required Host header")
+    if len(hosts) > 1:
+        raise Malformed(400, "too many Host headers")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        raise Malformed(400, "malformed Host header")
+    if codings and (codings != ["chunked"] or version == "HTTP/1.0"):
+        raise Malformed(501, "unsupported transfer encoding")
+    if codings and lengths:
+        raise Malformed(400, "both Content-Length and Transfer-Encoding")
+    if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
+        raise Malformed(400, "bad Content-Length")
+    wishes = {wish.strip().lower() for wish in (headers.get("connection") or "").split(",")}
+    return Head(
+        headers=headers,
+        length=int(lengths.pop()) if lengths else 0,
+        is_chunked=bool(codings),
+        keeps_alive=version == "HTTP/1.1" and "close" not in wishes,
+        waits_for_leave=(headers.get("expect") or "").lower() == "100-continue",
+    )
+
+
+# A client sends the same headers with each of its requests.
+_kept_head = functools.lru_cache(maxsize=256)(_head)
+
+
 def _header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon or not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
@@ -170,17 +201,10 @@ def _header(line: str) -> tuple[str, str]:
     return name.lower(), value.strip(" \t")
 
 
-def _request(method: str, target: str, headers: list[tuple[str, str]], version: str) -> Request:
-    hosts = [value for name, value in headers if name == "host"]
-    if not hosts and version == "HTTP/1.1":
-        raise Malformed(400, "missing required Host header")
-    if len(hosts) > 1:
-        raise Malformed(400, "too many Host headers")
-    if hosts and not _HOST.fullmatch(hosts[0]):
-        raise Malformed(400, "malformed Host header")
+def _request(method: str, target: str, headers: Headers) -> Request:
     if absolute := _ABSOLUTE.match(target):
         # The address itself says which host is meant, and it goes before the header.
-        headers = [("host", absolute[1]), *((name, value) for name, value in headers if name != "host")]
+        headers = Headers([("host", absolute[1]), *(pair for pair in headers.pairs if pair[0] != "host")])
         target = target[absolute.end() :] or "/"
     path, _, query = target.partition("?")
     is_odd = target == "*" or (method == "CONNECT" and not path.startswith("/"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
@@ -14,6 +14,7 @@ from anamnesis.web.message import TEXT, Request, Response, unescape
 # What Go leaves as it is in a path, and what it takes from a client without escaping it anew.
 _PLAIN = "$&+,/:;=@"
 _TAKEN = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
+_UNESCAPED = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]]*")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -45,12 +46,16 @@ class Router(Generic[R]):
     A client of the dialect gets the 404, the 405 and the `Allow` that it always got, whatever has been added since.
     """
 
-    def __init__(self, routes: Iterable[R], later: Iterable[R] = ()) -> None:
+    def __init__(self, routes: Sequence[R], later: Sequence[R] = ()) -> None:
         self._first = _trees(routes)
         self._later = _trees(later)
+        # What most requests are for is found without a walk.
+        self._literal = {(each.method, each.path): each for each in (*later, *routes) if "{" not in each.path}
 
     def find(self, request: Request) -> R | Response:
         """The route of a request, whose parts are set; or the answer where there is none."""
+        if literal := self._literal.get((request.method, request.path)):
+            return literal
         if request.path == "*":
             return Response(200 if request.method == "OPTIONS" else 400, type="")
         path = request.path if request.method == "CONNECT" else clean(request.path)
@@ -134,6 +139,8 @@ def clean(path: str) -> str:
 
 def escaped_path(raw: str) -> str | None:
     """The path of an address in the form that routes are matched in; None where it is malformed."""
+    if _UNESCAPED.fullmatch(raw):
+        return raw
     if _BAD_ESCAPE.search(raw):
         return None
     if _TAKEN.fullmatch(raw):

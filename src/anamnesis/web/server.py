@@ -212,11 +212,16 @@ class Connection(asyncio.Protocol):
 
 
 def _head(response: Response, framing: str, keeps_alive: bool) -> bytes:
-    lines = "".join([f"{name}: {value}\r\n" for name, value in response.headers])
-    type = f"Content-Type: {response.type}\r\n" if response.type else ""
+    start = _start_of_head(response.status, response.type, response.headers)
     end = "" if keeps_alive else "Connection: close\r\n"
-    status = f"HTTP/1.1 {response.status} {_REASONS[response.status]}\r\n"
-    return f"{status}{type}{lines}Date: {_date(int(time.time()))}\r\n{framing}{end}\r\n".encode("latin-1")
+    return f"{start}Date: {_date(int(time.time()))}\r\n{framing}{end}\r\n".encode("latin-1")
+
+
+@functools.lru_cache(maxsize=64)
+def _start_of_head(status: int, type: str, headers: tuple[tuple[str, str], ...]) -> str:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    type_line = f"Content-Type: {type}\r\n" if type else ""
+    return f"HTTP/1.1 {status} {_REASONS[status]}\r\n{type_line}{lines}"
 
 
 @functools.lru_cache(maxsize=1)
