@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from anamnesis.errors import AnamnesisError
 
@@ -28,8 +29,10 @@ _NEUTRAL = (
     "core.autocrlf=false",
     "core.fileMode=false",
     "core.fsmonitor=false",
+    "core.ignoreStat=false",
     "core.quotePath=false",
     "core.safecrlf=false",
+    "core.sparseCheckout=false",
     "core.symlinks=false",
     "gc.auto=0",
 )
@@ -39,7 +42,11 @@ _VAGUE = "Could not read from remote repository"
 
 
 class GitFailed(AnamnesisError):
-    """git ended with an error; the message is what it said last."""
+    """git ended with an error: the message is the line that says why, `said` all that it said."""
+
+    def __init__(self, message: str, hint: str = "", said: str = "") -> None:
+        super().__init__(message, hint)
+        self.said = said
 
 
 def git(
@@ -61,34 +68,48 @@ def git(
         if code == 0:
             return output
         if not _lock_is_gone(folder, errors, deadline):
-            raise GitFailed(_last_words(arguments[0], output, errors))
+            raise GitFailed(_telling_words(arguments[0], output, errors), said=errors)
 
 
 def _run(
     command: list[str], folder: Path, environment: Mapping[str, str], input: bytes | None, deadline: float
 ) -> tuple[int, bytes, str]:
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # what it starts (ssh) has no terminal to ask on, and ends with it
-        )
-    except FileNotFoundError:
-        raise GitFailed("git is not installed.", "Install it: projects are known and notes travel by it.") from None
-    except OSError as error:
-        raise GitFailed(f"git cannot be run in {folder}: {error.strerror}.") from None
-    try:
-        output, errors = process.communicate(input, timeout=max(0.0, deadline - time.monotonic()))
-    except BaseException as error:
-        _end(process)
-        if isinstance(error, subprocess.TimeoutExpired):
-            raise GitFailed("git did not end in time.") from None
-        raise
-    return process.returncode, output, errors.decode("utf-8", "replace")
+    # Files, not pipes: a connection that ssh keeps open for later holds on to them, and a pipe would wait for it.
+    with _nameless_file() as output, _nameless_file() as errors:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,  # what it starts (ssh) has no terminal to ask on, and ends with it
+            )
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and folder.is_dir():
+                hint = "Install it: projects are known and notes travel by it."
+                raise GitFailed("git is not installed.", hint) from None
+            raise GitFailed(f"git cannot be run in {folder}: {error.strerror}.") from None
+        try:
+            process.communicate(input, timeout=max(0.0, deadline - time.monotonic()))
+        except BaseException as error:
+            _end(process)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise GitFailed("git did not end in time.") from None
+            raise
+        output.seek(0)
+        errors.seek(0)
+        return process.returncode, output.read(), errors.read().decode("utf-8", "replace")
+
+
+def _nameless_file() -> IO[bytes]:
+    """A file in memory where the system has such, else on disk."""
+    with contextlib.suppress(AttributeError, OSError):
+        return os.fdopen(os.memfd_create("git"), "w+b")
+    import tempfile  # 4 ms that hooks need not spend
+
+    return tempfile.TemporaryFile()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -134,7 +155,7 @@ def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
     return False
 
 
-def _last_words(action: str, output: bytes, errors: str) -> str:
+def _telling_words(action: str, output: bytes, errors: str) -> str:
     """The line with which git says what is wrong."""
     refusals = [line for line in output.decode("utf-8", "replace").splitlines() if line.startswith("!")]
     lines = [line.strip() for line in (*refusals, *errors.splitlines()) if line.strip() and _VAGUE not in line]

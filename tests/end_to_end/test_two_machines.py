@@ -54,7 +54,9 @@ class Machine:
         for group in settings["hooks"].get(event, []):
             if re.fullmatch(group.get("matcher") or ".*", facts.get("source", "")):
                 for handler in group["hooks"]:
-                    command = [handler["command"], *handler["args"]] if "args" in handler else shlex.split(handler["command"])
+                    command = (
+                        [handler["command"], *handler["args"]] if "args" in handler else shlex.split(handler["command"])
+                    )
                     printed += "" if handler.get("async") else self.run(command, json.dumps(told))
         return printed
 

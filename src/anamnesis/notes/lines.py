@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from operator import itemgetter
 from typing import NamedTuple
 
-# Comparing two texts costs the product of their lengths at worst; beyond this, a text has changed as a whole.
-_MOST_COMPARISONS = 25_000_000
+# Comparing lines that repeat takes up to the cube of their number (0.7 s here); beyond this, they changed as a whole.
+_MOST_COMPARISONS = 100_000
 
 
 class _Edit(NamedTuple):
@@ -44,15 +47,43 @@ def merge_lines(base: str | None, yielding: str, prevailing: str) -> tuple[str, 
 def _edits(base: Sequence[str], text: str, side: int) -> Iterator[_Edit]:
     """What makes `text` of the base, in order."""
     lines = text.split("\n")
+    start = first = 0
+    for end, last in [*_anchors(base, lines), (len(base), len(lines))]:
+        yield from _compared(base[start:end], lines[first:last], start, side)
+        start, first = end + 1, last + 1
+
+
+def _anchors(base: Sequence[str], lines: Sequence[str]) -> list[tuple[int, int]]:
+    """Where the lines are that both texts have once: the most of them that are in the same order in both."""
+    places = {line: place for place, line in enumerate(lines)}
+    repeated = {line for text in (base, lines) for line, count in Counter(text).items() if count > 1}
+    pairs = [(place, places[line]) for place, line in enumerate(base) if line in places and line not in repeated]
+    runs: list[tuple[int, int]] = []  # the ends of the longest runs in order, by their length
+    before: dict[tuple[int, int], tuple[int, int] | None] = {}
+    for pair in pairs:
+        length = bisect_left(runs, pair[1], key=itemgetter(1))
+        before[pair] = runs[length - 1] if length else None
+        runs[length : length + 1] = [pair]
+    found = []
+    last = runs[-1] if runs else None
+    while last:
+        found.append(last)
+        last = before[last]
+    return found[::-1]
+
+
+def _compared(base: Sequence[str], lines: Sequence[str], offset: int, side: int) -> Iterator[_Edit]:
+    """What makes some lines of some lines of the base, which start there at `offset`."""
     head = _common(base, lines)
     tail = _common(base[head:][::-1], lines[head:][::-1])
     old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
+    offset += head
     if len(old) * len(new) > _MOST_COMPARISONS:
-        yield _Edit(head, head + len(old), side, new)
+        yield _Edit(offset, offset + len(old), side, new)
         return
     for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
-            yield _Edit(head + start, head + end, side, new[first:last])
+            yield _Edit(offset + start, offset + end, side, new[first:last])
 
 
 def _common(one: Sequence[str], two: Sequence[str]) -> int:

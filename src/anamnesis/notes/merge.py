@@ -39,6 +39,8 @@ class Merged:
 
 def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
     """What two changes of one note make together: the newer prevails where both changed the same."""
+    if base in (one, two):
+        return Merged(two if one == base else one)
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
     body, met = merge_lines(base.body if base else None, older.body, newer.body)

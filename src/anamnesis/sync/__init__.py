@@ -4,6 +4,7 @@ from typing import Any
 
 from anamnesis.config import resolve_machine_id, resolve_remote, resolve_sync_timeout
 from anamnesis.log import log
+from anamnesis.notes import writable
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES
 from anamnesis.sync.backend import SyncBackend, SyncResult, SyncState
@@ -22,9 +23,14 @@ def configured_backend(store: MemoryStore) -> GitSyncBackend:
 def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     """Sync a store's portable notes and bring its index up to date."""
     result = backend.sync()
-    store.receive([f"{TREES['portable']}/{path}" for path in result.changed])
+    store.receive([f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)])
     log(store.root, "sync", **report(store, result))
     return result
+
+
+def _can_hold_a_note(path: str) -> bool:
+    """Whether the store looks at a file: not in hidden places, nor under a name that is not UTF-8."""
+    return "/." not in f"/{path}" and writable(path) == path
 
 
 def report(store: MemoryStore, result: SyncResult) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Every step can be killed: the files are changed before the branch moves, and wha
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -15,18 +16,19 @@ from pathlib import Path
 
 from anamnesis.config import setting
 from anamnesis.disk import locked
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import StoreUnavailable
 from anamnesis.git import GitFailed
 from anamnesis.sync.backend import SyncResult, SyncState
 from anamnesis.sync.integrate import File, Side, integrate
-from anamnesis.sync.repository import Blob, Difference, Rejected, Repository
+from anamnesis.sync.repository import Blob, Difference, Dirt, Rejected, Repository
 from anamnesis.sync.worktree import Replacement, replace_files
 
 _SHORT = 7
 # How often a sync starts over because somebody edits or pushes at the same moment.
 _MOST_ROUNDS = 20
-_PASSWORD = re.compile(r"(://[^/@:]*:)[^/@]*@")
-_MARKERS = (b"<<<<<<< ", b">>>>>>> ")
+# By https, a name without a password is a password too: a token.
+_PASSWORD = re.compile(r"(https?://|://[^/:]*:)[^/]*@", re.IGNORECASE)
+_MARKERS = (b"<" * 7, b">" * 7)  # more of them where git merges a merge
 
 
 class GitSyncBackend:
@@ -41,10 +43,8 @@ class GitSyncBackend:
 
     def init(self) -> None:
         """Make the folder a repository with this remote, if it is not yet."""
-        self._repository.create()
-        self._repository.exclude_temporary_files()
-        if self.remote:
-            self._repository.set_remote(self.remote)
+        with self._alone():
+            self._prepare()
 
     def state(self) -> SyncState:
         repository = self._repository
@@ -58,10 +58,26 @@ class GitSyncBackend:
 
     def sync(self) -> SyncResult:
         """One cycle; what cannot be sent now is sent by the next."""
-        self.init()
-        with locked(self._repository.metadata / "anamnesis.lock", timeout=2 * self.timeout + 60):
-            cycle = _Cycle(self._repository, self.machine_id, self.timeout)
-            return cycle.run(to_remote=self.remote is not None)
+        try:
+            with self._alone():
+                self._prepare()
+                cycle = _Cycle(self._repository, self.machine_id, self.timeout)
+                return cycle.run(to_remote=self.remote is not None)
+        except OSError as error:
+            raise StoreUnavailable(f"Cannot write {error.filename or self.repo_dir}: {error.strerror}.") from error
+
+    def _prepare(self) -> None:
+        self._repository.create()
+        self._repository.settle_rules()
+        if self.remote:
+            self._repository.set_remote(self.remote)
+
+    def _alone(self) -> contextlib.AbstractContextManager[None]:
+        """One sync of the folder at a time, the first one included."""
+        metadata = self._repository.metadata
+        if not metadata.exists():
+            metadata.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return locked(metadata / "anamnesis.lock", timeout=2 * self.timeout + 60)
 
 
 @dataclass(slots=True)
@@ -128,9 +144,16 @@ class _Cycle:
         self.changed |= set(dirt.changed)
         self.committed |= commit != self.head
         before, self.head = self.head, commit
-        marked = [path for path in dirt.unmerged if _is_marked(self.repository.folder / path)]
+        marked = self._marked(dirt, before)
         if marked:
             self._undo_markers(marked, before)
+
+    def _marked(self, dirt: Dirt, before: str) -> list[str]:
+        """Files in which a merge has left its markers; a sync that was killed may have marked them as resolved."""
+        paths = dirt.changed if self.repository.is_merging else dirt.unmerged
+        marked = [path for path in paths if _is_marked(self.repository.folder / path)]
+        merged = [before, *self.repository.unfinished()] if marked else []
+        return [path for path in marked if any(self.repository.has(commit, path) for commit in merged)]
 
     def _undo_markers(self, paths: Sequence[str], before: str) -> None:
         """Where git had left both versions between its markers, let the one before the merge stand: the other comes
@@ -146,7 +169,7 @@ class _Cycle:
 
     def _exchange(self) -> None:
         """Bring in what the remote has and send what it has not, until both are the same."""
-        known = self.head
+        known, refused = self.head, ""
         for _ in range(_MOST_ROUNDS):
             theirs = self.repository.remote_head(self.timeout)
             if theirs and not self._bring(theirs):
@@ -159,12 +182,13 @@ class _Cycle:
                 return
             try:
                 self.repository.push(self.head, self.timeout)
-            except Rejected:
+            except Rejected as error:
+                refused = f" ({error.message})"
                 self.repository.fetch(self.timeout)
             else:
                 self.pushed = True
                 return
-        raise GitFailed("Other machines push all the time.", "Sync again in a while.")
+        raise GitFailed(f"Other machines push all the time{refused}.", "Sync again in a while.")
 
     def _bring(self, theirs: str) -> bool:
         """Bring a commit's changes into the files; false if somebody changed one of them at that moment."""
@@ -187,13 +211,14 @@ class _Cycle:
         """A commit of both lines, and what it changes of our files."""
         ours_changed = self.repository.differences(base, self.head)
         theirs_changed = self.repository.differences(base, theirs)
-        blobs = [blob for each in (*ours_changed, *theirs_changed) for blob in (each.before, each.after)]
-        contents = self.repository.contents(blobs)
+        files = [each for each in (*ours_changed, *theirs_changed) if each.is_file]
+        contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
         result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents))
         self.conflicted |= result.conflicted
         new = [file for file in result.files.values() if file.blob is None]
         stored = dict(zip((file.path for file in new), self.repository.store([file.data for file in new]), strict=True))
-        changes = [Difference(path, None, None) for path in result.removed]
+        changes = [each for each in theirs_changed if not each.is_file]
+        changes += [Difference(path, None, None) for path in result.removed]
         for path, file in result.files.items():
             blob = file.blob if isinstance(file.blob, Blob) else stored[path]
             changes.append(Difference(path, None, blob))
@@ -202,6 +227,7 @@ class _Cycle:
 
     def _apply(self, changes: Sequence[Difference]) -> list[str]:
         """Change the files; the paths of those that are not as the last commit has them."""
+        changes = [each for each in changes if each.is_file]
         contents = self.repository.contents(blob for each in changes for blob in (each.before, each.after))
         self.changed |= {each.path for each in changes}
         return replace_files(
@@ -226,14 +252,14 @@ class _InBackground:
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
-        self._error: AnamnesisError | None = None
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
         try:
             self._work()
-        except AnamnesisError as error:
+        except BaseException as error:
             self._error = error
 
     def join(self) -> None:
@@ -243,9 +269,10 @@ class _InBackground:
 
 
 def _side(changes: Sequence[Difference], contents: dict[str, bytes]) -> Side:
+    files = [each for each in changes if each.is_file]
     return Side(
-        [File(each.path, contents[each.before.id], each.before) for each in changes if each.before],
-        [File(each.path, contents[each.after.id], each.after) for each in changes if each.after],
+        [File(each.path, contents[each.before.id], each.before) for each in files if each.before],
+        [File(each.path, contents[each.after.id], each.after) for each in files if each.after],
     )
 
 

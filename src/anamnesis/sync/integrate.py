@@ -60,17 +60,17 @@ class Side:
 class Integration:
     """What our files become: those that go, those that come or change, and whether both sides changed the same."""
 
+    folders: set[str] = field(default_factory=set)  # what no file can be called
     removed: set[str] = field(default_factory=set)
     files: dict[str, File] = field(default_factory=dict)
     conflicted: bool = False
 
     def put(self, file: File) -> None:
         """Add a file; over no other that came from elsewhere."""
-        path, serial = PurePosixPath(file.path), 2
-        while (known := self.files.get(str(path))) and known.data != file.data:
-            path = PurePosixPath(file.path).with_stem(f"{PurePosixPath(file.path).stem}-{serial}")
-            serial += 1
-        self.files[str(path)] = File(str(path), file.data, file.blob)
+        path = file.path
+        if path in self.folders or self.files.get(path, file).data != file.data:
+            path = _beside(path, "", file.data)
+        self.files[path] = File(path, file.data, file.blob)
 
 
 @dataclass(slots=True)
@@ -81,20 +81,23 @@ class _Change:
     after: File | None = None
 
 
+_UNCHANGED = _Change()
+
+
 def integrate(ours: Side, theirs: Side) -> Integration:
     """What has to be done to our files, so that they have both sides' changes."""
     ambiguous = _ambiguous(ours, theirs)
     mine, other = _by_note(ours, ambiguous), _by_note(theirs, ambiguous)
-    result = Integration()
-    for key in sorted(other, key=lambda key: (key in mine, key)):
-        change, known = other[key], mine.get(key)
-        if known is None:
-            result.removed |= {file.path for file in (change.before,) if file}
-            _put_all(result, [change.after])
+    after = [*ours.after, *theirs.after]
+    result = Integration(folders={str(folder) for file in after for folder in PurePosixPath(file.path).parents})
+    # First what one side alone changed: it stays where that side has it.
+    for key in sorted({*mine, *other}, key=lambda key: (key in mine and key in other, key)):
+        one, two = mine.get(key, _UNCHANGED), other.get(key, _UNCHANGED)
+        result.removed |= {file.path for file in (one.before, one.after, two.before, two.after) if file}
+        if _UNCHANGED in (one, two):
+            _put_all(result, [one.after or two.after])
         else:
-            result.removed |= {file.path for file in (known.after, change.before) if file}
-            base = known.before or change.before
-            _put_all(result, _merged(result, base, known.after, change.after))
+            _put_all(result, _merged(result, one.before or two.before, one.after, two.after))
     result.removed -= result.files.keys()
     return result
 
@@ -114,12 +117,13 @@ def _merged(result: Integration, base: File | None, one: File | None, two: File 
     if first and second and first.id == second.id:
         merged = merge(before if before and before.id == first.id else None, first, second)
         path = _path(merged.note, base, (one, first), (two, second))
-        files: list[File | None] = [_as_file(path, merged.note, ((one, first), (two, second)))]
+        files = [_as_file(path, merged.note, ((one, first), (two, second)))]
         if merged.other:
-            result.conflicted = True
             aside = PurePosixPath(path).with_name(f"{merged.other.id}.md")
             files.append(File(str(aside), render(merged.other).encode("utf-8")))
-        return files
+        if all(file.memory for file in files):  # foreign lines may lean on a line of ours (a YAML alias)
+            result.conflicted |= len(files) > 1
+            return [*files]
     return _merged_texts(result, base, one, two)
 
 
@@ -142,14 +146,19 @@ def _as_file(path: str, note: Memory, versions: Iterable[tuple[File, Memory]]) -
 def _merged_texts(result: Integration, base: File | None, one: File, two: File) -> list[File | None]:
     """Files that are no notes, or no longer the same one: merged by lines, or else both are kept."""
     yielding, prevailing = sorted((one, two), key=lambda file: (file.memory is not None, file.data))
-    path = PurePosixPath(min(one.path, two.path))
+    path = min(one.path, two.path)
     text = None if prevailing.memory else _merged_text(base, yielding, prevailing)
     if text is not None:
-        return [File(str(path), text)]
+        return [File(path, text)]
     result.conflicted = True
-    digest = hashlib.blake2b(yielding.data, digest_size=4).hexdigest()
-    aside = path.with_stem(f"{path.stem}.conflict-{digest}")
-    return [File(str(path), prevailing.data, prevailing.blob), File(str(aside), yielding.data, yielding.blob)]
+    aside = _beside(path, ".conflict", yielding.data)
+    return [File(path, prevailing.data, prevailing.blob), File(aside, yielding.data, yielding.blob)]
+
+
+def _beside(path: str, word: str, data: bytes) -> str:
+    """Another name for a file, which no other file has and every machine gives it."""
+    digest = hashlib.blake2b(data, digest_size=4).hexdigest()
+    return str(PurePosixPath(path).with_stem(f"{PurePosixPath(path).stem}{word}-{digest}"))
 
 
 def _merged_text(base: File | None, yielding: File, prevailing: File) -> bytes | None:
@@ -182,5 +191,9 @@ def _key(file: File, ambiguous: set[str]) -> str:
 def _ambiguous(ours: Side, theirs: Side) -> set[str]:
     """Ids that more than one file of a tree has."""
     before = {(file.note_id, file.path) for file in (*ours.before, *theirs.before)}
-    groups = [[note_id for note_id, _ in before], *([file.note_id for file in side.after] for side in (ours, theirs))]
+    groups = [[note_id for note_id, _ in before]]
+    for side in (ours, theirs):
+        touched = {file.path for file in side.before}
+        untouched = [note_id for note_id, path in before if path not in touched]
+        groups.append([*(file.note_id for file in side.after), *untouched])
     return {note_id for group in groups for note_id, count in Counter(group).items() if count > 1}

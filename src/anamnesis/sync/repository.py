@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,16 @@ _PENDING = "refs/anamnesis/pending"
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _FILE_MODE = "100644"
 _GITLINK = "160000"
+_UNFINISHED_COMMITS = (
+    "rebase-merge/autostash",
+    "rebase-merge/orig-head",
+    "rebase-apply/autostash",
+    "rebase-apply/orig-head",
+    "MERGE_AUTOSTASH",
+    "MERGE_HEAD",
+)
 _UNFINISHED = (
+    "MERGE_AUTOSTASH",
     "MERGE_HEAD",
     "MERGE_MODE",
     "MERGE_MSG",
@@ -36,8 +46,17 @@ _UNFINISHED = (
 )
 
 
+# What no note is called and no repository may make us write: git's own folder in all its spellings, and ways out.
+_UNSAFE = re.compile(
+    r"(?:^|/)(?:|\.{1,2}|\.git[ .]*|git~\d+)(?:/|$)|\0" + (r"|[\\:]" if sys.platform == "win32" else ""), re.IGNORECASE
+)
 # How git says that somebody else has pushed since, or is pushing now.
 _MOVED = re.compile(r"\[rejected\]|failed to update ref|cannot lock ref|incorrect old value")
+
+
+def is_safe(path: str) -> bool:
+    """Whether a file of a tree can have this path in the folder."""
+    return not _UNSAFE.search(path)
 
 
 class Rejected(GitFailed):
@@ -59,6 +78,11 @@ class Difference:
     path: str
     before: Blob | None
     after: Blob | None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is not a reference to another repository, which has no file here."""
+        return not any(blob and blob.mode == _GITLINK for blob in (self.before, self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +134,6 @@ class Repository:
         """Make the folder a repository, if it is none yet."""
         if (self.metadata / "HEAD").exists() or self.metadata.is_file():
             return
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         git(self.folder, "init", "--quiet", f"--initial-branch={BRANCH}", "--template=", ".")
         for name, value in (
             ("core.untrackedCache", "true"),
@@ -119,18 +142,17 @@ class Repository:
         ):
             self.git("config", name, value)
 
-    def exclude_temporary_files(self) -> None:
-        """Keep files that are still being written out of the snapshots."""
-        path, line = self.metadata / "info" / "exclude", f".*{TEMPORARY_SUFFIX}"
-        known = path.read_text("utf-8", "replace") if path.exists() else ""
-        if self.metadata.is_dir() and line not in known.splitlines():
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(f"{known}{line}\n", "utf-8")
+    def settle_rules(self) -> None:
+        """Keep files that are still being written out of the snapshots, and all others in them as they are."""
+        if self.metadata.is_dir():
+            _append_line(self.metadata / "info" / "exclude", f".*{TEMPORARY_SUFFIX}")
+            _append_line(self.metadata / "info" / "attributes", "* -text !ident !filter !working-tree-encoding")
 
     def set_remote(self, url: str) -> None:
         """Let the remote be at this address; what is known of another one is forgotten."""
-        if self.line("config", "--get", "remote.origin.url") == url:
+        if self.line("config", "--get-all", "remote.origin.url") == url:
             return
+        self.line("config", "--remove-section", "remote.origin")
         self.git("config", "remote.origin.url", url)
         self.git("config", "remote.origin.fetch", f"+refs/heads/*:{_REMOTE}*")
         for name in self.references(_REMOTE):
@@ -147,15 +169,17 @@ class Repository:
 
     def dirt(self) -> Dirt:
         """What is not as the last commit has it."""
-        # Without `--untracked-files=all`, git remembers which folders have nothing new.
-        found = self.git("status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+        # Unlike `all` untracked files, of the `normal` ones git remembers which folders have nothing new.
+        options = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal")
+        found = self.git("status", *options)
         entries = [(entry[:2], entry[3:]) for entry in _split(found)]
         folders = [path for _, path in entries if path.endswith("/")]
         changed = [path for _, path in entries if not path.endswith("/")]
         if folders:
             inside = _split(self.git("ls-files", "-z", "--others", "--exclude-standard", "--", *folders))
             changed += [path for path in inside if not path.endswith("/")]  # else a repository inside this one
-        return Dirt(changed, [path for state, path in entries if "U" in state or state in ("AA", "DD")])
+        unmerged = [path for state, path in entries if "U" in state or state in ("AA", "DD")]
+        return Dirt([path for path in changed if is_safe(path)], unmerged)
 
     def snapshot(self, paths: Sequence[str], parents: Sequence[str], message: str) -> str:
         """Commit these files as they are now; the first parent if nothing differs from it."""
@@ -165,7 +189,7 @@ class Repository:
                 self.git("update-index", "-z", "--add", "--remove", "--stdin", input=_joined(waiting))
                 break
             except GitFailed as error:
-                unreadable = [path for path in waiting if error.message.endswith(f"Unable to process path {path}")]
+                unreadable = [path for path in waiting if f"Unable to process path {path}\n" in error.said]
                 if not unreadable:
                     raise
                 waiting.remove(unreadable[0])  # it is committed when it can be read
@@ -206,11 +230,20 @@ class Repository:
         """Remember a commit that the files are being brought to, in case that is interrupted."""
         self.git("update-ref", _PENDING, commit)
 
+    @property
+    def is_merging(self) -> bool:
+        """Whether a merge or rebase by git stopped half-way."""
+        return any((self.metadata / name).exists() for name in _UNFINISHED)
+
+    def has(self, commit: str, path: str) -> bool:
+        """Whether a commit has a file of this path."""
+        return bool(self.line("rev-parse", "--verify", "--quiet", f"{commit}:{path}"))
+
     def unfinished(self) -> list[str]:
         """The commits that hold what an interrupted sync, merge or rebase had not brought together yet."""
         known = self.references(_MAIN, _PENDING)
         found = [known.get(_PENDING, "")]
-        for name in ("rebase-merge/autostash", "rebase-merge/orig-head", "rebase-apply/orig-head", "MERGE_HEAD"):
+        for name in _UNFINISHED_COMMITS:
             with contextlib.suppress(OSError):
                 found += (self.metadata / name).read_text("utf-8", "replace").split()
         if not self._on_branch():
@@ -246,8 +279,7 @@ class Repository:
         found = []
         for facts, path in zip(fields[::2], fields[1::2], strict=True):
             old_mode, new_mode, old, new, _ = facts.removeprefix(":").split(" ")
-            if _GITLINK not in (old_mode, new_mode):
-                found.append(Difference(path, _blob(old_mode, old), _blob(new_mode, new)))
+            found.append(Difference(path, _blob(old_mode, old), _blob(new_mode, new)))
         return found
 
     def contents(self, blobs: Iterable[Blob | None]) -> dict[str, bytes]:
@@ -279,7 +311,13 @@ class Repository:
     def fetch(self, timeout: float) -> None:
         """Learn what the remote has."""
         options = ("--quiet", "--no-tags", "--prune", "--no-auto-maintenance", "--no-recurse-submodules")
-        self.git("fetch", *options, "origin", f"+refs/heads/*:{_REMOTE}*", as_user=True, timeout=timeout)
+        fetch = ("fetch", *options, "origin", f"+refs/heads/*:{_REMOTE}*")
+        try:
+            self.git(*fetch, as_user=True, timeout=timeout)
+        except GitFailed as error:
+            if not _MOVED.search(error.message):
+                raise
+            self.git(*fetch, as_user=True, timeout=timeout)  # a fetch of a sync that was killed had gone on
 
     def remote_head(self, timeout: float) -> str:
         """What the remote's main branch was at when it was fetched; of one without, its default branch; or ""."""
@@ -308,6 +346,13 @@ class Repository:
             self.git("push", *options, "origin", f"{commit}:{_MAIN}", as_user=True, timeout=timeout)
         except GitFailed as error:
             raise (Rejected if _MOVED.search(error.message) else GitFailed)(error.message) from None
+
+
+def _append_line(path: Path, line: str) -> None:
+    known = path.read_text("utf-8", "surrogateescape") if path.exists() else ""
+    if line not in known.splitlines():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{known}{line}\n", "utf-8", "surrogateescape")
 
 
 def _blob(mode: str, name: str) -> Blob | None:

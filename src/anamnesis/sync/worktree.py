@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Collection, Iterable
+import shutil
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from anamnesis.disk import create_beside, fill, locked, put_in_place, sync_files, sync_folder
 from anamnesis.errors import StoreUnavailable
 from anamnesis.store.files import trash_place
 from anamnesis.sync.integrate import File
+from anamnesis.sync.repository import is_safe
 
-# What no note is called and no repository may make us write: git's own folder in all its spellings, and ways out.
-_UNSAFE = re.compile(r"(?:^|/)(?:|\.{1,2}|\.git[ .]*|git~\d+)(?:/|$)|[\\:\0]", re.IGNORECASE)
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+_STAGE = Path(".git", "anamnesis-new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,13 @@ class Replacement:
 
 def replace_files(folder: Path, replacements: Iterable[Replacement]) -> list[str]:
     """Bring files up to date; the paths of those that are not as expected, which are left as they are."""
-    wanted = [each for each in replacements if not _UNSAFE.search(each.path)]
-    prepared: list[tuple[Replacement, Path | None]] = []
+    wanted = [each for each in replacements if is_safe(each.path)]
+    kept = {File(each.path, each.after).note_id for each in wanted if each.after}
     try:
-        prepared.extend((each, _prepare(folder / each.path, each.after)) for each in wanted)
-        sync_files([temporary for _, temporary in prepared if temporary])
-        kept = {File(each.path, each.after).note_id for each in wanted if each.after}
+        staged = _stage(folder, wanted)
         with locked(folder.parent / "store.lock"):
-            left = [each.path for each, temporary in prepared if not _replace(folder, each, temporary, kept)]
+            turns = _turns(folder, wanted)
+            left = [each.path for each in turns if not _replace(folder, each, staged.get(each.path), kept)]
         for parent in {(folder / each.path).parent for each in wanted}:
             if parent.is_dir():
                 sync_folder(parent)
@@ -45,35 +44,62 @@ def replace_files(folder: Path, replacements: Iterable[Replacement]) -> list[str
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
     finally:
-        for _, temporary in prepared:
-            if temporary:
-                temporary.unlink(missing_ok=True)
+        shutil.rmtree(folder / _STAGE, ignore_errors=True)
 
 
-def _prepare(target: Path, data: bytes | None) -> Path | None:
-    if data is None:
-        return None
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, temporary = create_beside(target)
-    fill(descriptor, temporary, data, durable=False)
-    return temporary
+def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, Path]:
+    """The new contents as files by path, not yet in their places: a kill here leaves no trace among the notes."""
+    stage = folder / _STAGE
+    shutil.rmtree(stage, ignore_errors=True)
+    stage.mkdir(mode=0o700)
+    staged = {}
+    for number, each in enumerate(wanted):
+        if each.after is not None:
+            target = folder / each.path
+            mode = target.stat().st_mode & 0o777 if target.is_file() else 0o600
+            descriptor, staged[each.path] = create_beside(stage / str(number), mode)
+            fill(descriptor, staged[each.path], each.after, durable=False)
+    sync_files([*staged.values()])
+    return staged
 
 
-def _replace(folder: Path, wanted: Replacement, temporary: Path | None, kept: Collection[str]) -> bool:
+def _turns(folder: Path, wanted: Sequence[Replacement]) -> list[Replacement]:
+    """In which order: a moved note is at its new place before it goes from the old one. But a file in the way of a
+    folder goes first, and a file comes last where there is a folder still."""
+    folders = {str(parent) for each in wanted if each.after is not None for parent in PurePosixPath(each.path).parents}
+
+    def turn(each: Replacement) -> int:
+        if each.after is None:
+            return 2 if each.path not in folders else 0
+        return 1 if not (folder / each.path).is_dir() else 3
+
+    return sorted(wanted, key=turn)
+
+
+def _replace(folder: Path, wanted: Replacement, staged: Path | None, kept: Collection[str]) -> bool:
     """Whether the file is now as wanted."""
     target = folder / wanted.path
     if target.parent.resolve() != (folder.resolve() / wanted.path).parent:
         return True  # a link leads away from here: nothing is written through it
+    if target.is_dir() and not target.is_symlink():
+        _remove_empty_folders(target)
     found = _read(target)
     if found == wanted.after:
         return True
     if found != wanted.before:
         return False
-    if temporary:
-        put_in_place(temporary, target)
+    if staged:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        put_in_place(staged, target)
     else:
         _remove(folder, wanted, kept)
     return True
+
+
+def _remove_empty_folders(folder: Path) -> None:
+    """A folder in the place of a file goes, if there is nothing in it."""
+    for place, _, _ in os.walk(folder, topdown=False):
+        os.rmdir(place)
 
 
 def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
@@ -89,6 +115,8 @@ def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
 
 def _read(path: Path) -> bytes | None:
     try:
+        if path.is_symlink():
+            return os.fsencode(os.readlink(path))  # as git reads it
         descriptor = os.open(path, _READ)
     except (FileNotFoundError, NotADirectoryError):
         return None

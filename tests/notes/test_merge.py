@@ -1,0 +1,259 @@
+"""Two changes of one note become one note: by field, whichever side comes first, and nothing written is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from anamnesis.notes import Memory, parse, render, validate
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, merge, settled
+
+BASE = Memory(
+    "01HZX4T9V3Q6W8Y2B5D7F9H1K3",
+    "semantic",
+    "Retries",
+    "one\ntwo\nthree",
+    tags=["http"],
+    created_at="2026-03-01T10:00:00+00:00",
+    updated_at="2026-03-01T10:00:00+00:00",
+)
+LATER, LATEST = "2026-03-02T10:00:00+00:00", "2026-03-03T10:00:00+00:00"
+
+# Few values for each field, so that two sides often change the same, and often alike.
+WORDS = st.sampled_from(["a", "b", "c"])
+LINES = st.lists(st.sampled_from(["one", "two", "three", "four", "", "---", "id: x"]), max_size=6)
+FOREIGN = st.dictionaries(
+    st.sampled_from(["", "title", "confidence", "updated_at", "tags"]),
+    st.lists(st.sampled_from(["aliases: [x]\n", "# mine\n", "stars: 5\n"]), min_size=1, max_size=2, unique=True).map(
+        "".join
+    ),
+    max_size=1,
+)
+TIME = st.sampled_from(["", "yesterday", BASE.created_at, LATER, LATEST])
+VERSIONS = st.builds(
+    Memory,
+    id=st.just(BASE.id),
+    type=st.sampled_from(["semantic", "procedural", "episodic"]),
+    title=WORDS,
+    body=LINES.map("\n".join) | LINES.map("\r\n".join),
+    project=WORDS,
+    machine_id=WORDS,
+    tags=st.lists(st.sampled_from(["a", "b", "c", CONFLICT_TAG]), max_size=4),
+    created_at=TIME,
+    updated_at=TIME,
+    prov_source=st.sampled_from(["human", "import"]),
+    prov_model=WORDS,
+    prov_session=WORDS,
+    confidence=st.sampled_from([0.5, 1.0]),
+    supersedes=st.lists(WORDS, max_size=2),
+    extra=FOREIGN,
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+BASES = VERSIONS | st.none()
+
+
+def lines(memory: Memory | None) -> Counter[str]:
+    return Counter(memory.body.split("\n")) if memory else Counter()
+
+
+def foreign(memory: Memory | None) -> set[str]:
+    return {line for text in memory.extra.values() for line in text.splitlines()} if memory else set()
+
+
+class TestLaws:
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_which_version_is_called_one_and_which_two_makes_no_difference(
+        self, base: Memory | None, one: Memory, two: Memory
+    ) -> None:
+        assert merge(base, one, two) == merge(base, two, one)
+
+    @given(BASES, VERSIONS)
+    def test_the_same_change_twice_is_that_change(self, base: Memory | None, version: Memory) -> None:
+        merged = merge(base, version, version)
+        assert (merged.note, merged.other) == (version, None)
+
+    @given(VERSIONS, VERSIONS)
+    @example(BASE, replace(BASE, created_at=LATER, body="put anew"))
+    @example(BASE, replace(BASE, updated_at="2025-01-01T00:00:00+00:00", body="by a slow clock"))
+    def test_a_side_that_changed_nothing_yields_to_the_other(self, base: Memory, version: Memory) -> None:
+        merged = merge(base, base, version)
+        assert (merged.note, merged.other) == (version, None)
+
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_every_line_is_kept_or_was_taken_out_by_a_side(self, base: Memory | None, one: Memory, two: Memory) -> None:
+        merged = merge(base, one, two)
+        kept = lines(merged.note) + lines(merged.other)
+        for side, other in ((one, two), (two, one)):
+            for line in lines(side).keys() - kept.keys():
+                assert lines(base)[line] > lines(other)[line]
+
+    @given(VERSIONS, VERSIONS, VERSIONS)
+    def test_tags_are_united_but_for_those_a_side_took_away(self, base: Memory, one: Memory, two: Memory) -> None:
+        added = {*one.tags, *two.tags} - {*base.tags}
+        kept = {*base.tags} & {*one.tags} & {*two.tags}
+        tags = merge(base, one, two).note.tags
+        assert {*tags} == added | kept
+        assert len(tags) == len({*tags})
+
+    @given(VERSIONS, VERSIONS)
+    def test_without_a_common_past_all_tags_are_united(self, one: Memory, two: Memory) -> None:
+        assert {*merge(None, one, two).note.tags} == {*one.tags, *two.tags}
+
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_foreign_front_matter_is_kept_or_was_taken_out_by_a_side(
+        self, base: Memory | None, one: Memory, two: Memory
+    ) -> None:
+        merged = merge(base, one, two)
+        kept = foreign(merged.note) | foreign(merged.other)
+        for side, other in ((one, two), (two, one)):
+            for line in foreign(side) - kept:
+                assert line in foreign(base)
+                assert line not in foreign(other)
+
+    @given(VERSIONS, VERSIONS, VERSIONS, st.sampled_from(["type", "title", "project", "confidence", "prov_model"]))
+    def test_a_field_has_the_value_of_the_side_that_changed_it_and_of_both_the_newer(
+        self, base: Memory, one: Memory, two: Memory, name: str
+    ) -> None:
+        assume(one.updated_at < two.updated_at)
+        before, older, newer = (getattr(version, name) for version in (base, one, two))
+        expected = newer if newer != before else older
+        assert getattr(merge(base, one, two).note, name) == expected
+
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_what_comes_out_can_be_written_and_read(self, base: Memory | None, one: Memory, two: Memory) -> None:
+        merged = merge(base, one, two)
+        for note in (merged.note, merged.other):
+            if note:
+                validate(note)
+                assert parse(render(note)) == note
+
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_the_version_set_aside_leads_to_its_note_and_is_else_as_it_was(
+        self, base: Memory | None, one: Memory, two: Memory
+    ) -> None:
+        aside = merge(base, one, two).other
+        assume(aside)
+        assert aside
+        assert aside.id != BASE.id
+        assert aside.id == getattr(merge(base, two, one).other, "id", None)
+        assert CONFLICT_TAG in aside.tags
+        assert conflict_of(aside) == conflict_of(parse(render(aside))) == BASE.id
+        assert conflict_of(settled(aside)) == ""
+        assert replace(settled(aside), id=BASE.id) in (settled(one), settled(two))
+
+    @given(BASES, VERSIONS, VERSIONS, VERSIONS)
+    def test_different_versions_set_aside_have_different_ids(
+        self, base: Memory | None, one: Memory, two: Memory, three: Memory
+    ) -> None:
+        asides = [aside for other in (two, three) if (aside := merge(base, one, other).other)]
+        assert len({aside.id for aside in asides}) == len({render(aside) for aside in asides})
+
+
+def test_changes_of_different_fields_and_lines_are_one_note() -> None:
+    one = replace(BASE, title="Retries, with jitter", body="ONE\ntwo\nthree", updated_at=LATER)
+    two = replace(BASE, type="procedural", body="one\ntwo\nTHREE", tags=["http", "backoff"], updated_at=LATEST)
+    merged = merge(BASE, one, two)
+    assert merged.other is None
+    assert render(merged.note) == (
+        "---\n"
+        "id: 01HZX4T9V3Q6W8Y2B5D7F9H1K3\n"
+        "type: procedural\n"
+        "title: Retries, with jitter\n"
+        "project: global\n"
+        "machine_id: unknown\n"
+        "scope: portable\n"
+        "prov_source: human\n"
+        "confidence: 1.0\n"
+        "created_at: '2026-03-01T10:00:00+00:00'\n"
+        "updated_at: '2026-03-03T10:00:00+00:00'\n"
+        "tags:\n"
+        "- http\n"
+        "- backoff\n"
+        "---\n"
+        "ONE\n"
+        "two\n"
+        "THREE\n"
+    )
+
+
+def test_where_both_changed_the_same_line_the_newer_stays_and_the_other_is_a_note_of_its_own() -> None:
+    one = replace(BASE, body="one\ntwo of A\nthree", updated_at=LATER)
+    two = replace(BASE, body="one\ntwo of B\nthree", updated_at=LATEST)
+    merged = merge(BASE, one, two)
+    assert merged.note == two
+    assert merged.other
+    assert render(merged.other) == (
+        "---\n"
+        f"id: {merged.other.id}\n"
+        "type: semantic\n"
+        "title: Retries\n"
+        "project: global\n"
+        "machine_id: unknown\n"
+        "scope: portable\n"
+        "prov_source: human\n"
+        "confidence: 1.0\n"
+        "created_at: '2026-03-01T10:00:00+00:00'\n"
+        "updated_at: '2026-03-02T10:00:00+00:00'\n"
+        "tags:\n"
+        "- http\n"
+        "- conflict\n"
+        "conflict_of: 01HZX4T9V3Q6W8Y2B5D7F9H1K3\n"
+        "---\n"
+        "one\n"
+        "two of A\n"
+        "three\n"
+    )
+
+
+def test_two_texts_added_at_the_same_place_are_both_kept() -> None:
+    one = replace(BASE, body="one\ntwo\nthree\nfour of A", updated_at=LATER)
+    two = replace(BASE, body="one\ntwo\nthree\nfour of B", updated_at=LATEST)
+    merged = merge(BASE, one, two)
+    assert merged.other
+    assert (merged.note.body, merged.other.body) == (two.body, one.body)
+
+
+def test_a_note_with_the_line_ends_of_windows_keeps_them() -> None:
+    base = replace(BASE, body="one\r\ntwo\r\nthree", newline="\r\n")
+    one = replace(base, body="ONE\r\ntwo\r\nthree", updated_at=LATER)
+    two = replace(base, body="one\r\ntwo\r\nTHREE", updated_at=LATEST)
+    merged = merge(base, one, two)
+    assert merged.other is None
+    assert render(merged.note).endswith("---\r\nONE\r\ntwo\r\nTHREE\r\n")
+
+
+def test_within_one_second_the_machines_still_choose_the_same_version() -> None:
+    one, two = (replace(BASE, body=f"one\n{word}\nthree", updated_at=LATER) for word in ("A", "B"))
+    assert merge(BASE, one, two) == merge(BASE, two, one)
+
+
+def test_a_version_set_aside_twice_leads_to_the_note_it_was_last_a_version_of() -> None:
+    aside = merge(None, replace(BASE, body="A"), replace(BASE, body="B", updated_at=LATER)).other
+    assert aside
+    again = merge(None, aside, replace(aside, body="C", updated_at=LATEST)).other
+    assert again
+    assert conflict_of(again) == aside.id
+    assert again.tags.count(CONFLICT_TAG) == 1
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        replace(BASE, tags=[CONFLICT_TAG]),
+        replace(BASE, extra={"tags": "conflict_of: 01HZX4T9V3Q6W8Y2B5D7F9H1K4\n"}),
+        replace(BASE, tags=[CONFLICT_TAG], extra={"tags": "x: |\n  conflict_of: y\n"}),
+    ],
+    ids=["a tag of the user's", "a link without the tag", "a text of the user's"],
+)
+def test_a_note_is_no_version_of_another_without_both_tag_and_link(memory: Memory) -> None:
+    assert conflict_of(memory) == ""
+
+
+def test_settling_keeps_foreign_front_matter() -> None:
+    extra = {"title": "aliases: [x]\n", "tags": "stars: 5\nconflict_of: 01HZX4T9V3Q6W8Y2B5D7F9H1K4\n# mine\n"}
+    note = settled(replace(BASE, tags=["http", CONFLICT_TAG], extra=extra))
+    assert note == replace(BASE, extra={"title": "aliases: [x]\n", "tags": "stars: 5\n# mine\n"})
