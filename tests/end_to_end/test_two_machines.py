@@ -20,7 +20,7 @@ ANSWER = "The session key was made anew at each start; it is read from the vault
 
 
 class Machine:
-    """A home with Claude Code in it, and a checkout of one project. Everything runs as a person or their agent runs it."""
+    """A home with Claude Code in it, and a checkout of a project. All runs as a person or their agent runs it."""
 
     def __init__(self, name: str, folder: Path, remote: Path) -> None:
         self.name, self.home, self.remote = name, folder / name, remote
