@@ -145,3 +145,18 @@ def test_a_sync_killed_at_any_step_is_finished_by_the_next(
             settle(a, b)
             assert_same(a, b)
             check(a, b)
+
+
+def test_an_edit_in_place_that_a_killed_sync_had_taken_up_is_still_found(tmp_path: Path) -> None:
+    """It is committed, so that the next sync finds nothing to do; and neither its name nor its folder has changed."""
+    a, b = two(tmp_path)
+    with a.store, b.store:
+        note_id = a.note("walrus")
+        settle(a, b)
+        path = a.folder / "semantic" / f"{note_id}.md"
+        steps = synced(start_sync(a))
+        for step in range(1, steps + 10, 3):
+            path.write_bytes(path.read_bytes() + f"otter{step}\n".encode())
+            synced(start_sync(a, kill_at=step))
+            a.sync()
+            assert [memory.id for memory in a.store.search(f"otter{step}")] == [note_id]

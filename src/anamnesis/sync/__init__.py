@@ -22,8 +22,15 @@ def configured_backend(store: MemoryStore) -> GitSyncBackend:
 
 def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     """Sync a store's portable notes and bring its index up to date."""
+    begun = store.root / "sync.begun"
+    was_interrupted = begun.exists()
+    begun.touch(mode=0o600)
     result = backend.sync()
-    store.receive([f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)])
+    if was_interrupted:
+        store.refresh()  # nobody has told the index what that sync found edited in place
+    else:
+        store.receive([f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)])
+    begun.unlink(missing_ok=True)
     log(store.root, "sync", **report(store, result))
     return result
 

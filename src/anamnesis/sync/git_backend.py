@@ -171,14 +171,14 @@ class _Cycle:
         """Bring in what the remote has and send what it has not, until both are the same."""
         known, refused = self.head, ""
         for _ in range(_MOST_ROUNDS):
-            theirs = self.repository.remote_head(self.timeout)
+            main, theirs = self.repository.remote_head(self.timeout)
             if theirs and not self._bring(theirs):
                 self._take_up()
                 continue
             if theirs and self.head != known:
                 self.repository.finish()
                 self.pulled = self.repository.count_missing(theirs, known)
-            if not self.head or self.repository.pushed() == self.head:
+            if self.head == main:
                 return
             try:
                 self.repository.push(self.head, self.timeout)

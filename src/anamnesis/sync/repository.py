@@ -224,7 +224,10 @@ class Repository:
             self.git("symbolic-ref", "HEAD", _MAIN)
 
     def _on_branch(self) -> bool:
-        return self.line("symbolic-ref", "--quiet", "HEAD") == _MAIN
+        try:
+            return (self.metadata / "HEAD").read_text("utf-8", "replace").strip() == f"ref: {_MAIN}"
+        except OSError:  # the folder is a worktree of a repository elsewhere
+            return self.line("symbolic-ref", "--quiet", "HEAD") == _MAIN
 
     def begin(self, commit: str) -> None:
         """Remember a commit that the files are being brought to, in case that is interrupted."""
@@ -319,18 +322,16 @@ class Repository:
                 raise
             self.git(*fetch, as_user=True, timeout=timeout)  # a fetch of a sync that was killed had gone on
 
-    def remote_head(self, timeout: float) -> str:
-        """What the remote's main branch was at when it was fetched; of one without, its default branch; or ""."""
+    def remote_head(self, timeout: float) -> tuple[str, str]:
+        """Where the remote's main branch was when it was fetched, and what of the remote is to be brought in: that, or
+        its default branch where it has no main one; "" for nothing."""
         branches = self.references(_REMOTE)
         if len(branches) > 1 and _REMOTE + BRANCH not in branches:
             listed = self.git("ls-remote", "--symref", "origin", "HEAD", as_user=True, timeout=timeout).decode()
             default = listed.partition("\t")[0].removeprefix("ref: refs/heads/")
-            return branches.get(_REMOTE + default) or min(branches.values())
-        return branches.get(_REMOTE + BRANCH) or next(iter(branches.values()), "")
-
-    def pushed(self) -> str:
-        """Where the remote's main branch is, as far as is known."""
-        return self.references(_REMOTE + BRANCH).get(_REMOTE + BRANCH, "")
+            return "", branches.get(_REMOTE + default) or min(branches.values())
+        main = branches.get(_REMOTE + BRANCH, "")
+        return main, main or next(iter(branches.values()), "")
 
     def push(self, commit: str, timeout: float) -> None:
         """Let the remote's main branch be at this commit."""
