@@ -6,17 +6,16 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.sync.machine import LONG_AGO, is_running
 
 from anamnesis.git import GitFailed, git
 
 IDENTITY = {f"GIT_{who}_{what}": "x@y" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-LONG_AGO = 1_000_000_000
 
 
 @pytest.fixture
@@ -49,11 +48,6 @@ def left_behind(lock: Path) -> Path:
     lock.touch()
     os.utime(lock, (LONG_AGO, LONG_AGO))
     return lock
-
-
-def is_running(process: int) -> bool:
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
 
 
 class TestSurroundings:

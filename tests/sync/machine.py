@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anamnesis.disk import TEMPORARY_SUFFIX
+from anamnesis.notes import Memory, render
 from anamnesis.store import Changes, MemoryStore
 from anamnesis.sync import GitSyncBackend, SyncResult, sync_store
 
@@ -121,6 +122,16 @@ def synced(process: subprocess.Popen[str]) -> int:
     output, errors = process.communicate()
     assert process.returncode in (0, -signal.SIGKILL), errors
     return int(output) if output else 0
+
+
+def is_running(process: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
+
+
+def text_of(note_id: str, body: str, **fields: str) -> str:
+    """The text of a note's file."""
+    return render(replace(Memory(note_id, "semantic", note_id, body), **fields))  # type: ignore[arg-type]
 
 
 def bare(folder: Path, branch: str = "main") -> Path:

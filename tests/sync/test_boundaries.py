@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.sync.machine import Machine, assert_same, commit_tree, everything_in, git, settle
+from tests.sync.machine import Machine, assert_same, commit_tree, everything_in, git, settle, text_of
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.notes import Memory, render
 
 Make = Callable[..., Machine]
-
-
-def note(note_id: str, body: str) -> bytes:
-    return render(Memory(note_id, "semantic", note_id, body)).encode()
 
 
 def surroundings(a: Machine) -> dict[str, bytes | None]:
@@ -51,11 +47,11 @@ class TestHostileTrees:
         ],
     )
     def test_a_path_that_leads_out_or_into_git_writes_nothing(self, a: Machine, remote: Path, path: str) -> None:
-        a.put("semantic/mine.md", note("mine", "mine"))
+        a.put("semantic/mine.md", text_of("mine", "mine").encode())
         a.sync()
         before = surroundings(a)
         git(remote, "update-ref", "refs/heads/main", hostile_commit(remote, path))
-        a.put("semantic/later.md", note("later", "written later"))
+        a.put("semantic/later.md", text_of("later", "written later").encode())
         try:
             assert "\n" not in a.sync().detail
         except AnamnesisError as error:
@@ -67,7 +63,7 @@ class TestHostileTrees:
     def test_notes_beside_such_a_path_travel_and_it_travels_no_further(
         self, a: Machine, b: Machine, remote: Path
     ) -> None:
-        a.put("semantic/one.md", note("one", "one"))
+        a.put("semantic/one.md", text_of("one", "one").encode())
         settle(a, b)
         git(remote, "update-ref", "refs/heads/main", hostile_commit(remote, ".git/hooks/x"))
         a.note("two")
@@ -111,7 +107,7 @@ class TestHostileTrees:
                 ("100644", ".gitattributes", b"* filter=lfs diff=lfs merge=lfs\n"),
                 ("100644", ".gitmodules", modules),
                 ("160000", "x", b"1" * 40),
-                ("100644", "semantic/x.md", note("x", "text")),
+                ("100644", "semantic/x.md", text_of("x", "text").encode()),
             ],
         )
         a.note("mine")
@@ -156,7 +152,7 @@ class TestLinksHere:
         outside.mkdir()
         b.folder.joinpath("semantic").symlink_to(outside)
         a.note("one")
-        a.put("semantic/deep/er/two.md", note("two", "two"))
+        a.put("semantic/deep/er/two.md", text_of("two", "two").encode())
         a.sync()
         b.sync()
         assert list(outside.iterdir()) == []
@@ -165,14 +161,14 @@ class TestLinksHere:
         self, a: Machine, b: Machine, tmp_path: Path
     ) -> None:
         outside = tmp_path / "outside.md"
-        outside.write_bytes(note("x", "outside"))
+        outside.write_bytes(text_of("x", "outside").encode())
         (a.folder / "semantic").mkdir()
         (a.folder / "semantic" / "x.md").symlink_to(outside)
         settle(a, b)
-        b.put("semantic/x.md", note("x", "of b"))
+        b.put("semantic/x.md", text_of("x", "of b").encode())
         settle(a, b)
-        assert outside.read_bytes() == note("x", "outside")
-        assert a.files()["semantic/x.md"] == note("x", "of b")
+        assert outside.read_bytes() == text_of("x", "outside").encode()
+        assert a.files()["semantic/x.md"] == text_of("x", "of b").encode()
 
     def test_a_folder_of_notes_that_is_a_link_itself_is_the_users_to_place(
         self, make: Make, a: Machine, tmp_path: Path, remote: Path
@@ -191,6 +187,23 @@ class TestLinksHere:
         assert a.bodies() == c.bodies() == {"two"}
         assert [trashed.id for trashed in c.store.trashed()] == [deleted]
         assert_same(a, c)
+
+    def test_a_folder_of_notes_on_another_disk_still_loses_no_note_that_is_deleted_elsewhere(
+        self, make: Make, a: Machine, tmp_path: Path, remote: Path
+    ) -> None:
+        memory = Path("/dev/shm")
+        if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("there is no other disk")
+        with tempfile.TemporaryDirectory(dir=memory) as elsewhere:
+            (tmp_path / "c").mkdir()
+            (tmp_path / "c" / "memory").symlink_to(elsewhere)
+            c = make("c", remote)
+            deleted = a.note("one")
+            settle(a, c)
+            a.store.delete(deleted)
+            settle(a, c)
+            assert c.files() == {}
+            assert [trashed.id for trashed in c.store.trashed()] == [deleted]
 
 
 class TestSecrets:

@@ -7,57 +7,51 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.sync.machine import Machine, assert_same, commit_tree, settle
-
-from anamnesis.notes import Memory, render
+from tests.sync.machine import Machine, assert_same, commit_tree, settle, text_of
 
 Make = Callable[..., Machine]
 
-OLD, NEW = "2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00"
+NAMES = [
+    "with spaces.md",
+    "Zettel: a thought.md",
+    "back\\slash.md",
+    "-rf.md",
+    "--help.md",
+    ":(exclude)x.md",
+    "*.md",
+    "[a].md",
+    "'quoted' \"twice\".md",
+    "line\nbreak.md",
+    "tab\there.md",
+    "übung.md",
+    "u\u0308bung.md",
+    "日本.md",
+    "😀.md",
+    "~.md",
+    "$HOME.md",
+    "@{-1}.md",
+    ".hidden.md",
+    "x.md.conflict-12345678.md",
+    "con.md",
+    "a" * 200 + ".md",
+]
 
 
-def note(note_id: str, body: str, **fields: str) -> str:
-    return render(Memory(note_id, "semantic", note_id, body, **fields))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "with spaces.md",
-        "Zettel: a thought.md",
-        "back\\slash.md",
-        "-rf.md",
-        "--help.md",
-        ":(exclude)x.md",
-        "*.md",
-        "[a].md",
-        "'quoted' \"twice\".md",
-        "line\nbreak.md",
-        "tab\there.md",
-        "übung.md",
-        "u\u0308bung.md",
-        "日本.md",
-        "😀.md",
-        "~.md",
-        "$HOME.md",
-        "@{-1}.md",
-        ".hidden.md",
-        "x.md.conflict-12345678.md",
-        "con.md",
-        "a" * 200 + ".md",
-    ],
-)
-def test_a_file_of_any_name_is_written_changed_and_removed_everywhere(a: Machine, b: Machine, name: str) -> None:
-    a.put(f"semantic/{name}", note("odd", "one\ntwo"))
+def test_files_of_any_name_are_written_changed_and_removed_everywhere(a: Machine, b: Machine) -> None:
+    paths = [f"semantic/{name}" for name in NAMES]
+    for number, path in enumerate(paths):
+        a.put(path, text_of(f"n{number}", "one\ntwo"))
     settle(a, b)
     assert_same(a, b)
-    assert f"semantic/{name}" in b.files()
-    b.put(f"semantic/{name}", note("odd", "one\nTWO"))
-    a.put(f"semantic/{name}", note("odd", "ONE\ntwo"))
+    assert b.files().keys() == {*paths}
+    for number, path in enumerate(paths):
+        a.put(path, text_of(f"n{number}", "ONE\ntwo"))
+        b.put(path, text_of(f"n{number}", "one\nTWO"))
     settle(a, b)
     assert_same(a, b)
-    assert b"ONE\nTWO" in a.files()[f"semantic/{name}"]
-    (a.folder / "semantic" / name).unlink()
+    assert [path for path, data in a.files().items() if b"ONE\nTWO" not in data] == []
+    for path in paths:
+        (a.folder / path).unlink()
     settle(a, b)
     assert a.files() == b.files() == {}
 
@@ -81,10 +75,10 @@ def test_every_byte_of_a_file_travels(a: Machine, b: Machine, remote: Path, attr
         commit_tree(remote, [("100644", ".gitattributes", attributes)])
         settle(a, b)
     contents = {
-        "semantic/windows.md": note("windows", "one\r\ntwo", newline="\r\n").encode(),
-        "semantic/mixed.md": note("mixed", "one\r\ntwo\nthree\r").encode(),
-        "semantic/bom.md": b"\xef\xbb\xbf" + note("bom", "one").encode(),
-        "semantic/keyword.md": note("keyword", "$Id$").encode(),
+        "semantic/windows.md": text_of("windows", "one\r\ntwo", newline="\r\n").encode(),
+        "semantic/mixed.md": text_of("mixed", "one\r\ntwo\nthree\r").encode(),
+        "semantic/bom.md": b"\xef\xbb\xbf" + text_of("bom", "one").encode(),
+        "semantic/keyword.md": text_of("keyword", "$Id$").encode(),
         "image.png": bytes(range(256)),
         "empty.txt": b"",
         "no-newline.txt": b"x",
@@ -142,7 +136,7 @@ class TestFilesThatAreNoNotes:
     def test_a_note_that_one_side_made_unreadable_is_kept_beside_the_other(
         self, a: Machine, b: Machine, broken: str
     ) -> None:
-        a.put("semantic/x.md", note("x", "one"))
+        a.put("semantic/x.md", text_of("x", "one"))
         settle(a, b)
         a.put("semantic/x.md", broken)
         b.store.update("x", body="two")
@@ -153,7 +147,7 @@ class TestFilesThatAreNoNotes:
         assert len(a.files()) == 2
 
     def test_a_note_unreadable_on_both_sides_is_kept_twice(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/x.md", note("x", "one"))
+        a.put("semantic/x.md", text_of("x", "one"))
         settle(a, b)
         a.put("semantic/x.md", "---\nid: x\ntags: {\n---\nof a\n")
         b.put("semantic/x.md", "---\nid: x\ntags: {\n---\nof b\n")
@@ -165,15 +159,15 @@ class TestFilesThatAreNoNotes:
 class TestPlaces:
     def test_two_notes_that_were_given_one_name_are_both_kept(self, a: Machine, b: Machine) -> None:
         """As when two machines write `Untitled.md`."""
-        a.put("semantic/Untitled.md", note("of-a", "text of a"))
-        b.put("semantic/Untitled.md", note("of-b", "text of b"))
+        a.put("semantic/Untitled.md", text_of("of-a", "text of a"))
+        b.put("semantic/Untitled.md", text_of("of-b", "text of b"))
         settle(a, b)
         assert a.bodies() == {"text of a", "text of b"}
         assert_same(a, b)
 
     def test_two_notes_moved_to_one_name_are_both_kept(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/one.md", note("one", "text one"))
-        a.put("semantic/two.md", note("two", "text two"))
+        a.put("semantic/one.md", text_of("one", "text one"))
+        a.put("semantic/two.md", text_of("two", "text two"))
         settle(a, b)
         (a.folder / "semantic" / "one.md").rename(a.folder / "semantic" / "idea.md")
         (b.folder / "semantic" / "two.md").rename(b.folder / "semantic" / "idea.md")
@@ -183,7 +177,7 @@ class TestPlaces:
         assert_same(a, b)
 
     def test_a_note_and_a_text_of_one_name_are_both_kept(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/idea.md", note("idea", "a note"))
+        a.put("semantic/idea.md", text_of("idea", "a note"))
         b.put("semantic/idea.md", "just a text\n")
         settle(a, b)
         assert a.bodies() == {"a note"}
@@ -191,21 +185,21 @@ class TestPlaces:
         assert_same(a, b)
 
     def test_a_note_moved_to_where_the_other_machine_has_a_new_one(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/one.md", note("one", "text one"))
+        a.put("semantic/one.md", text_of("one", "text one"))
         settle(a, b)
         (a.folder / "semantic" / "one.md").rename(a.folder / "semantic" / "idea.md")
-        b.put("semantic/idea.md", note("new", "text new"))
+        b.put("semantic/idea.md", text_of("new", "text new"))
         settle(a, b)
         assert a.bodies() == {"text one", "text new"}
         assert_same(a, b)
 
     def test_notes_that_changed_places_on_one_machine_and_texts_on_the_other(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/one.md", note("one", "text one"))
-        a.put("semantic/two.md", note("two", "text two"))
+        a.put("semantic/one.md", text_of("one", "text one"))
+        a.put("semantic/two.md", text_of("two", "text two"))
         settle(a, b)
-        a.put("semantic/one.md", note("two", "text two"))
-        a.put("semantic/two.md", note("one", "text one"))
-        b.put("semantic/one.md", note("one", "text ONE"))
+        a.put("semantic/one.md", text_of("two", "text two"))
+        a.put("semantic/two.md", text_of("one", "text one"))
+        b.put("semantic/one.md", text_of("one", "text ONE"))
         settle(a, b)
         assert a.bodies() == {"text ONE", "text two"}
         assert_same(a, b)
@@ -223,54 +217,54 @@ class TestPlaces:
 
     def test_two_files_of_one_id_are_both_kept(self, a: Machine, b: Machine) -> None:
         """As after copying a note by hand."""
-        a.put("semantic/x.md", note("x", "one"))
+        a.put("semantic/x.md", text_of("x", "one"))
         settle(a, b)
-        a.put("semantic/x copy.md", note("x", "copy"))
-        b.put("semantic/x.md", note("x", "changed on b"))
+        a.put("semantic/x copy.md", text_of("x", "copy"))
+        b.put("semantic/x.md", text_of("x", "changed on b"))
         settle(a, b)
         assert_same(a, b)
         assert a.files() == {
-            "semantic/x copy.md": note("x", "copy").encode(),
-            "semantic/x.md": note("x", "changed on b").encode(),
+            "semantic/x copy.md": text_of("x", "copy").encode(),
+            "semantic/x.md": text_of("x", "changed on b").encode(),
         }
 
     def test_a_text_that_shows_the_front_matter_of_a_note_is_not_taken_for_it(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/x.md", note("x", "one"))
+        a.put("semantic/x.md", text_of("x", "one"))
         a.put("README.md", "# Form\n\n```\nid: x\n```\n")
         settle(a, b)
         a.put("README.md", "# Form of a note\n\n```\nid: x\n```\n")
-        b.put("semantic/x.md", note("x", "two"))
+        b.put("semantic/x.md", text_of("x", "two"))
         settle(a, b)
         assert a.files() == {
             "README.md": b"# Form of a note\n\n```\nid: x\n```\n",
-            "semantic/x.md": note("x", "two").encode(),
+            "semantic/x.md": text_of("x", "two").encode(),
         }
         assert_same(a, b)
 
     def test_a_file_that_becomes_a_folder_and_a_folder_that_becomes_a_file(self, a: Machine, b: Machine) -> None:
         a.put("topic", "file")
-        a.put("group/inner.md", note("inner", "in a folder"))
+        a.put("group/inner.md", text_of("inner", "in a folder"))
         settle(a, b)
         (a.folder / "topic").unlink()
-        a.put("topic/inside.md", note("inside", "in a folder now"))
+        a.put("topic/inside.md", text_of("inside", "in a folder now"))
         (a.folder / "group" / "inner.md").unlink()
         (a.folder / "group").rmdir()
         a.put("group", "file now")
         settle(a, b)  # git sees a folder in the place of a file only once the file is gone
         settle(a, b)
         assert b.files()["group"] == b"file now"
-        assert b.files()["topic/inside.md"] == note("inside", "in a folder now").encode()
+        assert b.files()["topic/inside.md"] == text_of("inside", "in a folder now").encode()
         assert_same(a, b)
 
     def test_a_file_here_and_a_folder_there_of_one_name_are_both_kept(self, a: Machine, b: Machine) -> None:
         a.put("topic", "file of a")
-        b.put("topic/inside.md", note("inside", "in a folder of b"))
+        b.put("topic/inside.md", text_of("inside", "in a folder of b"))
         settle(a, b)
-        assert set(a.files().values()) == {b"file of a", note("inside", "in a folder of b").encode()}
+        assert set(a.files().values()) == {b"file of a", text_of("inside", "in a folder of b").encode()}
         assert_same(a, b)
 
     def test_an_empty_folder_where_a_file_comes_gives_way(self, a: Machine, b: Machine) -> None:
-        a.put("semantic/x.md", note("x", "text"))
+        a.put("semantic/x.md", text_of("x", "text"))
         (b.folder / "semantic" / "x.md").mkdir(parents=True)
         settle(a, b)
         assert b.bodies() == {"text"}
@@ -279,7 +273,7 @@ class TestPlaces:
 
 class TestForeignLines:
     def test_changes_of_a_note_with_foreign_front_matter_are_united(self, a: Machine, b: Machine) -> None:
-        text = note("x", "one\ntwo").replace("title: x\n", "title: x\naliases: [y]\n# mine\n")
+        text = text_of("x", "one\ntwo").replace("title: x\n", "title: x\naliases: [y]\n# mine\n")
         a.put("semantic/x.md", text)
         settle(a, b)
         a.put("semantic/x.md", text.replace("one", "ONE"))
@@ -290,7 +284,7 @@ class TestForeignLines:
 
     def test_front_matter_that_leans_on_itself_stays_readable(self, a: Machine, b: Machine) -> None:
         """A YAML alias in a foreign line refers to a line that is written anew when notes are merged."""
-        text = note("x", "one\ntwo").replace("title: x\n", "title: &t x\naliases: [*t]\n")
+        text = text_of("x", "one\ntwo").replace("title: x\n", "title: &t x\naliases: [*t]\n")
         a.put("semantic/x.md", text)
         settle(a, b)
         a.put("semantic/x.md", text.replace("one", "ONE"))
@@ -330,7 +324,7 @@ class TestWhatIsNotSynced:
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
     def test_a_file_that_may_not_be_read_holds_nothing_up(self, a: Machine, b: Machine) -> None:
-        secret = a.put("semantic/secret.md", note("secret", "x"))
+        secret = a.put("semantic/secret.md", text_of("secret", "x"))
         secret.chmod(0)
         a.note("one")
         settle(a, b)
@@ -341,7 +335,7 @@ class TestWhatIsNotSynced:
 
     @pytest.mark.parametrize("name", ["git~1/x.md", ".git /x.md", "semantic/.git./x.md"])
     def test_a_name_that_git_refuses_holds_nothing_up(self, a: Machine, b: Machine, name: str) -> None:
-        refused = a.put(name, note("refused", "cannot travel"))
+        refused = a.put(name, text_of("refused", "cannot travel"))
         a.note("one")
         settle(a, b)
         assert b.bodies() == {"one"}

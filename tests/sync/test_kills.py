@@ -10,7 +10,7 @@ import pytest
 from tests.sync.machine import Machine, assert_same, bare, machine, settle, start_sync, synced
 
 # To be killed at each of the 30 to 50 steps takes minutes: here it is every so many, and `test_machines` tries others.
-STRIDE = 4
+STRIDE = 6
 
 
 def two(folder: Path) -> tuple[Machine, Machine]:

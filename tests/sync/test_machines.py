@@ -204,8 +204,8 @@ class Machines(RuleBasedStateMachine):
 
 TestMachines = Machines.TestCase
 TestMachines.settings = settings(
-    max_examples=15,
-    stateful_step_count=25,
+    max_examples=10,
+    stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.sync.machine import Machine, assert_same, git, settle
+from tests.sync.machine import Machine, assert_same, git, is_running, settle
 
 Make = Callable[..., Machine]
 
@@ -28,11 +28,6 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None
 
 
 WORKS = 'shift; exec sh -c "$1"'
-
-
-def is_running(process: int) -> bool:
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
-    return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
 
 
 def test_notes_travel_by_ssh(make: Make, remote: Path, ssh: Callable[[str], None]) -> None:

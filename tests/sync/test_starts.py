@@ -1,4 +1,4 @@
-"""A sync works whatever it starts from: any state of the remote, of the branches and of the user's settings."""
+"""A sync works whatever it starts from: any state of the remote, and any settings of the user's."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.sync.machine import Machine, assert_same, bare, commit_tree, everything_in, git, settle
+from tests.sync.machine import Machine, assert_same, bare, commit_tree, everything_in, git, settle, text_of
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.notes import Memory, render
+from anamnesis.notes import Memory
 from anamnesis.sync import GitSyncBackend
 
 Make = Callable[..., Machine]
-
-
-def note(note_id: str, body: str) -> bytes:
-    return render(Memory(note_id, "semantic", note_id, body)).encode()
 
 
 class TestRemotes:
@@ -92,7 +88,7 @@ class TestRemotes:
 
     def test_a_changed_remote_gets_everything_and_gives_what_it_has(self, make: Make, tmp_path: Path) -> None:
         old, new = bare(tmp_path / "old.git"), bare(tmp_path / "new.git")
-        commit_tree(new, [("100644", "semantic/there.md", note("there", "was there"))])
+        commit_tree(new, [("100644", "semantic/there.md", text_of("there", "was there").encode())])
         a = make("a", old)
         a.note("from before")
         a.sync()
@@ -132,7 +128,7 @@ class TestRemotes:
         a.note("one")
         settle(a, b)
         shutil.rmtree(remote)
-        commit_tree(bare(remote), [("100644", "semantic/other.md", note("other", "of another"))])
+        commit_tree(bare(remote), [("100644", "semantic/other.md", text_of("other", "of another").encode())])
         a.note("two")
         settle(a, b)
         assert a.bodies() == {"one", "two", "of another"}
@@ -185,116 +181,6 @@ class TestRemotes:
         settle(a, b)
         assert b.store.count() == 1_500
         assert [memory.id for memory in b.store.search("word1234")] == ["n1234"]
-        assert_same(a, b)
-
-
-class TestBranches:
-    @pytest.mark.parametrize("branch", ["master", "trunk"])
-    def test_a_remote_with_another_default_branch_is_read_and_gets_main(
-        self, a: Machine, b: Machine, tmp_path: Path, remote: Path, branch: str
-    ) -> None:
-        shutil.rmtree(remote)
-        commit_tree(bare(remote, branch), [("100644", "semantic/x.md", note("x", "on another branch"))], branch)
-        a.note("mine")
-        assert a.sync().pulled == 1
-        assert a.bodies() == {"mine", "on another branch"}
-        b.sync()
-        assert_same(a, b)
-
-    def test_of_many_branches_without_main_the_default_one_is_read(self, a: Machine, remote: Path) -> None:
-        for branch in ("attic", "trunk", "zoo"):
-            commit_tree(remote, [("100644", f"semantic/{branch}.md", note(branch, f"on {branch}"))], branch)
-        git(remote, "symbolic-ref", "HEAD", "refs/heads/trunk")
-        a.sync()
-        assert a.bodies() == {"on trunk"}
-
-    def test_main_is_read_even_if_another_branch_is_the_default(self, a: Machine, remote: Path) -> None:
-        for branch in ("attic", "main"):
-            commit_tree(remote, [("100644", f"semantic/{branch}.md", note(branch, f"on {branch}"))], branch)
-        git(remote, "symbolic-ref", "HEAD", "refs/heads/attic")
-        a.sync()
-        assert a.bodies() == {"on main"}
-
-    def test_a_folder_that_was_on_master_goes_to_main(self, a: Machine, b: Machine) -> None:
-        a.note("committed on master")
-        a.git("init", "--quiet", "--initial-branch=master")
-        a.git("add", ".")
-        a.git("commit", "--quiet", "-m", "by hand")
-        a.note("new")
-        settle(a, b)
-        assert b.bodies() == {"committed on master", "new"}
-        assert_same(a, b)
-
-    def test_what_is_on_main_is_not_forgotten_by_somebody_who_is_on_master(self, a: Machine, b: Machine) -> None:
-        a.note("on main")
-        a.sync()
-        a.git("checkout", "--quiet", "--orphan", "master")
-        a.git("rm", "--quiet", "-r", "-f", ".")
-        a.note("on master")
-        a.git("add", ".")
-        a.git("commit", "--quiet", "-m", "by hand")
-        settle(a, b)
-        assert a.bodies() == b.bodies() == {"on main", "on master"}
-        assert_same(a, b)
-
-    def test_a_detached_head_comes_back_to_main_with_all_notes(self, a: Machine, b: Machine) -> None:
-        a.note("one")
-        a.sync()
-        a.note("two")
-        a.sync()
-        a.git("checkout", "--quiet", "--detach", "HEAD~1")
-        a.note("written while detached")
-        settle(a, b)
-        assert a.bodies() == {"one", "two", "written while detached"}
-        assert_same(a, b)
-
-    def test_a_commit_made_on_a_detached_head_is_taken_along(self, a: Machine, b: Machine) -> None:
-        a.note("one")
-        a.sync()
-        a.git("checkout", "--quiet", "--detach")
-        a.note("committed while detached")
-        a.git("add", ".")
-        a.git("commit", "--quiet", "-m", "by hand")
-        settle(a, b)
-        assert b.bodies() == {"one", "committed while detached"}
-        assert_same(a, b)
-
-    def test_a_clone_that_the_user_made_is_taken_as_it_is(self, a: Machine, make: Make, remote: Path) -> None:
-        a.note("one")
-        a.sync()
-        b = make("b", remote)
-        b.folder.rmdir()
-        git(b.store.root, "clone", "--quiet", str(remote), "memory")
-        b.note("two")
-        settle(a, b)
-        assert a.bodies() == {"one", "two"}
-        assert_same(a, b)
-
-    def test_a_clone_that_the_user_made_can_go_to_another_remote(self, a: Machine, make: Make, tmp_path: Path) -> None:
-        a.note("one")
-        a.sync()
-        new = bare(tmp_path / "new.git")
-        b = make("b", new)
-        b.folder.rmdir()
-        git(b.store.root, "clone", "--quiet", a.backend.remote or "", "memory")
-        b.git("config", "--add", "remote.origin.url", "https://second.example/notes.git")
-        b.git("config", "remote.origin.pushurl", "https://push.example/notes.git")
-        result = b.sync()
-        assert (result.pushed, result.reached) == (True, True)
-        assert git(new, "rev-parse", "main") == b.git("rev-parse", "HEAD")
-
-    def test_a_shallow_clone_that_the_user_made_is_synced(self, a: Machine, make: Make, remote: Path) -> None:
-        first = a.note("one\ntwo")
-        a.sync()
-        a.store.update(first, body="ONE\ntwo")
-        a.sync()
-        b = make("b", remote)
-        b.folder.rmdir()
-        git(b.store.root, "clone", "--quiet", "--depth=1", f"file://{remote}", "memory")
-        b.store.update(first, body="ONE\nTWO")
-        a.store.update(first, title="new title")
-        settle(a, b)
-        assert (a.store.get(first).body, a.store.get(first).title) == ("ONE\nTWO", "new title")
         assert_same(a, b)
 
 

@@ -108,7 +108,7 @@ def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
     note = File(gone.path, gone.before or b"").memory
     if note and note.id not in kept:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        os.replace(target, trash_place(folder.parent, folder.name, note, now))
+        shutil.move(target, trash_place(folder.parent, folder.name, note, now))
     else:
         target.unlink()
 
