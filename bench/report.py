@@ -36,8 +36,8 @@ the start of each operation.
 - **open**: `MemoryStore(root)` and `close()` on a store that nobody changed.
 - **sync**: with a bare repository on the same disk, the index brought up to date; nothing to do, or one note
   written before each.
-- **`anamnesis ...`**: the whole command from start to exit, {COLD_STARTS} times: `search` and `recall` with 4 words,
-  `capture` with a transcript of 300 lines, `sync` with nothing to do.
+- **`anamnesis ...`**: the whole command from start to exit, {COLD_STARTS} times or as often as begins within 20 s:
+  `search` and `recall` with 4 words, `capture` with a transcript of 300 lines, `sync` with nothing to do.
 - **peak memory**: of the process that did all of this but the command, the rebuilding included.
 - **ratio**: the earlier figure divided by this one."""
 
