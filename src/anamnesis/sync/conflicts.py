@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.notes import Memory, render
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, settled
-from anamnesis.store import CHANGEABLE, MemoryStore
+from anamnesis.store import MemoryStore
+from anamnesis.store.ids import utcnow
 
 KEEP = ("this", "other", "both")
 
@@ -59,10 +60,10 @@ def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Memory:
     own = settled(conflict.other)
     if keep == "both":
         return store.update(conflict.other.id, tags=own.tags, extra=own.extra)
-    if keep == "other" and conflict.note:
-        note = store.update(conflict.id, **{name: getattr(own, name) for name in CHANGEABLE})
-    elif keep == "other":
-        note = store.put(replace(own, id=conflict.id))
+    if keep == "other":
+        if conflict.note:
+            store.delete(conflict.id)  # to the trash: what it says now may be nowhere else
+        note = store.put(replace(own, id=conflict.id, updated_at=utcnow()))
     elif conflict.note:
         note = conflict.note
     else:
