@@ -138,3 +138,20 @@ def test_comments_at_known_keys_settle_after_one_rewrite() -> None:
     once = render(parse(text))
     assert render(parse(once)) == once
     assert [once.count(comment) for comment in ("# why", "# indented", "# grid", "# The end.")] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "lines", ["engram: mine\n", "engram: [a, b]\n", "engram:\n  a: [1]\n", "engram:\n  a:\n    b: 1\n"]
+)
+def test_an_engram_of_another_shape_is_the_users_own(lines: str) -> None:
+    text = f"---\nid: a\ntype: semantic\ntitle: t\n{lines}---\nb\n"
+    memory = parse(text)
+    assert memory.engram == {}
+    assert lines in render(memory)
+    assert parse(render(memory)) == memory
+
+
+def test_a_comment_in_the_fields_of_engram_survives() -> None:
+    memory = parse("---\nid: a\ntype: semantic\ntitle: t\nengram:\n  type: bugfix # mine\n  scope: personal\n---\nb\n")
+    assert memory.engram == {"type": "bugfix", "scope": "personal"}
+    assert "# mine\n" in render(memory)

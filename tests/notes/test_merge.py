@@ -50,6 +50,11 @@ VERSIONS = st.builds(
     prov_session=WORDS,
     confidence=st.sampled_from([0.5, 1.0]),
     supersedes=st.lists(WORDS, max_size=2),
+    engram=st.dictionaries(
+        st.sampled_from(["type", "sync_id", "topic_key", "revision_count", "deleted_at", "later"]),
+        WORDS | st.integers(1, 3) | st.none(),
+        max_size=3,
+    ),
     extra=FOREIGN,
     newline=st.sampled_from(["\n", "\r\n"]),
 )
@@ -123,6 +128,26 @@ class TestLaws:
         expected = newer if newer != before else older
         assert getattr(merge(base, one, two).note, name) == expected
 
+    @given(VERSIONS, VERSIONS, VERSIONS, st.sampled_from(["type", "topic_key", "later"]))
+    def test_a_field_of_engram_has_the_value_of_the_side_that_changed_it_and_of_both_the_newer(
+        self, base: Memory, one: Memory, two: Memory, name: str
+    ) -> None:
+        assume(one.updated_at < two.updated_at and base not in (one, two))
+        before, older, newer = ({name: version.engram.get(name, "absent")} for version in (base, one, two))
+        expected = newer if newer != before else older
+        assert {name: merge(base, one, two).note.engram.get(name, "absent")} == expected
+
+    @given(BASES, VERSIONS, VERSIONS)
+    def test_what_both_sides_changed_is_deleted_only_if_both_deleted_it_and_counts_never_go_back(
+        self, base: Memory | None, one: Memory, two: Memory
+    ) -> None:
+        assume(base not in (one, two))
+        merged = merge(base, one, two).note
+        assert merged.is_hidden == (one.is_hidden and two.is_hidden)
+        counts = [count for side in (one, two) if isinstance(count := side.engram.get("revision_count"), int)]
+        if counts:
+            assert merged.engram["revision_count"] == max(counts)
+
     @given(BASES, VERSIONS, VERSIONS)
     def test_what_comes_out_can_be_written_and_read(self, base: Memory | None, one: Memory, two: Memory) -> None:
         merged = merge(base, one, two)
@@ -143,7 +168,10 @@ class TestLaws:
         assert CONFLICT_TAG in aside.tags
         assert conflict_of(aside) == conflict_of(parse(render(aside))) == BASE.id
         assert conflict_of(settled(aside)) == ""
-        assert replace(settled(aside), id=BASE.id) in (settled(one), settled(two))
+        assert aside.engram.keys().isdisjoint({"sync_id", "topic_key"})
+        assert replace(settled(aside), id=BASE.id, engram={}) in [
+            replace(settled(side), engram={}) for side in (one, two)
+        ]
 
     @given(BASES, VERSIONS, VERSIONS, VERSIONS)
     def test_different_versions_set_aside_have_different_ids(

@@ -60,6 +60,10 @@ MEMORIES = st.builds(
     prov_session=TEXT,
     confidence=st.floats(allow_nan=False, allow_infinity=False),
     supersedes=TEXT | st.lists(TEXT, max_size=3),
+    engram=st.dictionaries(
+        st.sampled_from(["type", "scope", "topic_key", "revision_count", "x"]),
+        TEXT | st.integers(-(10**17), 10**17) | st.none() | st.sampled_from(["7", "null", "2026-01-01 10:00:00"]),
+    ),
     newline=st.sampled_from(["\n", "\r\n"]),
 )
 

@@ -23,18 +23,23 @@ TEXT = st.lists(st.tuples(WORDS, GLUE), min_size=1, max_size=4).map(
 )
 
 
-def front_of(title: str, tag: str, project: str) -> str:
-    note = Memory("01J9Z8YPM7Q3X2V4WT6B5N0KGD", "semantic", "TITLE", "", "PROJECT", tags=["TAG"])
+ENGRAM_VALUE = TEXT | st.sampled_from(["null", "7", "-3", "007", "9" * 30, "''", "'2026-01-02 03:04:05'", "'7'"])
+
+
+def front_of(title: str, tag: str, project: str, value: str) -> str:
+    note = Memory(
+        "01J9Z8YPM7Q3X2V4WT6B5N0KGD", "semantic", "TITLE", "", "PROJECT", tags=["TAG"], engram={"topic_key": "VALUE"}
+    )
     front = render(note).removeprefix("---\n").rpartition("---\n")[0]
-    return front.replace("TITLE", title).replace("TAG", tag).replace("PROJECT", project)
+    return front.replace("TITLE", title).replace("TAG", tag).replace("PROJECT", project).replace("VALUE", value)
 
 
-@given(TEXT, TEXT, TEXT)
-@example("null", "a", "b")
-@example("a", "null", "b")
-@example("a b", "c-d", "e/f.g")
-def test_what_is_read_without_yaml_is_what_yaml_reads(title: str, tag: str, project: str) -> None:
-    front = front_of(title, tag, project)
+@given(TEXT, TEXT, TEXT, ENGRAM_VALUE)
+@example("null", "a", "b", "x")
+@example("a", "null", "b", "x")
+@example("a b", "c-d", "e/f.g", "null")
+def test_what_is_read_without_yaml_is_what_yaml_reads(title: str, tag: str, project: str, value: str) -> None:
+    front = front_of(title, tag, project, value)
     if usual := _USUAL.fullmatch(front):
         assert (_usual_values(usual), {}) == read_front(front, 2)
 
@@ -55,6 +60,13 @@ def test_an_ordinary_note_is_usual() -> None:
         prov_session="3bf75f14-4c3f",
         confidence=0.8,
         supersedes="01J9Z8YPM7Q3X2V4WT6B5N0KGD",
+        engram={
+            "sync_id": "obs-1f2e3d4c5b6a7988",
+            "topic_key": "architecture/auth-model",
+            "revision_count": 3,
+            "last_seen_at": "2026-06-24 19:01:55",
+            "tool_name": None,
+        },
     )
     text = render(note)
     assert _USUAL.fullmatch(text.removeprefix("---\n").partition("---\n")[0])

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from anamnesis.errors import InvalidNote
+from anamnesis.notes.record import NULLS, plain_value
 
 # Written in this order; `extra` lines follow the key that they followed when they were read.
 KEYS = (
@@ -26,13 +27,13 @@ KEYS = (
     "created_at",
     "updated_at",
     "tags",
+    "engram",
 )
 _LISTS = ("tags", "supersedes")
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
 _UNICODE_BREAKS = re.compile("[\x85\u2028\u2029]")
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
 _DEEPEST = 200
-_NULLS = ("", "~", "null", "Null", "NULL")
 
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -61,7 +62,7 @@ def read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, s
     extra: dict[str, str] = {}
     anchor = ""
     for key, node, source, start in _entries(front, first_line):
-        if key in KEYS:
+        if key in KEYS and (key != "engram" or _is_flat(node)):
             anchor = key
             line = first_line + node.start_mark.line
             if not _is_null(node):
@@ -83,7 +84,8 @@ def _dump(meta: dict[str, Any]) -> str:
 
 def _texts(meta: dict[str, Any]) -> Iterator[str]:
     for value in meta.values():
-        yield from (value if isinstance(value, list) else [str(value)])
+        several = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        yield from map(str, several)
 
 
 def _entries(front: str, first_line: int) -> Iterator[tuple[str, Any, str, int]]:
@@ -142,7 +144,14 @@ def _unreadable(error: yaml.YAMLError, front: str, first_line: int) -> InvalidNo
 
 
 def _is_null(node: Any) -> bool:
-    return isinstance(node, yaml.ScalarNode) and not node.style and node.value in _NULLS
+    return isinstance(node, yaml.ScalarNode) and not node.style and node.value in NULLS
+
+
+def _is_flat(node: Any) -> bool:
+    """Whether a node is a mapping of one value each, as we write it; another one is the user's own."""
+    return isinstance(node, yaml.MappingNode) and all(
+        isinstance(each, yaml.ScalarNode) for pair in node.value for each in pair
+    )
 
 
 def _value(key: str, node: Any, line: int) -> Any:
@@ -158,6 +167,8 @@ def _value(key: str, node: Any, line: int) -> Any:
         items = [item for item in node.value if not _is_null(item)]
         if all(isinstance(item, yaml.ScalarNode) for item in items):
             return [item.value for item in items]
+    if key == "engram":
+        return {name.value: each.value if each.style else plain_value(each.value) for name, each in node.value}
     expected = "a list of words" if key in _LISTS else "one value"
     raise InvalidNote(f"{key} must be {expected}.", "", line)
 
@@ -169,12 +180,18 @@ def _number(text: str, line: int) -> float:
         raise InvalidNote(f"confidence {text!r} is not a number.", "Use 0.0 to 1.0.", line) from None
 
 
+def _leaves(node: Any) -> list[Any]:
+    if isinstance(node, yaml.MappingNode):
+        return [each for pair in node.value for each in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else [node]
+
+
 def _comments(source: str, node: Any, start: int) -> str:
     """The comments at a known key, each on a line of its own: what is not part of any value and starts with #."""
     if "#" not in source:
         return ""
     found, position = [], 0
-    for leaf in node.value if isinstance(node, yaml.SequenceNode) else [node]:
+    for leaf in _leaves(node):
         found += _COMMENT.findall(source[position : leaf.start_mark.index - start])
         position = leaf.end_mark.index - start
     found += _COMMENT.findall(source[position:])

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from anamnesis.errors import InvalidNote
-from anamnesis.notes.record import Memory
+from anamnesis.notes.record import EngramValue, Memory, plain_value
 
-_OMITTED_WHEN_EMPTY = ("prov_model", "prov_session", "supersedes")
+_OMITTED_WHEN_EMPTY = ("prov_model", "prov_session", "supersedes", "engram")
 _REQUIRED = ("id", "type", "title")
 _OPENING = re.compile(r"\s*---[ \t]*(\r?\n)")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -23,7 +23,8 @@ _USUAL = re.compile(
     rf"(?:prov_model: (?P<prov_model>{_PLAIN})\n)?(?:prov_session: (?P<prov_session>{_PLAIN})\n)?"
     rf"(?:supersedes: (?P<supersedes>{_PLAIN})\n)?"
     r"created_at: '(?P<created_at>[\d:T+-]*)'\nupdated_at: '(?P<updated_at>[\d:T+-]*)'\n"
-    rf"tags:(?: \[\]|(?P<tags>(?:\n- {_PLAIN})+))\n",
+    rf"tags:(?: \[\]|(?P<tags>(?:\n- {_PLAIN})+))\n"
+    rf"(?:engram:\n(?P<engram>(?:  [a-z_]+: (?:{_PLAIN}|'[\d: -]*'|null)\n)+))?",
     re.ASCII,
 )
 
@@ -90,4 +91,11 @@ def _usual_values(usual: re.Match[str]) -> dict[str, Any]:
     values: dict[str, Any] = {key: text for key, text in usual.groupdict().items() if text is not None}
     values["confidence"] = float(values["confidence"])
     values["tags"] = values["tags"].split("\n- ")[1:] if "tags" in values else []
+    if "engram" in values:
+        pairs = (line[2:].split(": ", 1) for line in values["engram"].splitlines())
+        values["engram"] = {key: _unquoted(text) for key, text in pairs}
     return values
+
+
+def _unquoted(text: str) -> EngramValue:
+    return text[1:-1] if text.startswith("'") else plain_value(text)

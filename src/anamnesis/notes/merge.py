@@ -8,12 +8,18 @@ from typing import Any
 
 from anamnesis.notes.lines import merge_lines
 from anamnesis.notes.markdown import render
-from anamnesis.notes.record import Memory
+from anamnesis.notes.record import EngramValue, Memory
 from anamnesis.notes.ulid import derived_id
 
 CONFLICT_TAG = "conflict"
 _LINK = "conflict_of"
 _LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
+
+_COUNTS = ("revision_count", "duplicate_count")
+# Of these there is one on each machine: a version set aside has them no more.
+_IDENTITY = ("sync_id", "topic_key")
+_ABSENT = object()
+Fields = dict[str, EngramValue]
 
 _SCALARS = (
     "type",
@@ -39,7 +45,7 @@ class Merged:
 
 def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
     """What two changes of one note make together: the newer prevails where both changed the same."""
-    if base in (one, two):
+    if base in (one, two) or one == two:
         return Merged(two if one == base else one)
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
@@ -49,6 +55,7 @@ def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
         **values,
         body=body,
         tags=_united(base.tags if base else [], older.tags, newer.tags),
+        engram=_merged_fields(base.engram if base else {}, older.engram, newer.engram),
         supersedes=_united(base.superseded if base else [], older.superseded, newer.superseded),
         created_at=min(older.created_at or newer.created_at, newer.created_at or older.created_at),
         updated_at=newer.updated_at,
@@ -77,6 +84,22 @@ def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) ->
     return getattr(newer, name)
 
 
+def _merged_fields(base: Fields, older: Fields, newer: Fields) -> Fields:
+    """Engram's fields one by one: of counts the larger, and deleted is only what is deleted on both sides."""
+    merged = {}
+    for name in {**older, **newer}:
+        side = older if newer.get(name, _ABSENT) == base.get(name, _ABSENT) else newer
+        if name in _COUNTS:
+            side = max((older, newer), key=lambda fields: _count(fields.get(name)))
+        if name in side and (name != "deleted_at" or (older.get(name) and newer.get(name))):
+            merged[name] = side[name]
+    return merged
+
+
+def _count(value: EngramValue) -> int:
+    return value if isinstance(value, int) else 1
+
+
 def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
     """What neither side took away and what either added."""
     if one in (base, two):
@@ -94,5 +117,6 @@ def _set_aside(memory: Memory) -> Memory:
         own,
         id=derived_id(memory.updated_at, f"{_LINK}:{render(memory)}"),
         tags=[*own.tags, CONFLICT_TAG],
+        engram={name: value for name, value in own.engram.items() if name not in _IDENTITY},
         extra={**own.extra, "tags": f"{own.extra.get('tags', '')}{_LINK}: {memory.id}\n"},
     )

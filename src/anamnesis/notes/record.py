@@ -13,6 +13,7 @@ from anamnesis.errors import InvalidNote
 
 MemoryType = str
 Scope = str
+EngramValue = str | int | None
 
 TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")
@@ -21,6 +22,8 @@ SOURCES = ("human", "session-end", "reflection", "import")
 # An id becomes a file name: no separator, no leading dot or dash, nothing a file system would fold away.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?<!\.)")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+NULLS = ("", "~", "null", "Null", "NULL")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -43,6 +46,8 @@ class Memory:
     prov_session: str = ""
     confidence: float = 1.0
     supersedes: str | list[str] = ""
+    # What Engram knows of the note beyond the fields above; see the bridge.
+    engram: dict[str, EngramValue] = field(default_factory=dict)
     # Front-matter lines that are not ours, verbatim, by the known key they follow ("" before the first).
     extra: dict[str, str] = field(default_factory=dict)
     newline: str = "\n"
@@ -56,6 +61,8 @@ class Memory:
             time = getattr(self, name)
             if not _STAMP.fullmatch(time):
                 object.__setattr__(self, name, _utc(time))
+        if self.engram:
+            object.__setattr__(self, "engram", {key: _writable(value) for key, value in self.engram.items()})
         if self.extra:
             object.__setattr__(self, "extra", {key: writable(lines) for key, lines in self.extra.items()})
         object.__setattr__(self, "confidence", float(self.confidence))
@@ -65,6 +72,11 @@ class Memory:
             object.__setattr__(self, "supersedes", ids if len(ids) > 1 else "".join(ids))
         elif self.supersedes != "":
             object.__setattr__(self, "supersedes", "")
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether Engram has deleted it and kept it: its file stays, and recall passes it over."""
+        return bool(self.engram.get("deleted_at"))
 
     @property
     def superseded(self) -> list[str]:
@@ -141,6 +153,17 @@ def check_id(text: str, field: str = "id") -> str:
 def writable(text: str) -> str:
     """Lone surrogates cannot be encoded: they become U+FFFD, so that no write ever fails on them."""
     return _SURROGATE.sub("\ufffd", text)
+
+
+def plain_value(text: str) -> EngramValue:
+    """What an unquoted word of the `engram` mapping says: nothing, a whole number, or itself."""
+    if text in NULLS:
+        return None
+    return int(text) if _WHOLE.fullmatch(text) else text
+
+
+def _writable(value: EngramValue) -> EngramValue:
+    return writable(value) if isinstance(value, str) else value
 
 
 def _unique(texts: str | Iterable[str]) -> list[str]:
