@@ -18,6 +18,11 @@ class SessionInUse(Refused):
     """A session that still has observations is not removed."""
 
 
+def default_session(project: str) -> str:
+    """The session of what is saved outside of any."""
+    return f"manual-save-{project}" if project else "manual-save"
+
+
 def create(db: sqlite3.Connection, id: str, project: str, directory: str = "") -> None:
     """Begin a session; one that is there gets only the project or the directory that it lacks."""
     payload = SessionPayload(valid(id), projects.normalise(project), valid(directory))

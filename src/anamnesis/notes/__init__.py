@@ -10,10 +10,11 @@ from anamnesis.notes.record import (
     Scope,
     as_dict,
     check_id,
+    utc_time,
     validate,
     writable,
 )
-from anamnesis.notes.ulid import derived_id, ulid
+from anamnesis.notes.ulid import derived_id, moment_of, number_of, ulid, ulid_of
 
 __all__ = [
     "SCOPES",
@@ -26,9 +27,13 @@ __all__ = [
     "check_id",
     "decode",
     "derived_id",
+    "moment_of",
+    "number_of",
     "parse",
     "render",
     "ulid",
+    "ulid_of",
+    "utc_time",
     "validate",
     "writable",
 ]

@@ -60,7 +60,7 @@ class Memory:
         for name in _TIMES:
             time = getattr(self, name)
             if not _STAMP.fullmatch(time):
-                object.__setattr__(self, name, _utc(time))
+                object.__setattr__(self, name, utc_time(time))
         if self.engram:
             object.__setattr__(self, "engram", {key: _writable(value) for key, value in self.engram.items()})
         if self.extra:
@@ -172,7 +172,7 @@ def _unique(texts: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(writable(text) for text in each if text))
 
 
-def _utc(text: str) -> str:
+def utc_time(text: str) -> str:
     """A time in the one form that sorts as text; what is not a time stays as it was written."""
     try:
         moment = datetime.fromisoformat(text.strip())

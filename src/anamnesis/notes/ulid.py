@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from datetime import UTC, datetime, timedelta
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -13,6 +15,27 @@ def ulid(milliseconds: int, randomness: int) -> str:
     """The ULID of a moment and 80 random bits."""
     number = (milliseconds << 80) | randomness
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def ulid_of(number: int) -> str:
+    """The ULID of 128 bits."""
+    return ulid(number >> 80, number & ((1 << 80) - 1))
+
+
+def number_of(text: str) -> int | None:
+    """The 128 bits of a ULID; None if the text is none."""
+    if len(text) != 26 or text[0] > "7" or not _VALUES.keys() >= set(text):
+        return None
+    return functools.reduce(lambda number, character: number << 5 | _VALUES[character], text, 0)
+
+
+def moment_of(text: str) -> str:
+    """When a ULID was made, to the second; "" for a text that is none."""
+    number = number_of(text)
+    try:
+        return "" if number is None else (_EPOCH + timedelta(seconds=(number >> 80) // 1000)).isoformat()
+    except OverflowError:
+        return ""
 
 
 def derived_id(moment: str, name: str) -> str:

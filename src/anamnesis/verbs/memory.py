@@ -36,7 +36,7 @@ def run_save(arguments: list[str]) -> None:
     title, content, *rest = arguments
     given = read(rest, "--type --project --scope --topic")
     project = given.text("--project")
-    session = f"manual-save-{project}" if project else "manual-save"
+    session = sessions.default_session(project)
     new = NewObservation(
         session_id=session,
         title=title,

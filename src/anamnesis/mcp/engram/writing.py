@@ -28,7 +28,7 @@ def mem_save(memory: Memory, given: Arguments) -> str:
     raw = given.text("project") or memory.default_project()
     project = projects.normalise(raw)
     new = NewObservation(
-        session_id=given.text("session_id") or _default_session(project),
+        session_id=given.text("session_id") or sessions.default_session(project),
         title=given.text("title"),
         content=given.text("content"),
         type=given.text("type") or "manual",
@@ -71,10 +71,6 @@ def _cut(content: str) -> list[str]:
     ]
 
 
-def _default_session(project: str) -> str:
-    return f"manual-save-{project}" if project else "manual-save"
-
-
 def mem_update(memory: Memory, given: Arguments) -> str:
     """Correct a memory by its id. What is not given stays as it is; the revision is counted."""
     id = required_id(given, "id")
@@ -100,7 +96,7 @@ def mem_save_prompt(memory: Memory, given: Arguments) -> str:
     """Keep what the user asked for, so that a later session knows what the work was about."""
     project = memory.project(given)
     content = given.text("content")
-    session = given.text("session_id") or _default_session(project)
+    session = given.text("session_id") or sessions.default_session(project)
     with memory.database() as db, writing(db):
         sessions.create(db, session, project)
         prompts.add(db, session, content, project)
@@ -114,7 +110,7 @@ def mem_session_summary(memory: Memory, given: Arguments) -> str:
     ## Instructions (how the user wants things done), ## Discoveries (findings and traps: the most valuable part),
     ## Accomplished (what is done, and what is still open), ## Relevant Files (path and role)."""
     project = memory.project(given)
-    session = given.text("session_id") or _default_session(project)
+    session = given.text("session_id") or sessions.default_session(project)
     new = NewObservation(
         session_id=session,
         title=f"Session summary: {project}",
@@ -159,7 +155,7 @@ def mem_capture_passive(memory: Memory, given: Arguments) -> str:
     session = given.text("session_id")
     with memory.database() as db, writing(db):
         if not session:
-            session = _default_session(project)
+            session = sessions.default_session(project)
             sessions.create(db, session, project)
         result = passive.capture(db, session, content, project, given.text("source") or "mcp-passive")
     return f"Passive capture complete: extracted={result.extracted} saved={result.saved} duplicates={result.duplicates}"

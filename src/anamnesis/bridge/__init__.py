@@ -1,0 +1,1 @@
+"""Notes and observations as one memory."""
