@@ -121,7 +121,7 @@ def _changed(row: Observation, over: Memory, key_of: Callable[[Observation], str
     changes: dict[str, Any] = {}
     if row.project != before.project:
         changes["project"] = key_of(row)
-    if row.session_id != before.session_id:
+    if row.session_id != before.session_id or row.project != before.project:
         changes["prov_session"] = _shown_session(row.session_id, changes.get("project", over.project))
     if row.type != before.type:
         changes["type"] = note_type(row.type)
