@@ -112,6 +112,8 @@ def test_a_search_reads_the_files_of_its_hits_only(large: Path) -> None:
         "store.write(type='semantic', title='t', body='b')",
         "store.update('n5', body='other')",
         "store.delete('n6'); store.restore('n6')",
+        "from anamnesis.notes import Memory; store.put_all(Memory(f'n{n}', 'semantic', 't', 'b') for n in (2, 3, 4))",
+        "from anamnesis.notes import Memory; store.put_whole(Memory(f'n{n}', 'semantic', 't', 'c') for n in (2, 3, 4))",
     ],
 )
 def test_a_write_runs_the_same_statements_at_ten_and_a_thousand_notes(small: Path, large: Path, work: str) -> None:
@@ -121,8 +123,16 @@ def test_a_write_runs_the_same_statements_at_ten_and_a_thousand_notes(small: Pat
     assert len(few.opened) == len(many.opened)
 
 
-def test_after_a_write_the_next_process_lists_no_folder(large: Path) -> None:
-    cost(large, "store.write(type='semantic', title='t', body='b')")
+@pytest.mark.parametrize(
+    "work",
+    [
+        "store.write(type='semantic', title='t', body='b')",
+        "from anamnesis.notes import Memory; store.put_all(Memory(f'p{n}', 'semantic', 't', 'b') for n in range(9))",
+        "from anamnesis.notes import Memory; store.put_whole(Memory(f'w{n}', 'semantic', 't', 'b') for n in range(9))",
+    ],
+)
+def test_after_a_write_the_next_process_lists_no_folder(large: Path, work: str) -> None:
+    assert cost(large, work).listed == []
     assert cost(large, "pass").listed == []
 
 

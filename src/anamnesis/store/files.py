@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, put_in_place, sync_files, sync_folder
+from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, render, validate, writable
+from anamnesis.store.steps import Step, Steps
 
 TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
@@ -51,15 +52,6 @@ class Folder:
     mtime_ns: int
     files: dict[str, tuple[int, int]]
     folders: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Our own change of a folder, and the folder's time before and after it, if nobody else changed it meanwhile."""
-
-    folder: str
-    before: int
-    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,42 +124,29 @@ class NoteFiles:
             return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
         return NoteFile(*seen, memory)
 
-    def write(self, path: str, memory: Memory) -> tuple[NoteFile, Step | None]:
-        """Write the note to `path`, atomically and durably."""
-        data = _encoded(memory)
-        target = self._prepare(path)
-        folder = path.rpartition("/")[0]
-        try:
-            before = self.folder_time(folder)
-            descriptor, temporary = create_beside(target)
-            created = self.folder_time(folder)
-            fill(descriptor, temporary, data)
-            undisturbed = self.folder_time(folder) == created
-            put_in_place(temporary, target)
-            step = Step(folder, before, self.folder_time(folder)) if undisturbed else None
-            sync_folder(target.parent)
-            return self._written(path, data, memory), step
-        except OSError as error:
-            raise _failed("write", target, error) from error
-
-    def write_all(self, notes: Mapping[str, Memory]) -> list[NoteFile]:
-        """Write many notes, durable together at the end: an import does not wait for the disk at each one."""
-        waiting: list[tuple[str, Path, Path, bytes, Memory]] = []
+    def write(self, notes: Mapping[str, Memory]) -> tuple[list[NoteFile], list[Step]]:
+        """Write notes to their paths, each atomically, durable together at the end: many wait for the disk once."""
+        steps = Steps(self.folder_time)
+        waiting: list[tuple[str, Path, Path, bytes]] = []
+        target = self.root
         try:
             for path, memory in notes.items():
                 data = _encoded(memory)
                 target = self._prepare(path)
-                descriptor, temporary = create_beside(target)
-                waiting.append((path, temporary, target, data, memory))
-                fill(descriptor, temporary, data, durable=False)
-            sync_files([temporary for _, temporary, *_ in waiting])
-            for _, temporary, target, *_ in waiting:
-                os.replace(temporary, target)
-            for folder in {target.parent for _, _, target, *_ in waiting}:
+                with steps.change(_folder_of(path)):
+                    descriptor, temporary = create_beside(target)
+                waiting.append((path, temporary, target, data))
+                fill(descriptor, temporary, data, durable=len(notes) == 1)
+            if len(waiting) > 1:
+                sync_files([temporary for _, temporary, *_ in waiting])
+            for path, temporary, target, _ in waiting:
+                with steps.change(_folder_of(path)):
+                    os.replace(temporary, target)
+            for folder in {target.parent for _, _, target, _ in waiting}:
                 sync_folder(folder)
-            return [self._written(path, data, memory) for path, _, _, data, memory in waiting]
+            return [self._written(path, data, notes[path]) for path, *_, data in waiting], steps.undisturbed()
         except OSError as error:
-            raise _failed("write", self.root, error) from error
+            raise _failed("write", target, error) from error
         finally:
             for _, temporary, *_ in waiting:
                 temporary.unlink(missing_ok=True)
@@ -175,7 +154,7 @@ class NoteFiles:
     def remove(self, path: str) -> Step:
         """Remove a file whose note has been written elsewhere."""
         self._refuse_links(path)
-        folder = path.rpartition("/")[0]
+        folder = _folder_of(path)
         before = self.folder_time(folder)
         (self.root / path).unlink(missing_ok=True)
         step = Step(folder, before, self.folder_time(folder))
@@ -186,7 +165,7 @@ class NoteFiles:
         """Move a file to the trash, as it is; the same id may be there more than once."""
         self._refuse_links(path)
         target = trash_place(self.root, TREES[memory.scope], memory, moment)
-        source = path.rpartition("/")[0]
+        source = _folder_of(path)
         before = self.folder_time(source)
         try:
             os.replace(self.root / path, target)
@@ -205,7 +184,7 @@ class NoteFiles:
         source = self.root / trashed.path
         if os.path.lexists(target):
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
-        folder = trashed.home.rpartition("/")[0]
+        folder = _folder_of(trashed.home)
         before = self.folder_time(folder)
         try:
             os.replace(source, target)
@@ -240,7 +219,7 @@ class NoteFiles:
     def folder_time(self, folder: str) -> int:
         """The mtime of a folder, which new, removed and renamed files change; -1 if it is none."""
         try:
-            status = os.stat(self.root / folder, follow_symlinks=folder in TREES.values())
+            status = os.stat(f"{self._root}/{folder}", follow_symlinks=folder in TREES.values())
         except OSError:
             return -1
         return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else -1
@@ -331,6 +310,10 @@ def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
     while (target := folder / f"{memory.id}~{stamp}-{serial:04d}.md").exists():
         serial += 1
     return target
+
+
+def _folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _digest(data: bytes) -> bytes:

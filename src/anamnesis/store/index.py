@@ -66,11 +66,13 @@ class Index:
         with contextlib.suppress(StoreUnavailable):
             refresh(self.read, partial(self.write, patient=False), self._files, only=[])
 
-    def catch_up(self) -> None:
-        """Enter what changed in the folders whose time changed, unless somebody else is writing."""
+    def catch_up(self) -> bool:
+        """Enter what changed in the folders whose time changed, unless somebody else is writing; whether any did."""
         changed = self.read(lambda db: outdated(db, self._files))
-        if changed is not None:
-            refresh(self.read, partial(self.write, patient=False), self._files, only=changed)
+        if changed is None:
+            return False
+        found = refresh(self.read, partial(self.write, patient=False), self._files, only=changed)
+        return not changed or bool(found.changed or found.gone)
 
     def rebuild(self, progress: Progress | None = None) -> None:
         """Make the index anew from the files and put it in the place of the live one."""

@@ -40,8 +40,8 @@ def without_secrets(memory: Memory, fields: Collection[str] = ("title", "body", 
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:
-    """A note made without its file, with that file's front matter and line ends that are not ours."""
-    if found is None or memory.extra:
+    """A note made without its file, with what that file holds beyond our fields: front matter of others, line ends."""
+    if found is None or memory.extra or memory.engram:
         return memory
     old = readable(found)
-    return replace(memory, extra=old.extra, newline=old.newline)
+    return replace(memory, engram=old.engram, extra=old.extra, newline=old.newline)

@@ -76,6 +76,7 @@ def at_least_zero(name: str, value: int) -> int:
 
 
 def path_of(db: sqlite3.Connection, memory_id: str) -> str | None:
+    """The file that stands for a note."""
     row = db.execute("SELECT scope, body_path FROM memories WHERE id = :id", {"id": memory_id}).fetchone()
     return f"{TREES[row[0]]}/{row[1]}" if row else None
 

@@ -6,7 +6,8 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 from anamnesis.notes import Memory
-from anamnesis.store.files import TREES, NoteFile, Step, note_path, proper_path, scope_of
+from anamnesis.store.files import TREES, NoteFile, note_path, proper_path, scope_of
+from anamnesis.store.steps import Step
 
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]

@@ -1,0 +1,178 @@
+"""The files of a store and the index over them: how the one is asked, and kept in step with the other."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import TypeVar
+
+from anamnesis.disk import locked
+from anamnesis.errors import NoteNotFound, StoreUnavailable
+from anamnesis.notes import SCOPES, TYPES, Memory, check_id
+from anamnesis.store import queries
+from anamnesis.store.files import NoteFile, NoteFiles, proper_path
+from anamnesis.store.index import Connection, Index
+from anamnesis.store.placing import readable
+from anamnesis.store.refresh import Changes, Progress
+from anamnesis.store.rows import advance_folder, enter_files, forget_file, has_unread, save_file
+from anamnesis.store.steps import Step
+
+# How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
+_TRUST_SECONDS = 1.0
+
+T = TypeVar("T")
+
+
+class _News(threading.local):
+    """What a thread saw and did and has not told yet. It tells nothing while it holds the lock or is telling."""
+
+    withheld = 0
+    looked = False
+    changed = False
+
+
+class Catalogue:
+    """Note files with their index, for any number of threads and processes.
+
+    `tell` learns that a look was taken at the folders, once a second at most, and that files or the index changed:
+    after the operation, outside of the store's lock, and not about what it does itself.
+    """
+
+    def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool], None]) -> None:
+        self._files = files
+        self._index = index
+        self._tell = tell
+        self._news = _News()
+        self._checked = self._told = float("-inf")
+        self._behind = False  # whether a change of ours is not in the index yet
+
+    def ask(self, query: Callable[[Connection], T]) -> T:
+        self.look()
+        return self._index.read(query)
+
+    def look(self, *, again: bool = False) -> None:
+        """Enter what other programs did to the folders, unless a look was just taken or the index is busy."""
+        now = time.monotonic()
+        if again or self._behind or now - self._checked > _TRUST_SECONDS:
+            self._behind = False
+            try:
+                self._news.changed |= self._index.catch_up()
+                self._checked = now
+                if now - self._told > _TRUST_SECONDS:
+                    self._told = now
+                    self._news.looked = True
+            except StoreUnavailable:
+                self._behind = True
+            self._pass_on()
+
+    def enter(
+        self, steps: Sequence[Step], written: Sequence[NoteFile], gone: Sequence[str], *, quietly: bool = False
+    ) -> None:
+        """Enter our changes of files; if the index cannot take them now, whoever looks next finds them."""
+
+        def change(db: Connection) -> bool:
+            for file in written:
+                save_file(db, file, self._files.exists)
+            for path in gone:
+                forget_file(db, path)
+            for step in steps:
+                advance_folder(db, step)
+            return has_unread(db)
+
+        try:
+            unsettled = self._index.write(change)
+        except StoreUnavailable:
+            self._behind = True
+            for folder in {path.rpartition("/")[0] for path in (*(file.path for file in written), *gone)}:
+                self._files.touch_folder(folder)
+        else:
+            if unsettled:
+                self._index.settle()
+        self._news.changed |= not quietly
+        self._pass_on()
+
+    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
+        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
+        try:
+            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
+        except StoreUnavailable:
+            return False
+        self._index.settle()
+        self._news.changed |= bool(stale)
+        self._pass_on()
+        return True
+
+    def refresh(self) -> Changes:
+        """Look at every file's size and time, and enter what changed."""
+        found = Changes.of(self._index.refresh())
+        self._news.changed |= found != Changes(0, 0, 0)
+        self._pass_on()
+        return found
+
+    def rebuild(self, progress: Progress | None) -> None:
+        """Make the index anew from the files."""
+        self._index.rebuild(progress)
+        self._news.changed = True
+        self._pass_on()
+
+    def located(self, memory_id: str) -> tuple[NoteFile, Memory]:
+        """The file that holds a note, and the note."""
+        found = self.find([check_id(memory_id)]).get(memory_id)
+        if found is None:
+            raise NoteNotFound(f"No note has the id {memory_id}.", "`anamnesis list` shows the ids.")
+        return found, readable(found)
+
+    def find(self, ids: Collection[str]) -> dict[str, NoteFile]:
+        """The files that hold notes, also if they have just been renamed."""
+        found = self.known(ids)
+        if missing := [memory_id for memory_id in ids if memory_id not in found]:
+            self.look(again=True)
+            found |= self.known(missing)
+        return found
+
+    def known(self, ids: Collection[str]) -> dict[str, NoteFile]:
+        """The files that hold notes: where the index says, or else where they belong."""
+        paths: dict[str, str | None] = {}
+        with contextlib.suppress(StoreUnavailable):
+            paths = self.ask(lambda db: {memory_id: queries.path_of(db, memory_id) for memory_id in ids})
+        found = {memory_id: self._read(memory_id, paths.get(memory_id)) for memory_id in ids}
+        return {memory_id: file for memory_id, file in found.items() if file}
+
+    def _read(self, memory_id: str, known: str | None) -> NoteFile | None:
+        proper = (proper_path(scope, kind, memory_id) for scope in SCOPES for kind in TYPES)
+        for path in chain([known] if known else [], proper):
+            file = self._files.read(path)
+            if file and (file.memory is None or file.memory.id == memory_id):
+                return file
+        return None
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """One reader-then-writer of a note at a time, among threads and processes."""
+        with self.one_operation(), locked(self._files.root / "store.lock"):
+            yield
+
+    @contextlib.contextmanager
+    def one_operation(self) -> Iterator[None]:
+        """What happens in here is told once, at its end."""
+        self._news.withheld += 1
+        try:
+            yield
+        finally:
+            self._news.withheld -= 1
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        news = self._news
+        if news.withheld or not (news.looked or news.changed):
+            return
+        news.withheld += 1
+        try:
+            self._tell(news.looked, news.changed)
+        finally:
+            news.withheld -= 1
+            news.looked = news.changed = False

@@ -1,0 +1,129 @@
+"""Notes put in the place of others: what is kept of the old file, and what a batch costs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import Memory, render
+from anamnesis.store import MemoryStore
+from anamnesis.store.files import NoteFiles
+
+FOREIGN = {"engram": {"type": "bugfix", "deleted_at": None}, "extra": {"tags": "aliases:\n- x\n"}}
+
+
+def note(name: str = "n1", **fields: object) -> Memory:
+    values = {"id": name, "type": "semantic", "title": "t", "body": "b", "updated_at": "2026-01-01T00:00:00+00:00"}
+    return Memory(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def test_a_note_put_without_its_file_keeps_what_others_know_of_it(store: MemoryStore) -> None:
+    store.put(note(**FOREIGN))
+    store.put(note(body="new"))
+    assert store.get("n1") == note(body="new", **FOREIGN)
+    store.put_all([note(body="newer")])
+    assert store.get("n1") == note(body="newer", **FOREIGN)
+
+
+@pytest.mark.parametrize("own", [{"engram": {"type": "decision"}}, {"extra": {"tags": "mine: 1\n"}}])
+def test_a_note_put_with_front_matter_of_others_keeps_none_of_the_file(
+    store: MemoryStore, own: dict[str, object]
+) -> None:
+    store.put(note(**FOREIGN))
+    store.put(note(**own))
+    assert store.get("n1") == note(**own)
+
+
+def test_a_note_put_whole_keeps_nothing_of_the_file_it_replaces(store: MemoryStore) -> None:
+    store.put(note(**FOREIGN))
+    store.put(note("n2", extra={"": "mine: 1\n"}, newline="\r\n"))
+    store.put_whole([note(body="new"), note("n2")])
+    assert [store.get("n1"), store.get("n2")] == [note(body="new"), note("n2")]
+
+
+def test_notes_put_whole_lose_their_secrets(store: MemoryStore) -> None:
+    [written] = store.put_whole([note(body="password = hunter2hunter2hunter2")])
+    assert "hunter2" not in Path(store.root, written.path).read_text("utf-8")
+    assert written.memory == store.get("n1")
+
+
+def test_of_one_id_put_whole_stores_the_last(store: MemoryStore) -> None:
+    [written] = store.put_whole([note(body="one"), note(body="two")])
+    assert written.memory == store.get("n1") == note(body="two")
+
+
+def test_a_note_put_whole_with_another_type_leaves_no_second_file(store: MemoryStore) -> None:
+    store.put(note())
+    [written] = store.put_whole([note(type="episodic", scope="machine-local")])
+    assert written.path == "local/episodic/n1.md"
+    assert [path.name for path in store.root.rglob("n1.md")] == ["n1.md"]
+    assert store.problems() == []
+
+
+def test_a_note_put_whole_replaces_a_renamed_file_where_it_is(store: MemoryStore) -> None:
+    store.put(note())
+    os.rename(store.memory_dir / "semantic" / "n1.md", store.memory_dir / "semantic" / "named.md")
+    [written] = store.put_whole([note(body="new")])
+    assert written.path == "memory/semantic/named.md"
+    assert store.count() == 1
+
+
+def test_one_note_that_cannot_be_stored_leaves_the_others_unwritten(store: MemoryStore) -> None:
+    with pytest.raises(InvalidNote):
+        store.put_whole([note(), note("n2", title=" ")])
+    assert list(store.memory_dir.rglob("*.md")) == []
+
+
+def test_an_unreadable_file_is_not_written_over_by_any_of_a_batch(store: MemoryStore) -> None:
+    store.put(note())
+    broken = store.memory_dir / "semantic" / "n1.md"
+    broken.write_text("no front matter", "utf-8")
+    with pytest.raises(InvalidNote, match=r"n1\.md"):
+        store.put_whole([note("n2"), note(body="new")])
+    assert broken.read_text("utf-8") == "no front matter"
+    assert store.count(type="semantic") <= 1
+    assert not (store.memory_dir / "semantic" / "n2.md").exists()
+
+
+def test_nothing_put_changes_nothing(store: MemoryStore) -> None:
+    assert store.put_whole([]) == []
+    assert store.put_all([]) == 0
+
+
+def test_a_batch_gives_one_step_for_each_folder_it_changed(tmp_path: Path) -> None:
+    files = NoteFiles(tmp_path)
+    files.write({"memory/semantic/n0.md": note("n0"), "memory/episodic/e0.md": note("e0", type="episodic")})
+    before = {folder: files.folder_time(folder) for folder in ("memory/semantic", "memory/episodic")}
+    batch = {f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(5)}
+    written, steps = files.write({**batch, "memory/episodic/e0.md": note("e0", type="episodic")})
+    assert [file.path for file in written] == [*batch, "memory/episodic/e0.md"]
+    assert {(step.folder, step.before, step.after) for step in steps} == {
+        (folder, time, files.folder_time(folder)) for folder, time in before.items()
+    }
+
+
+def test_a_folder_that_somebody_else_changes_during_a_batch_gives_no_step(tmp_path: Path) -> None:
+    """The batch itself is interrupted by another program: a note whose text is rendered only when it is its turn."""
+
+    class Meddling(dict[str, Memory]):
+        def items(self):  # type: ignore[no-untyped-def]
+            for path, memory in super().items():
+                yield path, memory
+                other = tmp_path / "memory" / "semantic" / f"other-{memory.id}.md"
+                other.write_text(render(note("other")), "utf-8")
+                os.utime(other.parent, ns=(1, len(memory.id)))
+
+    files = NoteFiles(tmp_path)
+    files.write({"memory/semantic/n0.md": note("n0")})
+    _, steps = files.write(Meddling({f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(3)}))
+    assert steps == []
+
+
+def test_others_files_are_found_after_a_batch(store: MemoryStore, tmp_path: Path) -> None:
+    store.put_whole([note()])
+    (store.memory_dir / "semantic" / "theirs.md").write_text(render(note("theirs")), "utf-8")
+    store.put_whole([note("n2")])
+    assert {memory.id for memory in store.list()} == {"n1", "n2", "theirs"}
