@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,18 @@ from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFiles
 
-FOREIGN = {"engram": {"type": "bugfix", "deleted_at": None}, "extra": {"tags": "aliases:\n- x\n"}}
+FOREIGN: dict[str, Any] = {"engram": {"type": "bugfix", "deleted_at": None}, "extra": {"tags": "aliases:\n- x\n"}}
 
 
-def note(name: str = "n1", **fields: object) -> Memory:
-    values = {"id": name, "type": "semantic", "title": "t", "body": "b", "updated_at": "2026-01-01T00:00:00+00:00"}
-    return Memory(**{**values, **fields})  # type: ignore[arg-type]
+def note(name: str = "n1", **fields: Any) -> Memory:
+    values: dict[str, Any] = {
+        "id": name,
+        "type": "semantic",
+        "title": "t",
+        "body": "b",
+        "updated_at": "2026-01-01T00:00:00+00:00",
+    }
+    return Memory(**{**values, **fields})
 
 
 def test_a_note_put_without_its_file_keeps_what_others_know_of_it(store: MemoryStore) -> None:
@@ -29,9 +36,7 @@ def test_a_note_put_without_its_file_keeps_what_others_know_of_it(store: MemoryS
 
 
 @pytest.mark.parametrize("own", [{"engram": {"type": "decision"}}, {"extra": {"tags": "mine: 1\n"}}])
-def test_a_note_put_with_front_matter_of_others_keeps_none_of_the_file(
-    store: MemoryStore, own: dict[str, object]
-) -> None:
+def test_a_note_put_with_front_matter_of_others_keeps_none_of_the_file(store: MemoryStore, own: dict[str, Any]) -> None:
     store.put(note(**FOREIGN))
     store.put(note(**own))
     assert store.get("n1") == note(**own)

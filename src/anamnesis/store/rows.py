@@ -140,8 +140,8 @@ def _release(db: sqlite3.Connection, memory_id: str, path: str) -> None:
 def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | None = None) -> None:
     inserted = db.execute(
         "INSERT INTO memories (number, id, type, title, body_path, project, machine_id, scope, created_at,"
-        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes, deleted_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number,
             memory.id,
@@ -158,8 +158,11 @@ def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | Non
             memory.prov_session or None,
             memory.confidence,
             " ".join(memory.superseded) or None,
+            str(memory.engram["deleted_at"]) if memory.is_hidden else None,
         ),
     )
+    if memory.is_hidden:
+        return
     if memory.tags:
         tags = [(memory.id, tag) for tag in memory.tags]
         db.executemany("INSERT INTO memory_tags (memory_id, tag) VALUES (?, ?)", tags)

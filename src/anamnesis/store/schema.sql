@@ -1,6 +1,7 @@
 -- index.db: derived from the note files, rebuilt whenever it is missing, damaged or of another version.
 
 -- `number` joins a note with its row in memories_fts; an implicit rowid would not survive a VACUUM.
+-- A note with `deleted_at` is hidden: it has a row here, but no tags, supersessions and words.
 CREATE TABLE memories (
     number       INTEGER PRIMARY KEY,
     id           TEXT NOT NULL UNIQUE,
@@ -17,7 +18,8 @@ CREATE TABLE memories (
     prov_model   TEXT,
     prov_session TEXT,
     confidence   REAL NOT NULL DEFAULT 1.0,
-    supersedes   TEXT
+    supersedes   TEXT,
+    deleted_at   TEXT
 );
 
 CREATE TABLE memory_tags (
@@ -59,10 +61,11 @@ CREATE TABLE files (
 ) WITHOUT ROWID;
 
 -- Indexes: a rebuild makes them when the tables are filled, which is faster.
-CREATE INDEX idx_mem_scope ON memories(project, type, scope);
-CREATE INDEX idx_mem_recency ON memories(updated_at DESC, id DESC);
-CREATE INDEX idx_mem_prov ON memories(prov_source);
-CREATE INDEX idx_mem_project_recency ON memories(project, updated_at DESC, id DESC);
+-- `deleted_at` is in the ones that are counted by, so that SQLite need not look for it in the table.
+CREATE INDEX idx_mem_scope ON memories(project, type, scope, deleted_at) WHERE deleted_at IS NULL;
+CREATE INDEX idx_mem_recency ON memories(updated_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX idx_mem_prov ON memories(prov_source, deleted_at) WHERE deleted_at IS NULL;
+CREATE INDEX idx_mem_project_recency ON memories(project, updated_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX idx_supersessions_memory ON supersessions(memory_id);
 CREATE INDEX idx_files_memory ON files(memory_id);
 CREATE INDEX idx_files_problem ON files(problem) WHERE problem IS NOT NULL;

@@ -73,7 +73,7 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
 
 def word_weights(db: Connection, text: str) -> dict[str, float]:
     """How telling each word of a text is among these notes; a word that no note holds is as telling as can be."""
-    (total,) = db.execute("SELECT count(*) FROM memories").fetchone()
+    (total,) = db.execute("SELECT count(*) FROM memories WHERE deleted_at IS NULL").fetchone()
     known = {word.text: word for word in _counted(db, text)}
     return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words(text)}
 
@@ -127,7 +127,7 @@ def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
     found = db.execute(
         "SELECT bm25(memories_fts) AS score, m.updated_at, m.id, m.number"
         " FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
-        f" WHERE memories_fts MATCH :match {_of_project(wanted)} {wanted.sql}"
+        f" WHERE memories_fts MATCH :match {_of_project(wanted)} AND {wanted.sql}"
         " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
         " ORDER BY score, m.updated_at DESC, m.id DESC LIMIT :k",
         {"match": match, "k": k, **wanted.values},
@@ -140,7 +140,7 @@ def _of_project(wanted: Filter) -> str:
     if wanted.project is None:
         return ""
     # +: FTS5 would otherwise look up each of them by itself.
-    return "AND +memories_fts.rowid IN (SELECT number FROM memories WHERE project = :project)"
+    return "AND +memories_fts.rowid IN (SELECT number FROM memories WHERE project = :project AND deleted_at IS NULL)"
 
 
 def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
