@@ -49,6 +49,12 @@ def _whole(text: str) -> str:
     return text
 
 
+def _on_or_off(text: str) -> str:
+    if text not in ("on", "off"):
+        raise InvalidArgument(f"{text!r} is neither on nor off.")
+    return text
+
+
 def _provider(text: str) -> str:
     if text not in ("heuristic", "openai"):
         raise InvalidArgument(f"reflection_provider {text!r} is not one of heuristic, openai.")
@@ -84,6 +90,13 @@ SETTINGS = (
         "What clients of other machines have to show the daemon, where it is bound beyond this one.",
         "none",
         is_secret=True,
+    ),
+    Setting(
+        "bridge",
+        "ANAMNESIS_BRIDGE",
+        "Whether notes and Engram's observations are one memory, where there is an `engram.db`: `on` or `off`.",
+        "on",
+        _on_or_off,
     ),
     Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
     Setting(
@@ -199,6 +212,11 @@ def resolve_remote() -> str | None:
 def resolve_token() -> str:
     """What clients have to show the daemon; "" if nothing."""
     return resolve(setting("token")).value or ""
+
+
+def resolve_bridge() -> bool:
+    """Whether notes and observations are kept in step."""
+    return _in_force("bridge") == "on"
 
 
 def resolve_sync_timeout() -> int:

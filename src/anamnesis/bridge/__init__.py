@@ -1,1 +1,62 @@
-"""Notes and observations as one memory."""
+"""Notes and observations as one memory: the store that entry points open, with its twin where there is an engram.db.
+
+Whoever has no Engram pays for a look at a file name.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from anamnesis.config import resolve_bridge, resolve_home, resolve_machine_id
+from anamnesis.engram.database import resolve_engram_db
+from anamnesis.errors import AnamnesisError, InvalidArgument
+from anamnesis.log import log
+from anamnesis.store import MemoryStore
+
+# What an opening takes over by itself; beyond, a process of its own does it while others work.
+_AT_ONCE = 200
+
+
+def find_engram() -> Path | None:
+    """Where engram.db is, if there is one and the bridge is on."""
+    try:
+        path = resolve_engram_db(os.environ, Path.home(), resolve_home())
+    except InvalidArgument:
+        return None
+    return path if path.exists() and resolve_bridge() else None
+
+
+def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> MemoryStore:
+    """The store, in step with engram.db if there is one; what this cannot be now is logged, and is no obstacle.
+
+    Who only reads notes spends no time on a twin that has nothing new.
+    """
+    home = home or resolve_home()
+    path = find_engram()
+    if path is None or (only_to_read and not has_news(path)):
+        return MemoryStore(home)
+    from anamnesis.bridge.bridged import BridgedStore
+
+    try:
+        store = BridgedStore(home, path, resolve_machine_id())
+    except AnamnesisError as error:
+        log(home, "bridge failed", reason=error.message)
+        return MemoryStore(home)
+    if not store.catch_up(most=_AT_ONCE):
+        from anamnesis.later import run_later
+
+        run_later("bridge", "reconcile")
+    return store
+
+
+def has_news(path: Path) -> bool:
+    """Whether an engram.db has observations that the notes lack, or was never asked; a question of a moment."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            (news,) = db.execute("SELECT EXISTS (SELECT 1 FROM anamnesis_changes)").fetchone()
+    except sqlite3.Error:
+        return True
+    return bool(news)

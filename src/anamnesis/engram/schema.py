@@ -10,6 +10,7 @@ from pathlib import Path
 
 from anamnesis.errors import StoreUnavailable
 
+_OWN = Path(__file__).with_name("schema.sql")
 # What an observation had before the oldest column that is added today.
 _FIRST_COLUMNS = ("id", "session_id", "type", "title", "content", "tool_name", "project", "created_at")
 _MADE = re.compile(r"CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)|ALTER TABLE (\w+) ADD COLUMN (\w+)")
@@ -67,7 +68,7 @@ def refuse_older(db: sqlite3.Connection, path: Path) -> None:
 
 def is_complete(db: sqlite3.Connection) -> bool:
     """Whether there is nothing to make and no row to complete; a question of a moment, however many rows there are."""
-    return _shape(db).issuperset(statement.made for statement in _statements()) and not is_unfinished(db)
+    return is_made(db, _OWN) and not is_unfinished(db)
 
 
 def is_unfinished(db: sqlite3.Connection) -> bool:
@@ -85,7 +86,7 @@ def is_unfinished(db: sqlite3.Connection) -> bool:
 def complete(db: sqlite3.Connection) -> None:
     """Run what is missing of the schema, then the backfills."""
     _drop_narrow_index(db)
-    made = {statement.made for statement in _statements() if _run_where_missing(db, statement)}
+    made = make_missing(db, _OWN)
     names = {name for name, _ in made}
     if names:
         _index_all_words(db, names)
@@ -105,10 +106,20 @@ def complete(db: sqlite3.Connection) -> None:
             db.execute(backfill)
 
 
+def make_missing(db: sqlite3.Connection, path: Path) -> set[_Made]:
+    """Run those statements of a file whose tables, columns, indexes and triggers are not there; which these are."""
+    return {statement.made for statement in _statements(path) if _run_where_missing(db, statement)}
+
+
+def is_made(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether everything that a file makes is there."""
+    return _shape(db).issuperset(statement.made for statement in _statements(path))
+
+
 @cache
-def _statements() -> tuple[_Statement, ...]:
+def _statements(path: Path) -> tuple[_Statement, ...]:
     found, sql = [], ""
-    for line in Path(__file__).with_name("schema.sql").read_text("utf-8").splitlines(keepends=True):
+    for line in path.read_text("utf-8").splitlines(keepends=True):
         sql += line
         if sqlite3.complete_statement(sql) and (beginning := _MADE.search(sql)):
             name, table, column = beginning.groups()
@@ -157,7 +168,7 @@ def _lacks_rows(db: sqlite3.Connection, table: str, index: str, triggers: tuple[
 
     Engram leaves out the deleted rows when it makes its index anew. A change to one of them fails ever after.
     """
-    ours = {statement.made[0]: " ".join(statement.sql.rstrip(";").split()) for statement in _statements()}
+    ours = {statement.made[0]: " ".join(statement.sql.rstrip(";").split()) for statement in _statements(_OWN)}
     found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
     if any(" ".join(found[trigger].split()) != ours[trigger] for trigger in triggers):
         return False

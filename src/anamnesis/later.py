@@ -1,4 +1,4 @@
-"""Work that goes on when the agent no longer waits: at its end, all hooks share 1.5 seconds."""
+"""Work that goes on when nobody waits for it: at the end of an agent, all hooks share 1.5 seconds."""
 
 from __future__ import annotations
 

@@ -1,0 +1,94 @@
+"""What becomes of a note and an observation of which one or both have changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from anamnesis.bridge.journal import Twin
+from anamnesis.bridge.mapping import fingerprint
+from anamnesis.engram.record import Observation
+from anamnesis.notes import Memory, parse, render
+from anamnesis.notes.merge import merge
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two sides as they are now, and as they last agreed; None for what is not there."""
+
+    note_id: str
+    note: Memory | None
+    note_hash: bytes | None
+    row: Observation | None
+    twin: Twin | None
+    # What the observation's content was by then, if it has another one now.
+    agreed_content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The two sides as they should be; `aside` is a version that could not be made one with the other."""
+
+    note: Memory | None
+    row: Observation | None
+    aside: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """How each side is said by the other, on this machine and now."""
+
+    note: Callable[[Observation, Memory | None], Memory]
+    row: Callable[[Memory, Observation | None], Observation]
+    clean: Callable[[str], str]
+    now: str
+
+
+def front_of(note: Memory) -> str:
+    """The note without its body, as text."""
+    return render(replace(note, body=""))
+
+
+def decide(pair: Pair, as_: Translation) -> Outcome:
+    """One side changed: it wins. Both: they are merged, and nothing is thrown away."""
+    is_note_as_agreed = pair.twin is not None and pair.note_hash == pair.twin.note_hash
+    is_row_as_agreed = pair.twin is not None and pair.row and fingerprint(pair.row) == pair.twin.row_hash
+    if is_note_as_agreed and is_row_as_agreed:
+        return Outcome(pair.note, pair.row)
+    if is_note_as_agreed:
+        return _follow_row(pair, as_)
+    if is_row_as_agreed and pair.row:
+        return _follow_note(pair, pair.row, as_)
+    if pair.note and pair.row:
+        return _meet(pair, pair.note, pair.row, as_)
+    if pair.note:
+        return Outcome(pair.note, None if pair.note.is_hidden else as_.row(pair.note, None))
+    return _follow_row(pair, as_)
+
+
+def _follow_row(pair: Pair, as_: Translation) -> Outcome:
+    """The observation is right. A deleted one hides its note, but makes none; one that has gone takes it along."""
+    if pair.row is None:
+        return Outcome(None, None)
+    if pair.row.deleted_at and pair.note is None:
+        return Outcome(None, pair.row)
+    over = pair.note or (parse(pair.twin.front) if pair.twin else None)
+    return Outcome(as_.note(pair.row, over), pair.row)
+
+
+def _follow_note(pair: Pair, row: Observation, as_: Translation) -> Outcome:
+    """The note is right. Without its file, its observation is deleted, as Engram deletes: it stays, hidden."""
+    if pair.note:
+        return Outcome(pair.note, as_.row(pair.note, row))
+    return Outcome(None, row if row.deleted_at else replace(row, deleted_at=as_.now, updated_at=as_.now))
+
+
+def _meet(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outcome:
+    if as_.row(note, row) == row:
+        return Outcome(note, row)
+    base = None
+    if pair.twin:
+        agreed = row.content if pair.agreed_content is None else pair.agreed_content
+        base = replace(parse(pair.twin.front), body=as_.clean(agreed))
+    merged = merge(base, note, as_.note(row, base or note))
+    return Outcome(merged.note, as_.row(merged.note, row), merged.other)

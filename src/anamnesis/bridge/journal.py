@@ -1,0 +1,207 @@
+"""What the bridge keeps in engram.db: which observations changed, what they were, and which notes they are."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from anamnesis.engram import schema
+from anamnesis.engram.database import writing
+from anamnesis.engram.normal import content_hash
+from anamnesis.engram.observations import COLUMNS
+from anamnesis.engram.record import Observation
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observation
+
+_SCHEMA = Path(__file__).with_name("schema.sql")
+_FIELDS = [name for name in Observation.__slots__ if name != "id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """An observation and its note, as they were when they last agreed."""
+
+    observation_id: int
+    note_id: str
+    row_hash: bytes
+    note_hash: bytes | None
+    front: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A version of an observation, and when another one took its place."""
+
+    number: int
+    replaced_at: str
+    observation: Observation
+
+
+def prepare(db: sqlite3.Connection) -> str:
+    """Make the journals where there are none, with every observation noted down as changed; the bridge's identity."""
+    if not schema.is_made(db, _SCHEMA):
+        with writing(db):
+            made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
+            if any(name.startswith("anamnesis_changes") for name in made):
+                note_all(db)
+            db.execute(
+                "INSERT INTO anamnesis_bridge SELECT :identity WHERE NOT EXISTS (SELECT 1 FROM anamnesis_bridge)",
+                {"identity": secrets.token_hex(16)},
+            )
+    (identity,) = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
+    return str(identity)
+
+
+def note_all(db: sqlite3.Connection) -> None:
+    """Note down every observation as changed, and every twin whose observation has gone."""
+    db.execute(
+        "INSERT INTO anamnesis_changes (observation_id)"
+        " SELECT id FROM observations UNION SELECT observation_id FROM anamnesis_twins ORDER BY 1"
+    )
+
+
+def last_change(db: sqlite3.Connection) -> int:
+    """The number of the last change that was noted down, also if it has been dealt with."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'anamnesis_changes'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> list[int]:
+    """The observations with changes after that number, the last changed first."""
+    rows = db.execute(
+        "SELECT observation_id FROM anamnesis_changes WHERE seq > :since ORDER BY seq DESC LIMIT :limit",
+        {"since": since, "limit": limit},
+    )
+    return list(dict.fromkeys(id for (id,) in rows))
+
+
+def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observation]:
+    """The observations of these ids, deleted ones too."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": _list(ids)}
+    )
+    return {row[0]: Observation(*row) for row in rows}
+
+
+def unpaired(db: sqlite3.Connection, sync_id: str) -> Observation | None:
+    """The first observation of an identity that is no note's twin."""
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM observations WHERE sync_id = :sync_id"
+        " AND NOT EXISTS (SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id) ORDER BY id LIMIT 1",
+        {"sync_id": sync_id},
+    ).fetchone()
+    return Observation(*row) if row else None
+
+
+def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iterable[str] = ()) -> list[Twin]:
+    """The twins of these observations and of these notes."""
+    rows = db.execute(
+        "SELECT observation_id, note_id, row_hash, note_hash, front, revision FROM anamnesis_twins"
+        " WHERE observation_id IN (SELECT value FROM json_each(:rows))"
+        " OR note_id IN (SELECT value FROM json_each(:notes))",
+        {"rows": _list(of_rows), "notes": _list(of_notes)},
+    )
+    return [Twin(*row) for row in rows]
+
+
+def agreed_content(db: sqlite3.Connection, twin: Twin) -> str | None:
+    """The content that the observation had when the two agreed; None if it has it still."""
+    row = db.execute(
+        "SELECT content FROM anamnesis_revisions WHERE observation_id = :id AND number > :revision"
+        " ORDER BY number LIMIT 1",
+        {"id": twin.observation_id, "revision": twin.revision},
+    ).fetchone()
+    return row[0] if row else None
+
+
+def revisions(db: sqlite3.Connection, observation_id: int) -> list[Revision]:
+    """The versions that were replaced, the oldest first."""
+    rows = db.execute(
+        f"SELECT number, replaced_at, observation_id, {', '.join(_FIELDS)} FROM anamnesis_revisions"
+        " WHERE observation_id = :id ORDER BY number",
+        {"id": observation_id},
+    )
+    return [Revision(number, replaced_at, Observation(*values)) for number, replaced_at, *values in rows]
+
+
+def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None) -> int:
+    """Write what an observation has other than the one `over` it, or a new one; its id."""
+    values = asdict(row)
+    if over is None or row.content != over.content:
+        values["normalized_hash"] = content_hash(row.content)
+    if over:
+        # What is the same is not written again: it may hold bytes that are no text.
+        values = {name: value for name, value in values.items() if value != getattr(over, name, None)}
+    else:
+        del values["id"]
+    _ensure_session(db, row)
+    if over:
+        assignments = ", ".join(f"{name} = :{name}" for name in values)
+        db.execute(f"UPDATE observations SET {assignments} WHERE id = :id", {**values, "id": over.id})
+        id = over.id
+    else:
+        names, placed = ", ".join(values), ", ".join(f":{name}" for name in values)
+        id = db.execute(f"INSERT INTO observations ({names}) VALUES ({placed})", values).lastrowid or 0
+    if row.deleted_at:
+        enqueue_deletion(db, row.sync_id, row.deleted_at, hard=False)
+    else:
+        enqueue_observation(db, row)
+    return id
+
+
+def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
+    """Remember what was agreed, and that nothing has changed since. `revision` is the last one by now."""
+    db.execute(
+        "DELETE FROM anamnesis_twins WHERE observation_id = :observation_id OR note_id = :note_id",
+        {"observation_id": twin.observation_id, "note_id": twin.note_id},
+    )
+    db.execute(
+        "INSERT INTO anamnesis_twins (observation_id, note_id, row_hash, note_hash, front, revision)"
+        " VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front,"
+        " ifnull((SELECT max(number) FROM anamnesis_revisions WHERE observation_id = :observation_id), 0))",
+        asdict(twin),
+    )
+    forget_changes(db, twin.observation_id)
+
+
+def forget_twin(db: sqlite3.Connection, note_id: str) -> None:
+    db.execute("DELETE FROM anamnesis_twins WHERE note_id = :note_id", {"note_id": note_id})
+
+
+def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:
+    db.execute("DELETE FROM anamnesis_changes WHERE observation_id = :id", {"id": observation_id})
+
+
+def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> None:
+    """Let observations know by which note they are superseded, or that they no longer are; both by the notes' ids."""
+    for note_id, other in superseding.items():
+        db.execute(
+            "UPDATE observations SET superseded_by ="
+            " (SELECT sync_id FROM observations WHERE id ="
+            " (SELECT observation_id FROM anamnesis_twins WHERE note_id = :other))"
+            " WHERE id = (SELECT observation_id FROM anamnesis_twins WHERE note_id = :note_id)",
+            {"note_id": note_id, "other": other},
+        )
+
+
+def directory(db: sqlite3.Connection, session_id: str) -> str:
+    """The folder that a session was in; "" if it is not known."""
+    row = db.execute("SELECT directory FROM sessions WHERE id = :id", {"id": session_id}).fetchone()
+    return row[0] if row else ""
+
+
+def _ensure_session(db: sqlite3.Connection, row: Observation) -> None:
+    """A note may come from another machine and name a session that this one does not know."""
+    db.execute(
+        "INSERT INTO sessions (id, project, directory, started_at) SELECT :id, :project, '', :started_at"
+        " WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = :id)",
+        {"id": row.session_id, "project": row.project or "", "started_at": row.created_at},
+    )
+
+
+def _list(values: Iterable[object]) -> str:
+    return json.dumps(list(values))

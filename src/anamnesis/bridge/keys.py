@@ -1,0 +1,57 @@
+"""Which project of the notes an observation's project is: a key for a short name."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+
+from anamnesis.bridge import journal
+from anamnesis.bridge.mapping import GLOBAL, project_name
+from anamnesis.engram.record import Observation
+from anamnesis.project import resolve_project_key
+from anamnesis.store import MemoryStore
+
+# How long the projects of the notes are taken to be the same.
+_TRUST_SECONDS = 5.0
+
+
+class Keys:
+    """The keys of projects, as sessions' folders and the notes tell them."""
+
+    def __init__(self, db: sqlite3.Connection, store: MemoryStore) -> None:
+        self._db = db
+        self._store = store
+        self._of_folder: dict[str, str] = {}
+        self._of_name: dict[str, list[str]] = {}
+        self._looked = float("-inf")
+
+    def of(self, row: Observation) -> str:
+        """The key of the folder that the session was in, or the only one that is called so; else the name itself."""
+        if not row.project:
+            return GLOBAL
+        folder = journal.directory(self._db, row.session_id)
+        if folder and project_name(key := self._key_of_folder(folder)) == row.project:
+            return key
+        if "/" in row.project:
+            return row.project
+        known = self._known().get(row.project, [])
+        return known[0] if len(known) == 1 else row.project
+
+    def _key_of_folder(self, folder: str) -> str:
+        key = self._of_folder.get(folder)
+        if key is None:
+            there = os.path.isabs(folder) and os.path.isdir(folder)
+            key = self._of_folder[folder] = resolve_project_key(folder) if there else ""
+        return key
+
+    def _known(self) -> dict[str, list[str]]:
+        now = time.monotonic()
+        if now - self._looked > _TRUST_SECONDS:
+            self._looked = now
+            self._of_name.clear()
+            for project in self._store.stats().by_project:
+                name = project_name(project)
+                if name and "/" in project:
+                    self._of_name.setdefault(name, []).append(project)
+        return self._of_name
