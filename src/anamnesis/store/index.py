@@ -11,6 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -241,18 +242,26 @@ class Index:
             new.backup(live, pages=pages // 2, progress=catch_up)  # two steps at least: one comes between
 
 
+@dataclass(slots=True)
+class Learned:
+    """What was found out about the index: how many notes hold a word, and the projects by their last parts."""
+
+    word_counts: dict[str, int] = field(default_factory=dict)
+    projects: dict[str, list[str]] | None = None
+
+
 class Connection(sqlite3.Connection):
-    """A connection that remembers how many notes hold a word, for as long as the index stays as it is."""
+    """A connection that remembers what it learned, for as long as the index stays as it is."""
 
-    _counted_at: tuple[int, int] | None = None
-    _word_counts: dict[str, int]
+    _learned_at: tuple[int, int] | None = None
+    _learned: Learned
 
-    def word_counts(self) -> dict[str, int]:
+    def learned(self) -> Learned:
         (others_commits,) = self.execute("PRAGMA data_version").fetchone()
         now = (others_commits, self.total_changes)
-        if now != self._counted_at or len(self._word_counts) > 50_000:
-            self._counted_at, self._word_counts = now, {}
-        return self._word_counts
+        if now != self._learned_at or len(self._learned.word_counts) > 50_000:
+            self._learned_at, self._learned = now, Learned()
+        return self._learned
 
 
 _inherited: list[Connection] = []

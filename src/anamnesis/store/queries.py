@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 from anamnesis.errors import InvalidArgument
@@ -29,6 +32,7 @@ class Filter:
     project: str | None = None
     type: MemoryType | None = None
     scope: Scope | None = None
+    names: tuple[str, ...] = ()  # all names of the project, where it has several
 
     def __post_init__(self) -> None:
         for name, allowed in (("type", TYPES), ("scope", SCOPES)):
@@ -40,12 +44,19 @@ class Filter:
 
     @property
     def sql(self) -> str:
-        asked = (name for name in ("project", "type", "scope") if getattr(self, name) is not None)
-        return " AND ".join(["m.deleted_at IS NULL", *(f"m.{name} = :{name}" for name in asked)])
+        conditions = ["m.deleted_at IS NULL"]
+        if self.project is not None:
+            conditions.append(self.project_sql)
+        conditions += [f"m.{name} = :{name}" for name in ("type", "scope") if getattr(self, name) is not None]
+        return " AND ".join(conditions)
+
+    @property
+    def project_sql(self) -> str:
+        return "m.project IN (SELECT value FROM json_each(:names))" if len(self.names) > 1 else "m.project = :project"
 
     @property
     def values(self) -> dict[str, str | None]:
-        return {"project": self.project, "type": self.type, "scope": self.scope}
+        return {"project": self.project, "type": self.type, "scope": self.scope, "names": json.dumps(self.names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,15 @@ def path_of(db: sqlite3.Connection, memory_id: str) -> str | None:
     return f"{TREES[row[0]]}/{row[1]}" if row else None
 
 
+def hashes_of(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, bytes]:
+    """The hashes of the files that stand for notes, as they were entered."""
+    rows = db.execute(
+        "SELECT memory_id, hash FROM standing_files WHERE memory_id IN (SELECT value FROM json_each(:ids))",
+        {"ids": json.dumps(list(ids))},
+    )
+    return dict(rows.fetchall())
+
+
 def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     """The ids that start with a prefix, in either case."""
     rows = db.execute(
@@ -98,14 +118,32 @@ def tagged(db: sqlite3.Connection, tag: str) -> list[str]:
 
 def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
     """Notes, newest first, with what the index knows of them: everything but foreign front matter."""
+    if len(wanted.names) > 1:
+        numbers = _newest(db, wanted, limit, offset)
+        return _list(db, "m.number IN (SELECT value FROM json_each(:numbers))", {"numbers": json.dumps(numbers)})
+    page = {"limit": -1 if limit is None else limit, "offset": offset}
+    return _list(db, wanted.sql, {**wanted.values, **page}, "LIMIT :limit OFFSET :offset")
+
+
+def _list(db: sqlite3.Connection, condition: str, values: dict[str, Any], page: str = "") -> list[Memory]:
     columns = ", ".join(f"{source} AS {name}" for name, source in _FIELDS.items())
-    rows = db.execute(
-        f"SELECT {columns}"
-        f" FROM memories AS m WHERE {wanted.sql}"
-        " ORDER BY m.updated_at DESC, m.id DESC LIMIT :limit OFFSET :offset",
-        {**wanted.values, "limit": -1 if limit is None else limit, "offset": offset},
-    )
+    order = "m.updated_at DESC, m.id DESC"
+    rows = db.execute(f"SELECT {columns} FROM memories AS m WHERE {condition} ORDER BY {order} {page}", values)
     return [_memory(row) for row in rows]
+
+
+def _newest(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[int]:
+    """The numbers of the newest notes of a project with several names: one list for each, read as far as needed."""
+    lists = [
+        db.execute(
+            f"SELECT m.updated_at, m.id, m.number FROM memories AS m WHERE {one.sql}"
+            " ORDER BY m.updated_at DESC, m.id DESC",
+            one.values,
+        )
+        for one in (replace(wanted, project=name, names=()) for name in wanted.names)
+    ]
+    end = None if limit is None else offset + limit
+    return [number for _, _, number in islice(merge(*lists, reverse=True), offset, end)]
 
 
 def _memory(row: tuple[Any, ...]) -> Memory:

@@ -60,6 +60,14 @@ CREATE TABLE files (
     PRIMARY KEY (folder, name)
 ) WITHOUT ROWID;
 
+-- The file that stands for each note, among those that hold it.
+CREATE VIEW standing_files AS
+SELECT m.number, m.id AS memory_id, folders.path || '/' || files.name AS path, files.size, files.mtime_ns, files.hash
+FROM memories AS m
+JOIN files ON files.memory_id = m.id
+JOIN folders ON folders.number = files.folder
+WHERE folders.path || '/' || files.name = CASE m.scope WHEN 'portable' THEN 'memory/' ELSE 'local/' END || m.body_path;
+
 -- Indexes: a rebuild makes them when the tables are filled, which is faster.
 -- `deleted_at` is in the ones that are counted by, so that SQLite need not look for it in the table.
 CREATE INDEX idx_mem_scope ON memories(project, type, scope, deleted_at) WHERE deleted_at IS NULL;

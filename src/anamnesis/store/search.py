@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
 from anamnesis.recall.query import words
-from anamnesis.store.files import TREES
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
@@ -80,7 +79,7 @@ def word_weights(db: Connection, text: str) -> dict[str, float]:
 
 def _counted(db: Connection, query: str) -> list[Word]:
     """The words that any note holds, with how many hold it."""
-    counts = db.word_counts()
+    counts = db.learned().word_counts
     counted = []
     for text, times in words(query).items():
         notes = counts.get(text)
@@ -140,7 +139,8 @@ def _of_project(wanted: Filter) -> str:
     if wanted.project is None:
         return ""
     # +: FTS5 would otherwise look up each of them by itself.
-    return "AND +memories_fts.rowid IN (SELECT number FROM memories WHERE project = :project AND deleted_at IS NULL)"
+    of_project = f"SELECT m.number FROM memories AS m WHERE {wanted.project_sql} AND m.deleted_at IS NULL"
+    return f"AND +memories_fts.rowid IN ({of_project})"
 
 
 def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
@@ -158,14 +158,9 @@ def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
 def _ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
     """The hits with their files, as the index has seen them."""
     rows = db.execute(
-        "SELECT m.number, m.scope, m.body_path, folders.path || '/' || files.name, files.size, files.mtime_ns"
-        " FROM json_each(:numbers) AS hit JOIN memories AS m ON m.number = hit.value"
-        " JOIN files ON files.memory_id = m.id JOIN folders ON folders.number = files.folder",
+        "SELECT number, path, size, mtime_ns FROM standing_files"
+        " WHERE number IN (SELECT value FROM json_each(:numbers))",
         {"numbers": json.dumps([row[3] for row in best])},
     )
-    files = {
-        number: (path, (size, mtime_ns))
-        for number, scope, body_path, path, size, mtime_ns in rows
-        if path == f"{TREES[scope]}/{body_path}"
-    }
+    files = {number: (path, (size, mtime_ns)) for number, path, size, mtime_ns in rows}
     return [Ranked(note, files[number][0], -score, files[number][1]) for score, _, note, number in best]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import TracebackType
@@ -11,12 +11,13 @@ from typing import Any, Self
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
-from anamnesis.store import queries
+from anamnesis.store import journal, queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
+from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
@@ -181,8 +182,11 @@ class MemoryStore:
         return self.files([memory_id]).get(memory_id)
 
     def files(self, ids: Iterable[str]) -> dict[str, NoteFile]:
-        """The files that stand for notes, by id, without those that have none that can be read."""
+        """The files that stand for notes, by id, but for those that cannot be read. Edits in place are entered."""
         found = self._catalogue.find([check_id(memory_id) for memory_id in dict.fromkeys(ids)])
+        entered = self._catalogue.ask(lambda db: queries.hashes_of(db, found))
+        if stale := {file.path: file for name, file in found.items() if entered.get(name) != file.hash}:
+            self._catalogue.mend(stale)
         return {memory_id: file for memory_id, file in found.items() if file.memory}
 
     def search(
@@ -210,7 +214,7 @@ class MemoryStore:
         wanted = Filter(project, type, scope)
         k = at_least_zero("k", k)
         for _ in range(_MENDING_ROUNDS):
-            ranked = self._catalogue.ask(lambda db: search(db, query, wanted, k))
+            ranked = self._catalogue.ask(lambda db: search(db, query, by_any_name(db, wanted), k))
             hits, stale = self._read_hits(ranked)
             if not stale or not self._catalogue.mend(stale):
                 break
@@ -233,12 +237,12 @@ class MemoryStore:
         wanted = Filter(project, type, scope)
         limit = None if limit is None else at_least_zero("limit", limit)
         offset = at_least_zero("offset", offset)
-        return self._catalogue.ask(lambda db: queries.list_notes(db, wanted, limit, offset))
+        return self._catalogue.ask(lambda db: queries.list_notes(db, by_any_name(db, wanted), limit, offset))
 
     def count(self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None) -> int:
         """How many notes there are."""
         wanted = Filter(project, type, scope)
-        return self._catalogue.ask(lambda db: queries.count_notes(db, wanted))
+        return self._catalogue.ask(lambda db: queries.count_notes(db, by_any_name(db, wanted)))
 
     def stats(self) -> StoreStats:
         """How many notes there are, in all, by type, project and scope."""
@@ -263,6 +267,25 @@ class MemoryStore:
     def activity(self, since: str) -> dict[str, int]:
         """How many notes were made on each day since a day."""
         return self._catalogue.ask(lambda db: queries.activity(db, since))
+
+    def track(self, consumer: str) -> bool:
+        """From now on note down the changes for a consumer; for a new one or in a new index, every note is a change.
+
+        Whether this was so: then a note that the consumer knows and that is not noted down has gone.
+        """
+        if self._catalogue.ask(lambda db: journal.is_kept(db, consumer)):
+            return False
+        return self._index.write(lambda db: journal.keep(db, consumer))
+
+    def changed(self, limit: int | None = None) -> dict[str, bytes | None]:
+        """The notes that are noted down, each with the hash of its file; None if it has none that can be read."""
+        limit = None if limit is None else at_least_zero("limit", limit)
+        return self._catalogue.ask(lambda db: journal.changed(db, limit))
+
+    def settle(self, agreed: Mapping[str, bytes | None]) -> None:
+        """Forget the notes that are now as given; the others stay noted down."""
+        if agreed:
+            self._index.write(lambda db: journal.settle(db, agreed))
 
     def refresh(self) -> Changes:
         """Look at every file's size and time, and enter what changed."""
