@@ -1,7 +1,7 @@
 """The store of notes: markdown files as the truth, a derived index for recall."""
 
 from anamnesis.notes import Memory, MemoryType, Scope
-from anamnesis.store.files import Trashed
+from anamnesis.store.files import NoteFile, Trashed
 from anamnesis.store.queries import Problem, StoreStats
 from anamnesis.store.refresh import Changes
 from anamnesis.store.store import CHANGEABLE, Hit, MemoryStore
@@ -13,6 +13,7 @@ __all__ = [
     "Memory",
     "MemoryStore",
     "MemoryType",
+    "NoteFile",
     "Problem",
     "Scope",
     "StoreStats",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -147,6 +148,13 @@ class MemoryStore:
             step = self._files.discard(found.path, memory, utcnow())
             self._catalogue.enter([step], [], [found.path])
         return memory
+
+    def discard(self, ids: Iterable[str]) -> None:
+        """Move the files of notes to the trash; of those that have one."""
+        with self._catalogue.one_operation():
+            for memory_id in ids:
+                with contextlib.suppress(NoteNotFound):
+                    self.delete(memory_id)
 
     def restore(self, memory_id: str) -> Memory:
         """Bring back the last deleted version of a note."""
