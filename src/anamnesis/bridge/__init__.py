@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 
 from anamnesis.config import resolve_bridge, resolve_home, resolve_machine_id
@@ -50,6 +50,13 @@ def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> Memo
 
         run_later("bridge", "reconcile")
     return store
+
+
+def around(store: MemoryStore, db: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
+    """A use of engram.db: it sees what the notes of the store say, and they what it leaves, if the two are in step."""
+    from anamnesis.bridge.bridged import BridgedStore
+
+    return store.around(db) if isinstance(store, BridgedStore) else nullcontext(db)
 
 
 def has_news(path: Path) -> bool:

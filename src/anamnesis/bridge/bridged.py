@@ -46,5 +46,7 @@ class BridgedStore(MemoryStore):
         """A use of engram.db: it sees what the notes say, and they what it left."""
         self.catch_up()
         mark = self.bridge.last_change()
-        yield db
-        self.catch_up(since=mark)
+        try:
+            yield db
+        finally:
+            self.catch_up(since=mark)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from anamnesis.config import resolve_home
+from anamnesis.bridge import open_memory
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import SCOPES, TYPES
 from anamnesis.project import resolve_project_key
@@ -19,7 +19,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def open_store() -> MemoryStore:
-    return MemoryStore(resolve_home())
+    return open_memory()
 
 
 def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

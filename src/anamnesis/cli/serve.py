@@ -18,11 +18,11 @@ def command() -> None:
 
 def run() -> None:
     """Serve until the input ends; what goes wrong inside is in the log."""
+    from anamnesis.bridge import open_memory
     from anamnesis.log import log
     from anamnesis.mcp.stdio import serve
     from anamnesis.server import build_server
-    from anamnesis.store import MemoryStore
 
     home = resolve_home()
-    with MemoryStore(home) as store:
+    with open_memory() as store:
         serve(build_server(store), lambda trace: log(home, "mcp error", trace=trace))

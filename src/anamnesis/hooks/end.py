@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from anamnesis.bridge import open_memory
 from anamnesis.capture import HeuristicSummarizer, Summarizer, find_transcript, parse_transcript, write_episodic
-from anamnesis.config import resolve_home, resolve_machine_id, resolve_reflection
+from anamnesis.config import resolve_machine_id, resolve_reflection
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.project import resolve_project_key
-from anamnesis.store import MemoryStore
 
 _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 
@@ -42,7 +42,7 @@ def _write_note(transcript: str, event: Event, options: dict[str, str]) -> list[
     called = options.get("source") or text_of(event, "hook_event_name")
     source = _SOURCES.get(called, "session-end")
     project = options.get("project") or resolve_project_key(folder)
-    with MemoryStore(resolve_home()) as store:
+    with open_memory() as store:
         note = write_episodic(
             store,
             session,

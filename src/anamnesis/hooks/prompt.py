@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from anamnesis.bridge import open_memory
 from anamnesis.config import resolve_home
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell, told
 from anamnesis.inject import render_recall, resolve_project_key, select_recall
-from anamnesis.store import MemoryStore
 
 # A prompt is a question, not a document: what is pasted below it is no query.
 _LONGEST_QUERY = 2_000
@@ -21,7 +21,7 @@ def recall(event: Event, options: dict[str, str]) -> str:
     session = text_of(event, "session_id")
     known = told(home, session)
     project = options.get("project") or resolve_project_key(working_folder(event))
-    with MemoryStore(home) as store:
+    with open_memory(home, only_to_read=True) as store:
         notes = select_recall(store, prompt, project=project, known=known)
     if notes:
         tell(home, session, known | {note.id for note in notes})

@@ -18,8 +18,17 @@ def path() -> Path:
 
 
 @contextmanager
-def opened(*, check_same_thread: bool = True) -> Iterator[sqlite3.Connection]:
-    """A connection to it; it is made where there is none."""
+def opened() -> Iterator[sqlite3.Connection]:
+    """A connection to it, for one use; it is made where there is none."""
+    from anamnesis.bridge import around, open_memory  # `mcp` starts without
+
+    with connected() as db, open_memory() as store, around(store, db):
+        yield db
+
+
+@contextmanager
+def connected(*, check_same_thread: bool = True) -> Iterator[sqlite3.Connection]:
+    """A connection to it that knows nothing of notes."""
     place = path()
     prepare(place)
     db = connect(place, check_same_thread=check_same_thread)

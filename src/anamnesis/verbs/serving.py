@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import functools
 import os
-from contextlib import nullcontext
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from anamnesis.engram.gotext import whole
 from anamnesis.verbs.console import read, tell
+
+Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 def run_mcp(arguments: list[str]) -> None:
@@ -24,11 +28,19 @@ def run_mcp(arguments: list[str]) -> None:
 
     given = read(arguments, "--tools --project", equals=True)
     project = given.text("--project") or os.environ.get("ENGRAM_PROJECT", "")
-    with database.opened(check_same_thread=False) as db:
-        memory = Memory(lambda: nullcontext(db), functools.cache(lambda: _default_project(project)))
+    with database.connected(check_same_thread=False) as db, ExitStack() as opened:
+        use = functools.cache(lambda: _uses(db, opened))
+        memory = Memory(lambda: use()(), functools.cache(lambda: _default_project(project)))
         server = build_server(memory, given.text("--tools"))
         # One call at a time: they share a connection, and what is saved first is there for what is asked next.
         serve(server, lambda trace: log(resolve_home(), "engram mcp error", trace=trace), at_once=1)
+
+
+def _uses(db: sqlite3.Connection, opened: ExitStack) -> Uses:
+    """How a tool uses engram.db. Opens the notes: who asks only for the list of tools does not wait for them."""
+    from anamnesis.bridge import around, open_memory
+
+    return functools.partial(around, opened.enter_context(open_memory()), db)
 
 
 def _default_project(name: str) -> str:
