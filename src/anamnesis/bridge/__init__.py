@@ -9,12 +9,16 @@ import os
 import sqlite3
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anamnesis.config import resolve_bridge, resolve_home, resolve_machine_id
 from anamnesis.engram.database import resolve_engram_db
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
+
+if TYPE_CHECKING:
+    from anamnesis.bridge.bridged import BridgedStore
 
 # What an opening takes over by itself; beyond, a process of its own does it while others work.
 _AT_ONCE = 200
@@ -35,28 +39,43 @@ def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> Memo
     Who only reads notes spends no time on a twin that has nothing new.
     """
     home = home or resolve_home()
-    path = find_engram()
-    if path is None or (only_to_read and not has_news(path)):
+    if only_to_read and (path := find_engram()) and not has_news(path):
         return MemoryStore(home)
-    from anamnesis.bridge.bridged import BridgedStore
-
-    try:
-        store = BridgedStore(home, path, resolve_machine_id())
-    except AnamnesisError as error:
-        log(home, "bridge failed", reason=error.message)
-        return MemoryStore(home)
-    if not store.catch_up(most=_AT_ONCE):
+    store = open_bridged(home)
+    if (bridged := as_bridged(store)) and not bridged.catch_up(most=_AT_ONCE):
         from anamnesis.later import run_later
 
         run_later("bridge", "reconcile")
     return store
 
 
-def around(store: MemoryStore, db: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
-    """A use of engram.db: it sees what the notes of the store say, and they what it leaves, if the two are in step."""
+def open_bridged(home: Path) -> MemoryStore:
+    """The store, of which nothing has been taken over yet."""
+    path = find_engram()
+    if path is None:
+        return MemoryStore(home)
     from anamnesis.bridge.bridged import BridgedStore
 
-    return store.around(db) if isinstance(store, BridgedStore) else nullcontext(db)
+    try:
+        return BridgedStore(home, path, resolve_machine_id())
+    except AnamnesisError as error:
+        log(home, "bridge failed", reason=error.message)
+        return MemoryStore(home)
+
+
+def as_bridged(store: MemoryStore) -> BridgedStore | None:
+    """The store, if it is in step with an engram.db."""
+    if type(store) is MemoryStore:
+        return None
+    from anamnesis.bridge.bridged import BridgedStore  # 50 ms that nobody without Engram has to spend
+
+    return store if isinstance(store, BridgedStore) else None
+
+
+def around(store: MemoryStore, db: sqlite3.Connection) -> AbstractContextManager[sqlite3.Connection]:
+    """A use of engram.db: it sees what the notes of the store say, and they what it leaves, if the two are in step."""
+    bridged = as_bridged(store)
+    return bridged.around(db) if bridged else nullcontext(db)
 
 
 def has_news(path: Path) -> bool:

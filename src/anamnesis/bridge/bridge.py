@@ -92,8 +92,8 @@ class Bridge:
             pass
         return len(rows) < most and len(notes) < most
 
-    def reconcile(self, progress: Progress | None = None) -> int:
-        """Take over everything that has changed; how many changes there were."""
+    def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
+        """Take over everything that has changed, until told to stop; how many changes there were."""
         done = 0
         seen: set[int | str] = set()
         while True:
@@ -108,6 +108,8 @@ class Bridge:
                 done += count
                 if progress:
                     progress(done, total)
+                if stop():
+                    return done
 
     def _take_over(self, rows: Sequence[int], notes: Sequence[str]) -> Iterator[int]:
         """Take these over, some at a time, and say how many they were."""

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from anamnesis.bridge.bridge import Bridge
+from anamnesis.bridge.bridge import Bridge, Progress
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
 
+T = TypeVar("T")
+
 
 class BridgedStore(MemoryStore):
-    """Notes in step with the observations of an engram.db, as far as that is possible at the moment."""
+    """Notes in step with the observations of an engram.db.
+
+    Nobody's call fails because the other side cannot be written now: that is logged, and stays noted down.
+    """
 
     def __init__(self, root: Path | str, path: Path, machine_id: str) -> None:
         super().__init__(root)
@@ -23,30 +29,44 @@ class BridgedStore(MemoryStore):
         except BaseException:
             super().close()
             raise
-        self.on_look = self.on_change = self._catch_up
+        self._mark = self.bridge.last_change()
+        self.on_look = self.on_change = self._follow
 
     def close(self) -> None:
         self.on_look = self.on_change = None
         self.bridge.close()
         super().close()
 
-    def catch_up(self, **which: int) -> bool:
-        """Take over what changed on either side, as `Bridge.follow` does; what goes wrong waits for the next time."""
-        try:
-            return self.bridge.follow(**which)
-        except (AnamnesisError, sqlite3.Error) as error:
-            log(self.root, "bridge failed", reason=str(error))
-            return True
+    def catch_up(self, most: int) -> bool:
+        """Take over so many changes of either side at the most, the last ones; False if there are more."""
+        return self._safely(lambda: self.bridge.follow(most=most), default=True)
 
-    def _catch_up(self) -> None:
-        self.catch_up()
+    def keep_up(self) -> None:
+        """Take over everything that was written to engram.db since the last time."""
+        mark = self.bridge.last_change()
+        self._safely(lambda: self.bridge.follow(since=self._mark), default=True)
+        self._mark = mark
+
+    def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
+        """Take over everything; how many changes there were."""
+        return self._safely(lambda: self.bridge.reconcile(progress, stop), default=0)
 
     @contextmanager
     def around(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-        """A use of engram.db: it sees what the notes say, and they what it left."""
-        self.catch_up()
+        """A use of engram.db: it sees what the notes say, and they what it leaves."""
+        self._follow()
         mark = self.bridge.last_change()
         try:
             yield db
         finally:
-            self.catch_up(since=mark)
+            self._safely(lambda: self.bridge.follow(since=mark), default=True)
+
+    def _follow(self) -> None:
+        self._safely(self.bridge.follow, default=True)
+
+    def _safely(self, work: Callable[[], T], default: T) -> T:
+        try:
+            return work()
+        except (AnamnesisError, sqlite3.Error) as error:
+            log(self.root, "bridge failed", reason=str(error))
+            return default

@@ -1,0 +1,99 @@
+"""The notes beside a daemon: opened, adopted and watched in threads of their own, so that no client waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anamnesis.errors import AnamnesisError
+
+if TYPE_CHECKING:
+    from anamnesis.store import MemoryStore
+
+# An edit is seen after so many milliseconds of quiet, and while there is none, at least so often.
+_QUIET_MS = 50
+_LONGEST_MS = 400
+# Where folders cannot be watched, they are looked at so often.
+_LOOK_SECONDS = 1.0
+
+
+class Notes:
+    """The store of a daemon. Opening it takes longer than binding a port: who needs it waits until it is there."""
+
+    def __init__(self, home: Path, log: Callable[..., None]) -> None:
+        self._home = home
+        self._log = log
+        self._is_open = threading.Event()
+        self._stopping = threading.Event()
+        self._store: MemoryStore
+        self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
+        for thread in self._threads:
+            thread.start()
+
+    def store(self) -> MemoryStore:
+        self._is_open.wait()
+        return self._store
+
+    def keep_up(self) -> None:
+        """Bring to the notes what was written to engram.db until now."""
+        from anamnesis.bridge import as_bridged
+
+        if bridged := as_bridged(self.store()):
+            bridged.keep_up()
+
+    def close(self) -> None:
+        """End what is under way, between two changes."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        self._store.close()
+
+    def _adopt(self) -> None:
+        """Open the notes, then take over what changed while nobody was here: perhaps all that there is."""
+        from anamnesis.bridge import as_bridged, open_bridged
+
+        self._store = open_bridged(self._home)
+        self._is_open.set()
+        bridged = as_bridged(self._store)
+        if bridged and bridged.reconcile(stop=self._stopping.is_set):
+            self._log("bridge reconciled")
+
+    def _watch(self) -> None:
+        """Enter what is saved in the notes' folders, whoever saves it."""
+        import watchfiles
+
+        store = self.store()
+        try:
+            changes = watchfiles.watch(
+                store.memory_dir,
+                store.local_dir,
+                watch_filter=lambda _, path: _is_of_notes(path, store.root),
+                debounce=_LONGEST_MS,
+                step=_QUIET_MS,
+                stop_event=self._stopping,
+                rust_timeout=500,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            )
+            for found in changes:
+                self._receive(store, [Path(path).relative_to(store.root).as_posix() for _, path in found])
+        except (OSError, RuntimeError) as error:
+            self._log("cannot watch", reason=str(error))
+            while not self._stopping.wait(_LOOK_SECONDS):
+                self._receive(store, [])
+
+    def _receive(self, store: MemoryStore, paths: list[str]) -> None:
+        try:
+            if paths and all(path.endswith(".md") for path in paths):
+                store.receive(paths)
+            else:  # a folder came or went
+                store.refresh()
+        except AnamnesisError as error:
+            self._log("cannot enter notes", reason=str(error))
+
+
+def _is_of_notes(path: str, root: Path) -> bool:
+    """Whether a path can be a note or a folder of notes: git's own and temporary files are hidden."""
+    return "/." not in path.removeprefix(str(root)).replace("\\", "/")
