@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from operator import itemgetter
 from typing import Literal
 
 from anamnesis.engram import normal, projects, topics
 from anamnesis.engram.database import NotFound, refusal, writing
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import byte_length, valid
-from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observation
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 
 DEFAULT_RECENT = 20
 COLUMNS = (
@@ -52,35 +54,39 @@ class Saved:
 
 def add(db: sqlite3.Connection, new: NewObservation) -> Saved:
     """Save an observation: over the live one of its topic, as a repetition of a recent one, or as a new row."""
-    whole = normal.without_private(new.content)
-    content = normal.to_size(whole)
-    values = {
-        "session_id": valid(new.session_id),
-        "type": valid(new.type),
-        "title": normal.without_private(new.title),
-        "content": content,
-        "tool_name": valid(new.tool_name) or None,
-        "project": projects.normalise(new.project) or None,
-        "scope": normal.scope(new.scope),
-        "topic_key": topics.normalise(new.topic_key) or None,
-        "normalized_hash": normal.content_hash(content),
-        "sync_id": new_sync_id("obs"),
-        "window": _DEDUPE_WINDOW,
-    }
-    outcome: Literal["inserted", "revised", "repeated"]
+    [saved] = add_all(db, [new])
+    return saved
+
+
+def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Saved]:
+    """Save observations as if each were added after the other, but all of them or none."""
+    done: list[Saved] = []
+    fresh: dict[object, _Prepared] = {}
+
+    def insert_fresh() -> None:
+        done.extend(_insert(db, list(fresh.values())))
+        fresh.clear()
+
     with writing(db):
-        if id := _of_topic(db, values):
-            outcome = "revised"
-            db.execute(_REVISE, {**values, "id": id})
-        elif id := _recent_twin(db, values):
-            outcome = "repeated"
-            db.execute(_REPEAT, {"id": id})
-        else:
-            outcome = "inserted"
-            id = _insert(db, values)
-        saved = _existing(db, id)
-        enqueue_observation(db, saved)
-    return Saved(saved, outcome, byte_length(new.content) if content is not whole else None)
+        for prepared in map(_prepare, news):
+            values = prepared.values
+            twin = _TWIN(values)
+            # A row that this one may have to change must be there when it is looked for.
+            if values["topic_key"] or twin in fresh or len(fresh) == _MOST_ROWS:
+                insert_fresh()
+            if id := _of_topic(db, values):
+                insert_fresh()
+                db.execute(_REVISE, {**values, "id": id})
+                done.append(Saved(_existing(db, id), "revised", prepared.truncated_from))
+            elif id := _recent_twin(db, values):
+                insert_fresh()
+                db.execute(_REPEAT, {"id": id})
+                done.append(Saved(_existing(db, id), "repeated", prepared.truncated_from))
+            else:
+                fresh[twin] = prepared
+        insert_fresh()
+        enqueue_observations(db, [saved.observation for saved in done])
+    return done
 
 
 def get(db: sqlite3.Connection, id: int) -> Observation | None:
@@ -105,7 +111,7 @@ def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -
             {**values, "id": id},
         )
         changed = _existing(db, id)
-        enqueue_observation(db, changed)
+        enqueue_observations(db, [changed])
     return changed
 
 
@@ -168,12 +174,42 @@ _REPEAT = """
         updated_at = datetime('now')
     WHERE id = :id
 """
-_INSERT = """
-    INSERT INTO observations (sync_id, session_id, type, title, content, tool_name, project, scope, topic_key,
-        normalized_hash, revision_count, duplicate_count, last_seen_at, updated_at)
-    VALUES (:sync_id, :session_id, :type, :title, :content, :tool_name, :project, :scope, :topic_key,
-        :normalized_hash, 1, 1, datetime('now'), datetime('now'))
-"""
+# What makes an observation the repetition of another one.
+_TWIN = itemgetter("normalized_hash", "project", "scope", "type", "title")
+_INSERTED = (
+    "sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key",
+    "normalized_hash",
+)  # fmt: skip
+_CELLS = itemgetter(*_INSERTED)
+# Each number of rows is a statement of its own to SQLite, and more rows in one are hardly faster.
+_MOST_ROWS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """An observation as it is stored, and how many bytes its content had, if it had to be cut."""
+
+    values: Mapping[str, str | None]
+    truncated_from: int | None
+
+
+def _prepare(new: NewObservation) -> _Prepared:
+    whole = normal.without_private(new.content)
+    content = normal.to_size(whole)
+    values = {
+        "session_id": valid(new.session_id),
+        "type": valid(new.type),
+        "title": normal.without_private(new.title),
+        "content": content,
+        "tool_name": valid(new.tool_name) or None,
+        "project": projects.normalise(new.project) or None,
+        "scope": normal.scope(new.scope),
+        "topic_key": topics.normalise(new.topic_key) or None,
+        "normalized_hash": normal.content_hash(content),
+        "sync_id": new_sync_id("obs"),
+        "window": _DEDUPE_WINDOW,
+    }
+    return _Prepared(values, byte_length(new.content) if content is not whole else None)
 
 
 def _of_topic(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int | None:
@@ -201,13 +237,31 @@ def _recent_twin(db: sqlite3.Connection, values: Mapping[str, str | None]) -> in
     return row[0] if row else None
 
 
-def _insert(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int:
+def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[Saved]:
+    """Insert rows by one statement: at the end of each, SQLite writes the words of its rows to their index."""
+    if not fresh:
+        return []
     try:
-        id = db.execute(_INSERT, values).lastrowid
+        last = db.execute(_insertion(len(fresh)), [cell for each in fresh for cell in _CELLS(each.values)]).lastrowid
     except sqlite3.IntegrityError as error:
         raise refusal(error) from error
-    assert id is not None  # noqa: S101  an INSERT has one
-    return id
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM observations WHERE id <= :last ORDER BY id DESC LIMIT :count",
+        {"last": last, "count": len(fresh)},
+    ).fetchall()
+    return [
+        Saved(Observation(*row), "inserted", each.truncated_from)
+        for each, row in zip(fresh, reversed(rows), strict=True)
+    ]
+
+
+@cache
+def _insertion(rows: int) -> str:
+    row = f"({', '.join('?' * len(_INSERTED))}, 1, 1, datetime('now'), datetime('now'))"
+    return (
+        f"INSERT INTO observations ({', '.join(_INSERTED)}, revision_count, duplicate_count, last_seen_at, updated_at)"
+        f" VALUES {', '.join([row] * rows)}"
+    )
 
 
 def _existing(db: sqlite3.Connection, id: int) -> Observation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from anamnesis.engram.gojson import dumps
@@ -63,31 +64,21 @@ class SyncState:
 
 
 def enqueue_session(db: sqlite3.Connection, payload: SessionPayload) -> None:
-    _enqueue(db, "session", payload.id, "upsert", payload, payload.project)
+    _enqueue(db, [_mutation("session", payload.id, payload, payload.project)])
 
 
 def enqueue_prompt(db: sqlite3.Connection, payload: PromptPayload) -> None:
-    _enqueue(db, "prompt", payload.sync_id, "upsert", payload, payload.project)
+    _enqueue(db, [_mutation("prompt", payload.sync_id, payload, payload.project)])
 
 
-def enqueue_observation(db: sqlite3.Connection, observation: Observation) -> None:
-    payload = ObservationPayload(
-        sync_id=observation.sync_id,
-        session_id=observation.session_id,
-        type=observation.type,
-        title=observation.title,
-        content=observation.content,
-        tool_name=observation.tool_name,
-        project=observation.project,
-        scope=observation.scope,
-        topic_key=observation.topic_key,
-    )
-    _enqueue(db, "observation", payload.sync_id, "upsert", payload, payload.project)
+def enqueue_observations(db: sqlite3.Connection, observations: Iterable[Observation]) -> None:
+    """Enqueue observations that were saved or changed, in this order."""
+    _enqueue(db, [_mutation("observation", each.sync_id, _payload(each), each.project) for each in observations])
 
 
 def enqueue_deletion(db: sqlite3.Connection, sync_id: str, deleted_at: str, *, hard: bool) -> None:
     payload = ObservationPayload(sync_id, deleted=True, deleted_at=deleted_at, hard_delete=hard or None)
-    _enqueue(db, "observation", sync_id, "delete", payload, None)
+    _enqueue(db, [_mutation("observation", sync_id, payload, None, "delete")])
 
 
 def state(db: sqlite3.Connection) -> SyncState | None:
@@ -119,41 +110,57 @@ def enqueue_project(db: sqlite3.Connection, project: str) -> None:
         f" AND sync_id NOT IN ({_ENQUEUED.format('prompt')}) ORDER BY id",
         values,
     ).fetchall()
-    for row in sessions:
-        enqueue_session(db, SessionPayload(*row))
-    for row in observations:
-        _enqueue(db, "observation", row[0], "upsert", ObservationPayload(*row), row[6])
-    for row in prompts:
-        enqueue_prompt(db, PromptPayload(*row))
+    _enqueue(db, [_mutation("session", row[0], SessionPayload(*row), row[1]) for row in sessions])
+    _enqueue(db, [_mutation("observation", row[0], ObservationPayload(*row), row[6]) for row in observations])
+    _enqueue(db, [_mutation("prompt", row[0], PromptPayload(*row), row[3]) for row in prompts])
 
 
 # Asked once for all rows: Engram asks for each row by itself, which takes as long as all rows times all mutations.
 _ENQUEUED = "SELECT entity_key FROM sync_mutations WHERE target_key = :target AND entity = '{}' AND source = 'local'"
 
 
-def _enqueue(
-    db: sqlite3.Connection,
+def _payload(observation: Observation) -> ObservationPayload:
+    return ObservationPayload(
+        sync_id=observation.sync_id,
+        session_id=observation.session_id,
+        type=observation.type,
+        title=observation.title,
+        content=observation.content,
+        tool_name=observation.tool_name,
+        project=observation.project,
+        scope=observation.scope,
+        topic_key=observation.topic_key,
+    )
+
+
+def _mutation(
     entity: str,
     key: str,
-    op: str,
     payload: SessionPayload | ObservationPayload | PromptPayload,
     project: str | None,
-) -> None:
+    op: str = "upsert",
+) -> Mapping[str, str]:
+    return {
+        "target": TARGET,
+        "entity": entity,
+        "key": valid(key),
+        "op": op,
+        "payload": dumps(payload).decode(),
+        "project": valid(project or ""),
+    }
+
+
+def _enqueue(db: sqlite3.Connection, mutations: Sequence[Mapping[str, str]]) -> None:
+    if not mutations:
+        return
     db.execute("INSERT OR IGNORE INTO sync_state (target_key) VALUES (:target)", {"target": TARGET})
-    added = db.execute(
+    db.executemany(
         "INSERT INTO sync_mutations (target_key, entity, entity_key, op, payload, source, project)"
         " VALUES (:target, :entity, :key, :op, :payload, 'local', :project)",
-        {
-            "target": TARGET,
-            "entity": entity,
-            "key": valid(key),
-            "op": op,
-            "payload": dumps(payload).decode(),
-            "project": valid(project or ""),
-        },
+        mutations,
     )
     db.execute(
-        "UPDATE sync_state SET lifecycle = 'pending', last_enqueued_seq = :seq, updated_at = datetime('now')"
-        " WHERE target_key = :target",
-        {"seq": added.lastrowid, "target": TARGET},
+        "UPDATE sync_state SET lifecycle = 'pending', last_enqueued_seq = last_insert_rowid(),"
+        " updated_at = datetime('now') WHERE target_key = :target",
+        {"target": TARGET},
     )

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import queue
 import sqlite3
 import threading
 from asyncio import AbstractEventLoop, Future
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from anamnesis.engram import database
 from anamnesis.errors import AnamnesisError
-from anamnesis.web.message import Response
+from anamnesis.web.message import Request, Response
 
-# What a route does with a connection. It does not raise: what goes wrong is an answer too.
+# What a route does with a connection. It does not raise: what goes wrong is an answer too. What changes something does
+# so for all requests that came in a row, and has an answer for each.
 Work = Callable[[sqlite3.Connection], Response]
+Change = Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]]
 Failed = Callable[[Exception], Response]
 
 # As many as a small machine has cores, for each of the two kinds of reads.
@@ -55,9 +58,9 @@ class Access:
         threads = self._searches if may_be_long else self._lists
         return asyncio.get_running_loop().run_in_executor(threads, self._with_own, work, failed)
 
-    def write(self, work: Work, failed: Failed) -> Future[Response]:
+    def write(self, change: Change, request: Request, failed: Failed) -> Future[Response]:
         """Change something; the answer comes once it is committed, or is what `failed` makes of the reason."""
-        return self.writer.submit(work, failed)
+        return self.writer.submit(change, request, failed)
 
     def close(self) -> None:
         """Finish what was accepted and let go of the file."""
@@ -95,7 +98,7 @@ class Writer:
     def __init__(self, path: Path) -> None:
         self.changes = 0
         self.transactions = 0
-        self._queue: queue.SimpleQueue[_Change | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._db = database.connect(path, check_same_thread=False)
         self._db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
         self._db.execute("PRAGMA journal_size_limit = -1")
@@ -103,10 +106,10 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 
-    def submit(self, work: Work, failed: Failed) -> Future[Response]:
-        change = _Change(work, failed, asyncio.get_running_loop())
-        self._queue.put(change)
-        return change.future
+    def submit(self, change: Change, request: Request, failed: Failed) -> Future[Response]:
+        waiting = _Waiting(change, request, failed, asyncio.get_running_loop())
+        self._queue.put(waiting)
+        return waiting.future
 
     def close(self) -> None:
         """Make the changes that are waiting, then end."""
@@ -117,11 +120,11 @@ class Writer:
 
     def _run(self) -> None:
         while gathered := self._gather():
-            self._commit([change for change in gathered if change])
+            self._commit([each for each in gathered if each])
             if gathered[-1] is None:
                 return
 
-    def _gather(self) -> list[_Change | None]:
+    def _gather(self) -> list[_Waiting | None]:
         """What waits, at least one; None at the end is the end."""
         gathered = [self._queue.get()]
         while gathered[-1] is not None and len(gathered) < _MOST_GATHERED:
@@ -131,25 +134,31 @@ class Writer:
                 break
         return gathered
 
-    def _commit(self, changes: list[_Change]) -> None:
-        if not changes:
+    def _commit(self, gathered: list[_Waiting]) -> None:
+        if not gathered:
             return
-        if self.changes // _CHECKPOINT_AFTER != (self.changes + len(changes)) // _CHECKPOINT_AFTER:
+        if self.changes // _CHECKPOINT_AFTER != (self.changes + len(gathered)) // _CHECKPOINT_AFTER:
             self._checkpoints.due.set()
-        self.changes += len(changes)
+        self.changes += len(gathered)
         self.transactions += 1
         try:
-            if len(changes) == 1:
-                changes[0].make(self._db)
+            if len(gathered) == 1:
+                self._make(gathered)
             else:
                 # Each change is a savepoint of its own, so that one that fails does not take the others with it.
                 with database.writing(self._db):
-                    for change in changes:
-                        change.make(self._db)
+                    self._make(gathered)
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
-            for change in changes:
-                change.response = change.failed(error)
-        changes[0].loop.call_soon_threadsafe(_deliver, changes)
+            for each in gathered:
+                each.response = each.failed(error)
+        gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
+
+    def _make(self, gathered: list[_Waiting]) -> None:
+        for change, alike in itertools.groupby(gathered, lambda each: each.change):
+            row = list(alike)
+            responses = change([each.request for each in row], self._db)
+            for each, response in zip(row, responses, strict=True):
+                each.response = response
 
 
 class Checkpoints:
@@ -175,23 +184,21 @@ class Checkpoints:
                 self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
-class _Change:
-    """A change that somebody waits for."""
+class _Waiting:
+    """A request for a change, and who waits for its answer."""
 
-    __slots__ = ("failed", "future", "loop", "response", "work")
+    __slots__ = ("change", "failed", "future", "loop", "request", "response")
 
-    def __init__(self, work: Work, failed: Failed, loop: AbstractEventLoop) -> None:
-        self.work = work
+    def __init__(self, change: Change, request: Request, failed: Failed, loop: AbstractEventLoop) -> None:
+        self.change = change
+        self.request = request
         self.failed = failed
         self.loop = loop
         self.future: Future[Response] = loop.create_future()
         self.response = Response(500)
 
-    def make(self, db: sqlite3.Connection) -> None:
-        self.response = self.work(db)
 
-
-def _deliver(changes: list[_Change]) -> None:
-    for change in changes:
-        if not change.future.cancelled():
-            change.future.set_result(change.response)
+def _deliver(answered: list[_Waiting]) -> None:
+    for each in answered:
+        if not each.future.cancelled():
+            each.future.set_result(each.response)

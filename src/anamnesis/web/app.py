@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
 import traceback
@@ -39,6 +40,7 @@ class App:
     ) -> None:
         self._metrics = metrics
         self._router = Router(routes, later)
+        self._changes = {route: partial(self._run_all, route) for route in (*routes, *later)}
         self._access = access
         self._guard = guard
         self._report = report
@@ -50,10 +52,10 @@ class App:
             return self._counted(request, "", started, found)
         if found.lane is Lane.HERE:
             return self._counted(request, found.path, started, self._run(found, request, self._access.here))
-        work = partial(self._run, found, request)
         if found.lane is Lane.WRITE:
-            future = self._access.write(work, self._failed)
+            future = self._access.write(self._changes[found], request, self._failed)
         else:
+            work = partial(self._run, found, request)
             future = self._access.aside(work, self._failed, may_be_long=found.lane is Lane.LONG)
         future.add_done_callback(lambda done: self._counted(request, found.path, started, done.result()))
         return future
@@ -61,6 +63,13 @@ class App:
     def _counted(self, request: Request, path: str, started: float, response: Response) -> Response:
         self._metrics.count(request.method if path else "", path, response.status, time.perf_counter() - started)
         return response
+
+    def _run_all(self, route: Route, requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
+        """What the route answers to requests that came in a row: at once where it can, else to one after the other."""
+        if route.call_all and len(requests) > 1 and not any(request.is_cut for request in requests):
+            with contextlib.suppress(Exception):  # nothing was done: by themselves they tell whose failure it is
+                return route.call_all(requests, db)
+        return [self._run(route, request, db) for request in requests]
 
     def _run(self, route: Route, request: Request, db: sqlite3.Connection) -> Response:
         """What the route answers; whatever it raises is an answer too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TypeVar
 
@@ -68,10 +69,20 @@ def recent_sessions(request: Request, db: sqlite3.Connection) -> Response:
 
 def add_observation(request: Request, db: sqlite3.Connection) -> Response:
     """Save an observation: a new one, over the one of its topic, or as a repetition of one of the last 15 minutes."""
+    [response] = _add_observations([request], db)
+    return response
+
+
+def _add_observations(requests: Sequence[Request], db: sqlite3.Connection) -> list[Response]:
+    saved = observations.add_all(db, list(map(_new_observation, requests)))
+    return [answer({"id": each.id, "status": "saved"}, 201) for each in saved]
+
+
+def _new_observation(request: Request) -> NewObservation:
     new = _body(request, NewObservation)
     if not new.session_id or not new.title or not new.content:
         raise Invalid("session_id, title, and content are required")
-    return answer({"id": observations.add(db, new).id, "status": "saved"}, 201)
+    return new
 
 
 def capture_passively(request: Request, db: sqlite3.Connection) -> Response:
@@ -266,6 +277,7 @@ ROUTES = (
         Lane.WRITE,
         {201: _SAVED, **_REFUSED},
         body=Body(NewObservation, ("session_id", "title", "content")),
+        call_all=_add_observations,
     ),
     Route(
         "POST",

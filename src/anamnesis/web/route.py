@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -52,9 +52,13 @@ class ListOf:
 Content = type | ListOf | Mapping[str, Any] | str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One method of one path. Its function's docstring is its summary; its first answer is the usual one."""
+    """One method of one path. Its function's docstring is its summary; its first answer is the usual one.
+
+    A route that writes may have a faster way to do several requests in a row: it does all of them, or raises and has
+    done none.
+    """
 
     method: str
     path: str
@@ -63,6 +67,7 @@ class Route:
     answers: Mapping[int, Content]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     body: Body | None = None
+    call_all: Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]] | None = None
 
 
 def text(about: str) -> Parameter:
