@@ -18,6 +18,8 @@ from decimal import Decimal
 from json.encoder import encode_basestring
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from anamnesis.engram.strings import valid
+
 T = TypeVar("T")
 
 _SCALARS = (str, int, float, bool)
@@ -162,7 +164,7 @@ def _scalar(value: Any, kind: Any, where: str) -> Any:
         value = float(value)
     if type(value) is not kind or (kind is int and value not in _INT64) or value in _INFINITE:
         raise InvalidJSON(f"{where} has to be {_NAMES[kind]}")
-    return _SURROGATES.sub("\ufffd", value) if kind is str else value
+    return valid(value) if kind is str else value
 
 
 def _zero(kind: Any) -> Any:
