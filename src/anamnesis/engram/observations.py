@@ -60,6 +60,7 @@ def add(db: sqlite3.Connection, new: NewObservation) -> Saved:
 
 def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Saved]:
     """Save observations as if each were added after the other, but all of them or none."""
+    prepared = [_prepare(new) for new in news]
     done: list[Saved] = []
     fresh: dict[object, _Prepared] = {}
 
@@ -68,8 +69,8 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
         fresh.clear()
 
     with writing(db):
-        for prepared in map(_prepare, news):
-            values = prepared.values
+        for each in prepared:
+            values = each.values
             twin = _TWIN(values)
             # A row that this one may have to change must be there when it is looked for.
             if values["topic_key"] or twin in fresh or len(fresh) == _MOST_ROWS:
@@ -77,13 +78,13 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
             if id := _of_topic(db, values):
                 insert_fresh()
                 db.execute(_REVISE, {**values, "id": id})
-                done.append(Saved(_existing(db, id), "revised", prepared.truncated_from))
+                done.append(Saved(_existing(db, id), "revised", each.truncated_from))
             elif id := _recent_twin(db, values):
                 insert_fresh()
                 db.execute(_REPEAT, {"id": id})
-                done.append(Saved(_existing(db, id), "repeated", prepared.truncated_from))
+                done.append(Saved(_existing(db, id), "repeated", each.truncated_from))
             else:
-                fresh[twin] = prepared
+                fresh[twin] = each
         insert_fresh()
         enqueue_observations(db, [saved.observation for saved in done])
     return done
