@@ -1,11 +1,11 @@
-"""Writes that wait are committed together, and one that fails takes no other with it."""
+"""Writes that wait are committed together, as if each came alone, and one that fails takes no other with it."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.web.access import Access
-from anamnesis.web.message import Response
+from anamnesis.web.message import Request, Response
 
 
 @pytest.fixture
@@ -34,15 +34,20 @@ def failed(error: Exception) -> Response:
     return Response(500, str(error).encode())
 
 
-def save(session: str, title: str) -> object:
-    def work(db: sqlite3.Connection) -> Response:
+def save(requests: Sequence[Request], db: sqlite3.Connection) -> list[Response]:
+    """Save an observation for each request: its path is the session, its body the title."""
+    responses = []
+    for request in requests:
         try:
-            observations.add(db, NewObservation(session, title, "c"))
+            observations.add(db, NewObservation(request.path, request.body.decode(), "c"))
+            responses.append(Response(201))
         except database.Refused as refused:
-            return Response(500, refused.message.encode())
-        return Response(201)
+            responses.append(Response(500, refused.message.encode()))
+    return responses
 
-    return work
+
+def ask(session: str = "s", title: str = "t") -> Request:
+    return Request("POST", session, body=title.encode())
 
 
 def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: sqlite3.Connection) -> None:
@@ -52,16 +57,16 @@ def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: s
         access = Access(path)
         begun, may_end = threading.Event(), threading.Event()
 
-        def hold(_: sqlite3.Connection) -> Response:
+        def hold(*_: object) -> list[Response]:
             begun.set()
             may_end.wait(30)
-            return Response(200)
+            return [Response(200)]
 
         try:
-            first = access.write(hold, failed)
+            first = access.write(hold, ask(), failed)
             await asyncio.to_thread(begun.wait, 30)
             names = ["s" if number % 10 else "nobody" for number in range(100)]
-            waiting = [access.write(save(name, str(n)), failed) for n, name in enumerate(names)]  # type: ignore[arg-type]
+            waiting = [access.write(save, ask(name, str(n)), failed) for n, name in enumerate(names)]
             may_end.set()
             replies = await asyncio.gather(first, *waiting)
             return [each.status for each in replies[1:]], access.writer.transactions, access.writer.changes
@@ -81,7 +86,7 @@ def test_nothing_is_answered_before_it_is_committed(path: Path, db: sqlite3.Conn
         access = Access(path)
         try:
             for number in range(50):
-                waiting = [access.write(save("s", f"{number}-{each}"), failed) for each in range(5)]  # type: ignore[arg-type]
+                waiting = [access.write(save, ask("s", f"{number}-{each}"), failed) for each in range(5)]
                 for answered in asyncio.as_completed(waiting):
                     assert (await answered).status == 201
                 assert len(observations.recent(db, limit=1000)) == (number + 1) * 5
@@ -92,24 +97,24 @@ def test_nothing_is_answered_before_it_is_committed(path: Path, db: sqlite3.Conn
 
 
 def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.Connection) -> None:
-    def damage(db: sqlite3.Connection) -> Response:
+    def damage(requests: Sequence[Request], db: sqlite3.Connection) -> list[Response]:
         db.execute("PRAGMA defer_foreign_keys = ON")
         db.execute("INSERT INTO user_prompts (session_id, content) VALUES ('nobody', 'c')")
-        return Response(201)
+        return [Response(201) for _ in requests]
 
     async def write() -> list[int]:
         access = Access(path)
         begun, may_end = threading.Event(), threading.Event()
 
-        def hold(_: sqlite3.Connection) -> Response:
+        def hold(*_: object) -> list[Response]:
             begun.set()
             may_end.wait(30)
-            return Response(200)
+            return [Response(200)]
 
         try:
-            first = access.write(hold, failed)
+            first = access.write(hold, ask(), failed)
             await asyncio.to_thread(begun.wait, 30)
-            waiting = [access.write(damage, failed) for _ in range(3)]
+            waiting = [access.write(damage, ask(), failed) for _ in range(3)]
             may_end.set()
             return [each.status for each in await asyncio.gather(first, *waiting)]
         finally:
