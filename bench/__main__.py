@@ -30,7 +30,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     print(report.table(results), report.verdict(results), sep="\n\n")
-    options.results.write_text(report.document(results), encoding="utf-8")
+    report.record(options.results, report.section(results))
     return 0
 
 

@@ -16,6 +16,13 @@ from bench.corpus import PROJECTS, Vocabulary
 WORDS = 100
 _BATCH = 2_000
 _A_SESSION = 100
+# What an agent sends to a server that it has just started: who it is, and what tools there are.
+HANDSHAKE = b"""\
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},\
+"clientInfo":{"name":"bench","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+"""
 _TYPES = ("decision", "bugfix", "pattern", "discovery", "config")
 
 

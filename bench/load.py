@@ -2,15 +2,19 @@
 
 python -m bench.load
 python -m bench.load --command 'engram serve {port}' --sizes 1000
+python -m bench.load --record
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
+import math
 import os
 import shlex
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,9 +23,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import dialect
+from bench import dialect, report, verdict
 from bench.client import Measured, ask, drive, get, post
 from bench.driver import show
+from bench.verdict import Figure, Load, Start
 
 _OURS = f"{shlex.quote(str(Path(sys.executable).with_name('anamnesis')))} daemon --port {{port}}"
 _BESIDE = ("GET /health", "GET /observations/{id}", "GET /context", "GET /observations/recent", "POST /observations")
@@ -29,13 +34,13 @@ _STARTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class Running:
     """A daemon that runs, and how long it took from its start to its first connection and to its first answer."""
 
     process: subprocess.Popen[bytes]
     port: int
-    accepted_ms: float
-    answered_ms: float
+    accepted_ms: float = math.nan
+    answered_ms: float = math.nan
 
     def memory_mb(self) -> float:
         return self._read("statm", 1) * os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -53,74 +58,120 @@ class Started:
 
 def main() -> int:
     options = _options()
-    print("| observations | request | connections | requests/s | p50 ms | p99 ms | errors | CPU µs each | memory MB |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(verdict.head(*verdict.COLUMNS))
+    loads = []
     for size in options.sizes:
         with tempfile.TemporaryDirectory() as home:
-            _measure(options, Path(home), size)
+            loads.append(_measure(options, Path(home), size))
+    print("", verdict.judged(loads[-1]), sep="\n")
+    if options.record:
+        report.record(options.record, verdict.section(loads))
     return 0
 
 
-def _measure(options: argparse.Namespace, home: Path, size: int) -> None:
+def _measure(options: argparse.Namespace, home: Path, size: int) -> Load:
+    _fill(options.command, home, size)
+    load = Load(size, [], [])
+    for start in _starts(options.command, home):
+        load.starts.append(start)
+        print(verdict.start_row(size, start), flush=True)
+    sought = dialect.words(size)
     with running(options.command, home) as daemon:
+        for figure in itertools.chain(_alone(options, size, sought, daemon), _beside(options, size, sought, daemon)):
+            show("")
+            load.figures.append(figure)
+            print(verdict.figure_row(size, figure), flush=True)
+    return load
+
+
+def _fill(command: str, home: Path, size: int) -> None:
+    with running(command, home) as daemon:
         for number, body in enumerate(dialect.imports(size)):
             show(f"filling: {number * 2000:,} of {size:,}")
             status, answer = ask(daemon.port, post("/import", body))
             if status != 200:
                 sys.exit(f"POST /import was answered {status}: {answer[:200]!r}")
-    starts = []
+    show("")
+
+
+def _starts(command: str, home: Path) -> Iterator[Start]:
+    """The starts of the daemon; of ours also by its other name, and of the server that agents start."""
+    if command != _OURS:
+        yield _start_of("start", command, home)
+        return
+    yield _start_of("start of `anamnesis daemon`", command, home)
+    link = home / "bin" / "engram"
+    link.parent.mkdir()
+    link.symlink_to(Path(sys.executable).with_name("anamnesis"))
+    yield _start_of("start of `engram serve`", f"{shlex.quote(str(link))} serve {{port}}", home)
+    yield _middle("start of `engram mcp`", [_start_mcp(link, home) for _ in range(_STARTS)])
+
+
+def _start_of(name: str, command: str, home: Path) -> Start:
+    taken = []
     for _ in range(_STARTS):
-        with running(options.command, home) as daemon:
-            starts.append((daemon.accepted_ms, daemon.answered_ms))
-    sought = dialect.words(size)
-    with running(options.command, home) as daemon:
-        accepted, answered = (sorted(each)[_STARTS // 2] for each in zip(*starts, strict=True))
-        print(
-            f"| {size:,} | start: accepts after {accepted:.0f} ms, answers after {answered:.0f} ms | | | | | | | ",
-            end="",
-        )
-        print(f"{daemon.memory_mb():.0f} |", flush=True)
-        for name, requests in dialect.requests(size, sought).items():
-            if not any(wanted in name for wanted in options.only):
-                continue
+        with running(command, home) as daemon:
+            taken.append((daemon.accepted_ms, daemon.answered_ms, daemon.memory_mb()))
+    return _middle(name, taken)
+
+
+def _start_mcp(program: Path, home: Path) -> tuple[float, float, float]:
+    """How long it takes until the tools are listed, and the memory then."""
+    started = time.perf_counter()
+    with subprocess.Popen(
+        [program, "mcp"], env=_environment(home, 0), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(dialect.HANDSHAKE)
+        process.stdin.flush()
+        for _ in range(2):  # what it is, and its tools
+            if not process.stdout.readline():
+                sys.exit(f"{program} mcp ended before it had listed its tools.")
+        return float("nan"), (time.perf_counter() - started) * 1000, Running(process, 0).memory_mb()
+
+
+def _middle(name: str, taken: list[tuple[float, float, float]]) -> Start:
+    return Start(name, *(statistics.median(each) for each in zip(*taken, strict=True)))
+
+
+def _alone(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: Running) -> Iterator[Figure]:
+    for name, requests in dialect.requests(size, sought).items():
+        if any(wanted in name for wanted in options.only):
             for connections in options.connections:
                 show(f"{size:,}: {name}, {connections} connections")
                 spent = daemon.cpu_seconds()
                 [measured] = drive(daemon.port, [(requests, connections)], options.seconds)
                 each = (daemon.cpu_seconds() - spent) / len(measured.milliseconds) * 1e6
-                _row(size, name, connections, measured, f"{each:.0f}", daemon)
-        if any(wanted in "beside" for wanted in options.only):
-            _measure_beside(options, size, sought, daemon)
+                yield _figure(name, connections, measured, daemon, each)
 
 
-def _measure_beside(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: Started) -> None:
+def _beside(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: Running) -> Iterator[Figure]:
     """How the other routes answer while two clients search for the common word."""
     for name in _BESIDE:
-        kinds = dialect.requests(size, sought)
-        show(f"{size:,}: {name} beside searches")
-        pair = [(kinds[name], 1), (kinds["GET /search, a common word"], 2)]
-        beside, _ = drive(daemon.port, pair, options.seconds)
-        _row(size, f"{name} beside searches for a common word", 1, beside, "", daemon)
+        if any(wanted in verdict.beside(name) for wanted in options.only):
+            kinds = dialect.requests(size, sought)
+            show(f"{size:,}: {verdict.beside(name)}")
+            pair = [(kinds[name], 1), (kinds["GET /search, a common word"], 2)]
+            measured, _ = drive(daemon.port, pair, options.seconds)
+            yield _figure(verdict.beside(name), 1, measured, daemon)
 
 
-def _row(size: int, name: str, connections: int, measured: Measured, cpu: str, daemon: Started) -> None:
-    show("")
-    memory = daemon.memory_mb()
-    times = f"{measured.rate:,.0f} | {measured.percentile(50):.2f} | {measured.percentile(99):.2f}"
-    print(f"| {size:,} | {name} | {connections} | {times} | {measured.errors} | {cpu} | {memory:.0f} |", flush=True)
+def _figure(name: str, connections: int, measured: Measured, daemon: Running, cpu: float = math.nan) -> Figure:
+    p50, p99 = measured.percentile(50), measured.percentile(99)
+    return Figure(name, connections, daemon.memory_mb(), measured.rate, p50, p99, measured.errors, cpu)
 
 
 @contextlib.contextmanager
-def running(command: str, home: Path) -> Iterator[Started]:
+def running(command: str, home: Path) -> Iterator[Running]:
     """The daemon on a free port, with its memory in `home`."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    variables = {"HOME": str(home), "ENGRAM_DATA_DIR": str(home), "ANAMNESIS_HOME": str(home), "ENGRAM_PORT": str(port)}
     started = time.perf_counter()
     process = subprocess.Popen(
         shlex.split(command.format(port=port)),
-        env={**os.environ, **variables},
+        env=_environment(home, port),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -129,10 +180,15 @@ def running(command: str, home: Path) -> Iterator[Started]:
         status, _ = ask(port, get("/health"))
         if status != 200:
             sys.exit(f"GET /health was answered {status}.")
-        yield Started(process, port, accepted * 1000, (time.perf_counter() - started) * 1000)
+        yield Running(process, port, accepted * 1000, (time.perf_counter() - started) * 1000)
     finally:
         process.terminate()
         process.wait(60)
+
+
+def _environment(home: Path, port: int) -> dict[str, str]:
+    places = dict.fromkeys(("HOME", "ENGRAM_DATA_DIR", "ANAMNESIS_HOME"), str(home))
+    return {**os.environ, **places, "ENGRAM_PORT": str(port)}
 
 
 def _accepted(process: subprocess.Popen[bytes], port: int) -> float:
@@ -150,6 +206,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--connections", type=_numbers, default=[1, 8, 32], help="1,8,32")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each is measured (3)")
     parser.add_argument("--only", nargs="*", default=[""], help="only requests whose names have one of these")
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        type=Path,
+        const=Path(__file__).with_name("RESULTS.md"),
+        metavar="FILE",
+        help="also put the figures into this file (RESULTS.md), in the place of those that are there",
+    )
     return parser.parse_args()
 
 

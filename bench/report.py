@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -160,13 +161,26 @@ def verdict(results: Results) -> str:
     )
 
 
-def document(results: Results) -> str:
-    sqlite = next(iter(results.values()))[1].sqlite
+def machine(sqlite: str) -> str:
     system = f"{platform.system()} {platform.release()}, Python {platform.python_version()}, SQLite {sqlite}"
-    hardware = f"{os.cpu_count()} cores, {_cpu_model()}, {_memory_gb():.0f} GB of memory"
+    return f"{os.cpu_count()} cores, {_cpu_model()}, {_memory_gb():.0f} GB of memory, {system}"
+
+
+def record(path: Path, part: str) -> None:
+    """Put a part into the file in the place of the one with the same heading; the other parts stay."""
+    heading = part.partition("\n")[0]
+    found = re.split("^(?=# )", path.read_text("utf-8") if path.exists() else "", flags=re.MULTILINE)
+    parts = [part.strip() if each.startswith(f"{heading}\n") else each.strip() for each in found]
+    if part.strip() not in parts:
+        parts.append(part.strip())
+    path.write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
+
+
+def section(results: Results) -> str:
+    sqlite = next(iter(results.values()))[1].sqlite
     parts = [
         "# Measured against the earlier implementation",
-        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}. Machine: {hardware}, {system}.",
+        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}. Machine: {machine(sqlite)}.",
         table(results),
         verdict(results),
         "## Method",
