@@ -6,9 +6,8 @@ twin looked at. Whatever is interrupted is noted down still, and found to be equ
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,13 +17,13 @@ from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
-from anamnesis.bridge.mapping import fingerprint, note_id_of, noted, observed
+from anamnesis.bridge.mapping import fingerprint, noted, observed
+from anamnesis.bridge.pairing import pairs_of
 from anamnesis.disk import locked
 from anamnesis.engram import database
-from anamnesis.engram.record import Observation
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
-from anamnesis.notes import Memory, derived_id, writable
+from anamnesis.notes import Memory, writable
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
@@ -60,7 +59,8 @@ class Bridge:
         self._db = database.connect(path, check_same_thread=False)
         self._keys = Keys(self._db, store)
         try:
-            store.track(journal.prepare(self._db))
+            self._identity = journal.prepare(self._db)
+            self._track()
         except BaseException:
             self._db.close()
             raise
@@ -86,11 +86,17 @@ class Bridge:
         with self._guard:
             if self._is_busy:  # our own writing, of which the store tells us
                 return True
-            rows = journal.changed(self._db, since or 0, -1 if since is not None else most)
+            self._track()
             notes = list(self._store.changed(most))
+            is_all = len(notes) < most
+            rows: list[int] = []
+            if since is not None:
+                rows = journal.changed(self._db, since)
+            elif is_all:  # the observation of a note that is still to come would pass for a new one
+                rows = journal.changed(self._db, limit=most)
         for _ in self._take_over(rows, notes):
             pass
-        return len(rows) < most and len(notes) < most
+        return is_all and len(rows) < most
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
         """Take over everything that has changed, until told to stop; how many changes there were."""
@@ -98,6 +104,7 @@ class Bridge:
         seen: set[int | str] = set()
         while True:
             with self._guard:
+                self._track()
                 rows = [id for id in journal.changed(self._db) if id not in seen]
                 notes = [id for id in self._store.changed() if id not in seen]
             if not rows and not notes:
@@ -111,117 +118,87 @@ class Bridge:
                 if stop():
                     return done
 
+    def _track(self) -> None:
+        """See that the store notes down what changes. A new index does not tell which notes have gone."""
+        if self._store.track(self._identity):
+            with database.writing(self._db):
+                journal.note_all(self._db)
+
     def _take_over(self, rows: Sequence[int], notes: Sequence[str]) -> Iterator[int]:
-        """Take these over, some at a time, and say how many they were."""
-        for start in range(0, max(len(rows), len(notes)), _BATCH):
-            some_rows, some_notes = rows[start : start + _BATCH], notes[start : start + _BATCH]
+        """Take these over, some at a time, and say how many they were. Notes know whose twins they are: first."""
+        changes = [*notes, *rows]
+        for start in range(0, len(changes), _BATCH):
+            some = changes[start : start + _BATCH]
             with self._guard, locked(self._store.root / LOCK):
                 self._is_busy = True
                 try:
-                    pairs = self._pairs(some_rows, some_notes)
-                    self._settle(pairs, gone={*some_rows} - {pair.row.id for pair in pairs if pair.row})
+                    self._settle(
+                        [change for change in some if isinstance(change, int)],
+                        [change for change in some if isinstance(change, str)],
+                    )
                 finally:
                     self._is_busy = False
-            yield len(some_rows) + len(some_notes)
+            yield len(some)
 
-    def _pairs(self, rows: Sequence[int], notes: Sequence[str]) -> list[Pair]:
-        """Each of these with its twin, as they are now. A file that is no note now is left for later."""
+    def _settle(self, rows: Sequence[int], notes: Sequence[str]) -> None:
+        """Let both sides of these changes be as they should, then remember that they agree."""
         with database.reading(self._db):
-            found = self._paired(rows, notes)
-            files = self._store.files({*found, *notes})
-            for note_id in notes:
-                if note_id not in found and (file := files.get(note_id)) and file.memory:
-                    row = journal.unpaired(self._db, observed(file.memory).sync_id)
-                    taken = row and any(row == other for other, _ in found.values())
-                    found[note_id] = (None if taken else row, None)
-            pairs = []
-            for note_id, (row, twin) in found.items():
-                file = files.get(note_id)
-                if file is None or file.memory:
-                    agreed = journal.agreed_content(self._db, twin) if twin else None
-                    note, hash = (file.memory, file.hash) if file else (None, None)
-                    pairs.append(Pair(note_id, note, hash, row, twin, agreed))
-        return pairs
-
-    def _paired(self, rows: Sequence[int], notes: Sequence[str]) -> dict[str, tuple[Observation | None, Twin | None]]:
-        """By the ids of notes: the observations that have one of these numbers or a twin among these notes."""
-        twins = journal.twins(self._db, of_rows=rows, of_notes=notes)
-        known = {twin.observation_id for twin in twins}
-        there = journal.observations(self._db, {*rows, *known})
-        found: dict[str, tuple[Observation | None, Twin | None]] = {
-            twin.note_id: (there.get(twin.observation_id), twin) for twin in twins
-        }
-        new = {
-            id: note_id_of(there[id].sync_id, there[id].created_at) for id in rows if id in there and id not in known
-        }
-        others = {twin.note_id: twin for twin in journal.twins(self._db, of_notes=new.values())} if new else {}
-        others_rows = (
-            journal.observations(self._db, {twin.observation_id for twin in others.values()}) if others else {}
-        )
-        for id, note_id in new.items():
-            twin = others.get(note_id)
-            if (note_id in found and found[note_id][0]) or (twin and twin.observation_id in others_rows):
-                # Engram lets two observations have one identity: an export that was imported twice.
-                note_id, twin = derived_id(there[id].created_at, f"{there[id].sync_id} {id}"), None
-            found[note_id] = (there[id], twin)
-        return found
-
-    def _row(self, id: int) -> Observation | None:
-        return journal.observations(self._db, [id]).get(id)
-
-    def _settle(self, pairs: Iterable[Pair], gone: Iterable[int]) -> None:
-        """Let both sides be as they should, then remember that they agree."""
-        settled: list[tuple[Pair, Outcome]] = []
+            pairs = pairs_of(self._db, self._store, rows, notes)
+        decided: list[tuple[Pair, Outcome]] = []
         as_ = self._translation()
         for pair in pairs:
             try:
-                settled.append((pair, decide(pair, as_)))
+                decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one that cannot be said must not stop the others
-                log(self._store.root, "bridge failed", note=pair.note_id, reason=str(error))
-        written = self._write_notes(settled)
+                self._log(pair.note_id, error)
+        now = self._write_notes(decided)
         agreed: dict[str, bytes | None] = {}
+        paired = {_number(pair) for pair in pairs}
         with database.writing(self._db):
-            present = journal.observations(self._db, _numbers(settled))
-            for pair, outcome in settled:
-                number = pair.row.id if pair.row else pair.twin.observation_id if pair.twin else 0
-                if present.get(number) != pair.row:
-                    continue  # changed meanwhile, and noted down for the next time
-                if outcome.note is None:
-                    agreed[pair.note_id] = self._agree(pair, outcome, None, None)
-                elif outcome.note == pair.note:
-                    agreed[pair.note_id] = self._agree(pair, outcome, pair.note, pair.note_hash)
-                elif file := written.get(pair.note_id):
-                    agreed[pair.note_id] = self._agree(pair, outcome, file.memory, file.hash)
-            for id in gone:
-                if id not in present:
-                    journal.forget_changes(self._db, id)
+            present = journal.observations(self._db, {*rows, *paired})
+            for pair, outcome in decided:
+                # What changed meanwhile is noted down for the next time.
+                if pair.note_id in now and present.get(_number(pair)) == pair.row:
+                    agreed[pair.note_id] = self._agree(pair, outcome, *now[pair.note_id])
+            for id in {*rows} - present.keys() - paired:
+                journal.forget_changes(self._db, id)
         self._store.settle(agreed)
 
-    def _write_notes(self, settled: list[tuple[Pair, Outcome]]) -> dict[str, NoteFile]:
-        """Write and remove the files that are not as they should be; those that were written."""
-        for pair, outcome in settled:
-            if pair.note and outcome.note is None:
-                with contextlib.suppress(NoteNotFound):
-                    self._store.delete(pair.note_id)
-        asides = [outcome.aside for _, outcome in settled if outcome.aside]
-        changed = {
-            pair.note_id: (outcome.note, pair.note_hash)
-            for pair, outcome in settled
-            if outcome.note and outcome.note != pair.note
-        }
-        self._store.put_whole(asides)
+    def _write_notes(self, decided: list[tuple[Pair, Outcome]]) -> dict[str, tuple[Memory | None, bytes | None]]:
+        """Write and remove files; the notes that are now as they should be, with their hashes."""
+        aside = self._put([outcome.aside for _, outcome in decided if outcome.aside])
+        safe = [(pair, outcome) for pair, outcome in decided if not outcome.aside or outcome.aside.id in aside]
+        now: dict[str, tuple[Memory | None, bytes | None]] = {}
+        changed: list[Memory] = []
+        for pair, outcome in safe:
+            if outcome.note == pair.note:
+                now[pair.note_id] = pair.note, pair.note_hash
+            elif outcome.note:
+                changed.append(outcome.note)
+            elif self._remove(pair.note_id):
+                now[pair.note_id] = None, None
+        return now | {id: (file.memory, file.hash) for id, file in self._put(changed).items()}
+
+    def _put(self, notes: list[Memory]) -> dict[str, NoteFile]:
+        """Write notes, together if none is in the way of the others; those that were written."""
         try:
-            written = self._store.put_whole([note for note, _ in changed.values()])
-        except AnamnesisError:
-            written = [file for note, _ in changed.values() for file in self._write_note(note)]
+            written = self._store.put_whole(notes)
+        except AnamnesisError as error:
+            if len(notes) == 1:
+                self._log(notes[0].id, error)
+                return {}
+            return {id: file for note in notes for id, file in self._put([note]).items()}
         return {file.memory.id: file for file in written if file.memory}
 
-    def _write_note(self, note: Memory) -> list[NoteFile]:
+    def _remove(self, note_id: str) -> bool:
         try:
-            return self._store.put_whole([note])
+            self._store.delete(note_id)
+        except NoteNotFound:
+            return True
         except AnamnesisError as error:
-            log(self._store.root, "bridge failed", note=note.id, reason=error.message)
-            return []
+            self._log(note_id, error)
+            return False
+        return True
 
     def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> bytes | None:
         """Write the observation as it should be, and remember both as they are."""
@@ -238,6 +215,9 @@ class Bridge:
             journal.forget_changes(self._db, pair.twin.observation_id)
         return hash
 
+    def _log(self, note_id: str, error: Exception) -> None:
+        log(self._store.root, "bridge failed", note=note_id, reason=str(error))
+
     def _translation(self) -> Translation:
         return Translation(
             note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=_clean),
@@ -247,9 +227,9 @@ class Bridge:
         )
 
 
-def _numbers(settled: Iterable[tuple[Pair, Outcome]]) -> set[int]:
-    rows = {pair.row.id for pair, _ in settled if pair.row}
-    return rows | {pair.twin.observation_id for pair, _ in settled if pair.twin}
+def _number(pair: Pair) -> int:
+    """The observation's, also of one that has gone; 0 if there was none."""
+    return pair.row.id if pair.row else pair.twin.observation_id if pair.twin else 0
 
 
 def _clean(text: str) -> str:

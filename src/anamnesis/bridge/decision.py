@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from anamnesis.bridge.journal import Twin
+from anamnesis.bridge.journal import UNKNOWN, Twin
 from anamnesis.bridge.mapping import fingerprint
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, parse, render
@@ -21,8 +21,8 @@ class Pair:
     note_hash: bytes | None
     row: Observation | None
     twin: Twin | None
-    # What the observation's content was by then, if it has another one now.
-    agreed_content: str | None = None
+    # What the observation was since then, the oldest first, if it has changed.
+    versions: tuple[Observation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,10 @@ def _follow_note(pair: Pair, row: Observation, as_: Translation) -> Outcome:
 def _meet(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outcome:
     if as_.row(note, row) == row:
         return Outcome(note, row)
+    if any(as_.row(note, version) == version for version in pair.versions):
+        return _follow_row(pair, as_)  # the note was written in time, but not remembered: nobody has changed it
     base = None
-    if pair.twin:
-        agreed = row.content if pair.agreed_content is None else pair.agreed_content
-        base = replace(parse(pair.twin.front), body=as_.clean(agreed))
+    if pair.twin and pair.twin.revision != UNKNOWN:
+        base = replace(parse(pair.twin.front), body=as_.clean((*pair.versions, row)[0].content))
     merged = merge(base, note, as_.note(row, base or note))
     return Outcome(merged.note, as_.row(merged.note, row), merged.other)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from anamnesis.engram import schema
 from anamnesis.engram.database import writing
 from anamnesis.engram.normal import content_hash
 from anamnesis.engram.observations import COLUMNS
 from anamnesis.engram.record import Observation
-from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observation
+from anamnesis.engram.strings import valid
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
+# The revision of a twin whose observation may have changed without one.
+UNKNOWN = -1
 _FIELDS = [name for name in Observation.__slots__ if name != "id"]
 
 
@@ -46,14 +50,19 @@ def prepare(db: sqlite3.Connection) -> str:
     if not schema.is_made(db, _SCHEMA):
         with writing(db):
             made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
-            if any(name.startswith("anamnesis_changes") for name in made):
+            if made:
                 note_all(db)
+            if any(name.startswith("anamnesis_revisions") for name in made):
+                db.execute("UPDATE anamnesis_twins SET revision = :unknown", {"unknown": UNKNOWN})
+    identity = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
+    if identity is None:
+        with writing(db):
             db.execute(
                 "INSERT INTO anamnesis_bridge SELECT :identity WHERE NOT EXISTS (SELECT 1 FROM anamnesis_bridge)",
                 {"identity": secrets.token_hex(16)},
             )
-    (identity,) = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
-    return str(identity)
+        identity = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
+    return str(identity[0])
 
 
 def note_all(db: sqlite3.Connection) -> None:
@@ -84,17 +93,17 @@ def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observ
     rows = db.execute(
         f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": _list(ids)}
     )
-    return {row[0]: Observation(*row) for row in rows}
+    return {row[0]: _observation(row) for row in rows}
 
 
-def unpaired(db: sqlite3.Connection, sync_id: str) -> Observation | None:
-    """The first observation of an identity that is no note's twin."""
-    row = db.execute(
+def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:
+    """The observations of an identity that are no note's twin."""
+    rows = db.execute(
         f"SELECT {COLUMNS} FROM observations WHERE sync_id = :sync_id"
-        " AND NOT EXISTS (SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id) ORDER BY id LIMIT 1",
+        " AND NOT EXISTS (SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id)",
         {"sync_id": sync_id},
-    ).fetchone()
-    return Observation(*row) if row else None
+    )
+    return [_observation(row) for row in rows]
 
 
 def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iterable[str] = ()) -> list[Twin]:
@@ -108,14 +117,13 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
     return [Twin(*row) for row in rows]
 
 
-def agreed_content(db: sqlite3.Connection, twin: Twin) -> str | None:
-    """The content that the observation had when the two agreed; None if it has it still."""
-    row = db.execute(
-        "SELECT content FROM anamnesis_revisions WHERE observation_id = :id AND number > :revision"
-        " ORDER BY number LIMIT 1",
-        {"id": twin.observation_id, "revision": twin.revision},
-    ).fetchone()
-    return row[0] if row else None
+def versions(db: sqlite3.Connection, twin: Twin) -> tuple[Observation, ...]:
+    """What the observation was since the two agreed, the oldest first, without what it is now."""
+    return tuple(
+        revision.observation
+        for revision in revisions(db, twin.observation_id)
+        if revision.number > twin.revision != UNKNOWN
+    )
 
 
 def revisions(db: sqlite3.Connection, observation_id: int) -> list[Revision]:
@@ -125,7 +133,7 @@ def revisions(db: sqlite3.Connection, observation_id: int) -> list[Revision]:
         " WHERE observation_id = :id ORDER BY number",
         {"id": observation_id},
     )
-    return [Revision(number, replaced_at, Observation(*values)) for number, replaced_at, *values in rows]
+    return [Revision(number, replaced_at, _observation(values)) for number, replaced_at, *values in rows]
 
 
 def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None) -> int:
@@ -138,7 +146,8 @@ def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None)
         values = {name: value for name, value in values.items() if value != getattr(over, name, None)}
     else:
         del values["id"]
-    _ensure_session(db, row)
+    if over is None or row.session_id != over.session_id:
+        _ensure_session(db, row)
     if over:
         assignments = ", ".join(f"{name} = :{name}" for name in values)
         db.execute(f"UPDATE observations SET {assignments} WHERE id = :id", {**values, "id": over.id})
@@ -149,7 +158,7 @@ def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None)
     if row.deleted_at:
         enqueue_deletion(db, row.sync_id, row.deleted_at, hard=False)
     else:
-        enqueue_observation(db, row)
+        enqueue_observations(db, [row])
     return id
 
 
@@ -190,7 +199,9 @@ def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> 
 
 def directory(db: sqlite3.Connection, session_id: str) -> str:
     """The folder that a session was in; "" if it is not known."""
-    row = db.execute("SELECT directory FROM sessions WHERE id = :id", {"id": session_id}).fetchone()
+    row = db.execute(
+        "SELECT directory FROM sessions WHERE id = CAST(:id AS TEXT)", {"id": _bytes(session_id)}
+    ).fetchone()
     return row[0] if row else ""
 
 
@@ -199,8 +210,14 @@ def _ensure_session(db: sqlite3.Connection, row: Observation) -> None:
     db.execute(
         "INSERT INTO sessions (id, project, directory, started_at) SELECT :id, :project, '', :started_at"
         " WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = :id)",
-        {"id": row.session_id, "project": row.project or "", "started_at": row.created_at},
+        {"id": row.session_id, "project": valid(row.project or ""), "started_at": valid(row.created_at)},
     )
+
+
+def _observation(row: Sequence[Any]) -> Observation:
+    """A row as a value. SQLite lets a column of texts hold bytes."""
+    values: list[Any] = [str(each, "utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in row]
+    return Observation(*values)
 
 
 def _list(values: Iterable[object]) -> str:

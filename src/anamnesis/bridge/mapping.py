@@ -72,11 +72,11 @@ def observed(note: Memory, over: Observation | None = None, clean: Clean = writa
     """
     values = _told(note)
     values |= {name: value for name, value in note.engram.items() if name in values and _is_current(name, value, note)}
+    values["deleted_at"] = str(note.engram["deleted_at"]) if note.is_hidden else None
     if over:
-        values["id"] = over.id
-        for name in ("title", "content"):
-            if clean(getattr(over, name)) == values[name]:
-                values[name] = getattr(over, name)
+        for name, value in asdict(over).items():
+            if name == "id" or (isinstance(value, str) and values[name] in (writable(value), clean(value))):
+                values[name] = value
     return Observation(**values)
 
 
@@ -177,7 +177,7 @@ def _is_current(name: str, value: object, note: Memory) -> bool:
         return _shown_session(value, note.project) == note.prov_session
     if name in ("created_at", "updated_at"):
         return utc_time(value) == str(getattr(note, name))
-    return name != "id"
+    return name not in ("id", "content")
 
 
 def _shown_title(title: str) -> str:

@@ -1,0 +1,94 @@
+"""Which note and which observation belong together: as the bridge remembers, or else as they say themselves."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, count
+
+from anamnesis.bridge import journal
+from anamnesis.bridge.decision import Pair
+from anamnesis.bridge.journal import Twin
+from anamnesis.bridge.mapping import fingerprint, note_id_of, observed
+from anamnesis.engram.record import Observation
+from anamnesis.notes import Memory, derived_id
+from anamnesis.store import MemoryStore
+
+_Known = tuple[Observation | None, Twin | None]
+
+
+def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], notes: Sequence[str]) -> list[Pair]:
+    """Each of these with its twin, as both are now; without those whose file cannot be read, which wait for that."""
+    twins = journal.twins(db, of_rows=rows, of_notes=notes)
+    taken = {twin.observation_id for twin in twins}
+    there = journal.observations(db, {*rows, *taken})
+    found: dict[str, _Known] = {twin.note_id: (there.get(twin.observation_id), twin) for twin in twins}
+    files = store.files({*found, *notes})
+    for note_id in notes:
+        if note_id not in found:
+            file = files.get(note_id)
+            row = _row_of(db, file.memory, taken) if file and file.memory else None
+            found[note_id] = (row, None)
+            taken |= {row.id} if row else set()
+    for id in rows:
+        if id in there and id not in taken:
+            note_id, twin = _note_of(db, there[id], found)
+            found[note_id] = (there[id], twin)
+    files |= store.files(found.keys() - files.keys() - {*notes})
+    unreadable = _unreadable(
+        store, [id for id, (_, twin) in found.items() if twin and twin.note_hash and id not in files]
+    )
+    pairs = []
+    for note_id, (row, twin) in found.items():
+        if note_id not in unreadable:
+            file = files.get(note_id)
+            note, hash = (file.memory, file.hash) if file else (None, None)
+            is_changed = twin and row and fingerprint(row) != twin.row_hash
+            versions = journal.versions(db, twin) if twin and is_changed else ()
+            pairs.append(Pair(note_id, note, hash, row, twin, versions))
+    return pairs
+
+
+def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Observation | None:
+    """The observation that a note without a twin speaks of; of several with one identity, the likeliest."""
+    rows = [row for row in journal.unpaired(db, observed(note).sync_id) if row.id not in taken]
+    if len(rows) > 1:
+        rows.sort(key=lambda row: (note.id not in _ids(row), bool(row.deleted_at) != note.is_hidden, row.id))
+    return rows[0] if rows else None
+
+
+def _note_of(db: sqlite3.Connection, row: Observation, found: dict[str, _Known]) -> tuple[str, Twin | None]:
+    """The id for the note of an observation without a twin, and the twin of this id whose observation has gone.
+
+    Engram lets several observations have one identity: an export that was imported twice.
+    """
+    others = (derived_id(row.created_at, f"{row.sync_id} {number}") for number in count(row.id + 1))
+    for note_id in chain(_ids(row), others):
+        if note_id in found:
+            other, twin = found[note_id]
+        else:
+            twin = next(iter(journal.twins(db, of_notes=[note_id])), None)
+            other = journal.observations(db, [twin.observation_id]).get(twin.observation_id) if twin else None
+        if other is None:
+            return note_id, twin
+    raise AssertionError
+
+
+def _ids(row: Observation) -> tuple[str, str]:
+    """The ids that the note of an observation has: the first, or if that is another's, the second."""
+    return note_id_of(row.sync_id, row.created_at), derived_id(row.created_at, f"{row.sync_id} {row.id}")
+
+
+def _unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
+    """Those that are not gone, but in a file that is no note at the moment, by its name or its text."""
+    wanted = {*ids}
+    if not wanted:
+        return wanted
+    found = set()
+    for problem in store.problems():
+        try:
+            text = (store.root / problem.path).read_bytes()
+        except OSError:
+            text = b""
+        found |= {id for id in wanted if id.encode() in text or id in problem.path}
+    return found
