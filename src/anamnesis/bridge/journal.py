@@ -199,9 +199,8 @@ def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> 
 
 def directory(db: sqlite3.Connection, session_id: str) -> str:
     """The folder that a session was in; "" if it is not known."""
-    row = db.execute(
-        "SELECT directory FROM sessions WHERE id = CAST(:id AS TEXT)", {"id": _bytes(session_id)}
-    ).fetchone()
+    given = {"id": session_id.encode("utf-8", "surrogateescape")}  # it may hold bytes that are no text
+    row = db.execute("SELECT directory FROM sessions WHERE id = CAST(:id AS TEXT)", given).fetchone()
     return row[0] if row else ""
 
 
