@@ -9,7 +9,8 @@ from pathlib import Path
 
 from anamnesis.disk import create_beside, fill, put_in_place, sync_folder
 from anamnesis.errors import AnamnesisError
-from anamnesis.onboard.plan import Change, Plan, Refusal, Refused, check_writable, read
+from anamnesis.onboard.edits import Launcher, Refused
+from anamnesis.onboard.plan import Change, Plan, Refusal, check_writable, read
 
 # How often a file is tried that another program keeps writing, as Claude Code does with its own.
 _ATTEMPTS = 5
@@ -52,7 +53,8 @@ def _replace(change: Change) -> bool:
         target.unlink()
         return True
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _prepare(target, change.new)
+    is_program = any(isinstance(edit, Launcher) for edit in change.edits)
+    temporary = _prepare(target, change.new, 0o755 if is_program else None)
     try:
         if read(target) != change.old:
             return False
@@ -63,9 +65,9 @@ def _replace(change: Change) -> bool:
     return True
 
 
-def _prepare(target: Path, content: bytes) -> Path:
-    """A finished file beside the target, with its mode and owner."""
-    descriptor, temporary = create_beside(target)
+def _prepare(target: Path, content: bytes, mode: int | None) -> Path:
+    """A finished file beside the target, with its mode and owner; a new one may be told its mode."""
+    descriptor, temporary = create_beside(target, mode)
     try:
         _take_after(descriptor, target)
     except BaseException:

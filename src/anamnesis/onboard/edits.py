@@ -1,16 +1,24 @@
-"""The three ways in which we change a file: pieces in somebody's settings, a file of our own, a block in a text."""
+"""The ways in which we change a file: pieces in somebody's settings, a block in a text, a file or a program of ours."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anamnesis.config import HOME_VARIABLE
+from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Item, Member, Needed, Piece, Server
+from anamnesis.onboard.pieces import Adopted, Item, Member, Needed, Piece, Server
 
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
+_LAUNCHER = "# anamnesis: plugins for Engram call this; `anamnesis uninstall` removes it"
+
+
+class Refused(AnamnesisError):
+    """A file that is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,7 @@ class Settings:
             "items": [[piece.verb, *piece.path] for piece in self.pieces if isinstance(piece, Item)],
             "members": [list(piece.path) for piece in self.pieces if isinstance(piece, Member)],
             "needed": [list(piece.path) for piece in self.pieces if isinstance(piece, Needed)],
+            "adopted": [[piece.before, *piece.path] for piece in self.pieces if isinstance(piece, Adopted)],
         }
 
 
@@ -131,7 +140,46 @@ class Block:
         return {"format": "block"}
 
 
-Edit = Settings | Whole | Block
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """A program called `engram` that starts us. Nobody else's is ever overwritten."""
+
+    file: Path
+    words: tuple[str, ...]
+    store: str = ""
+    own: bool = True
+
+    @property
+    def verbs(self) -> set[str]:
+        """No agent is told to run it; plugins do."""
+        return set()
+
+    def install(self, text: str) -> str:
+        """The program as it must be today."""
+        if text and not is_launcher(text):
+            raise Refused("It is another program", "Move it away and try again.")
+        home = f"export {HOME_VARIABLE}={shlex.quote(self.store)}\n" if self.store else ""
+        return f'#!/bin/sh\n{_LAUNCHER}\n{home}exec {shlex.join(self.words)} engram "$@"\n'
+
+    def remove(self, text: str) -> str:
+        """Nothing, if it is still ours."""
+        return "" if is_launcher(text) else text
+
+    def is_spent(self, text: str) -> bool:
+        """Whether nothing is left in it."""
+        return not text
+
+    def trace(self) -> dict[str, Any]:
+        """What must be known to remove it later."""
+        return {"format": "launcher"}
+
+
+def is_launcher(text: str) -> bool:
+    """Whether a program is the one that we write."""
+    return text.startswith(f"#!/bin/sh\n{_LAUNCHER}\n")
+
+
+Edit = Settings | Whole | Block | Launcher
 
 
 def from_trace(file: Path, trace: dict[str, Any]) -> Edit:
@@ -140,8 +188,11 @@ def from_trace(file: Path, trace: dict[str, Any]) -> Edit:
         return Whole(file, "")
     if trace["format"] == "block":
         return Block(file, "")
+    if trace["format"] == "launcher":
+        return Launcher(file, ())
     pieces: list[Piece] = [Server(tuple(path), {}) for path in trace["servers"]]
     pieces += [Item(tuple(path), verb, {}) for verb, *path in trace["items"]]
     pieces += [Member(tuple(path), "anamnesis") for path in trace["members"]]
     pieces += [Needed(tuple(path), None) for path in trace["needed"]]
+    pieces += [Adopted(tuple(path), {}, before) for before, *path in trace.get("adopted", ())]
     return Settings(file, trace["format"], tuple(pieces), trace["own"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.onboard.formats import Engine
-from anamnesis.onboard.program import LAUNCH_KEYS, call_in, renewed
+from anamnesis.onboard.program import LAUNCH_KEYS, as_before, as_engram, call_in, engram_options, renewed
 
 Keys = tuple[str | int, ...]
 _ENVIRONMENTS = ("env", "environment", "envs")
@@ -27,7 +27,7 @@ class Server:
     value: Mapping[str, Any]
 
     def install(self, engine: Engine, text: str) -> str:
-        theirs = _at(engine.read(text), self.path)
+        theirs = at(engine.read(text), self.path)
         if not isinstance(theirs, Mapping):
             return engine.put(text, self.path, dict(self.value))
         if any(key in theirs for key in _ADDRESSES):
@@ -61,7 +61,7 @@ class Item:
         return text
 
     def _calls(self, engine: Engine, text: str) -> list[tuple[Keys, Mapping[str, Any]]]:
-        return list(_calls(_at(engine.read(text), self.path), self.path, self.verb))
+        return list(_calls(at(engine.read(text), self.path), self.path, self.verb))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class Member:
     value: str
 
     def install(self, engine: Engine, text: str) -> str:
-        listed = _at(engine.read(text), self.path)
+        listed = at(engine.read(text), self.path)
         missing = isinstance(listed, list) and self.value not in listed
         return engine.append(text, self.path, self.value) if missing else text
 
     def remove(self, engine: Engine, text: str) -> str:
-        listed = _at(engine.read(text), self.path)
+        listed = at(engine.read(text), self.path)
         there = isinstance(listed, list) and self.value in listed
         return engine.drop_item(text, self.path, listed.index(self.value)) if there else text
 
@@ -90,16 +90,44 @@ class Needed:
     value: Any
 
     def install(self, engine: Engine, text: str) -> str:
-        return text if _at(engine.read(text), self.path) is not None else engine.put(text, self.path, self.value)
+        return text if at(engine.read(text), self.path) is not None else engine.put(text, self.path, self.value)
 
     def remove(self, engine: Engine, text: str) -> str:
         return text
 
 
-Piece = Server | Item | Member | Needed
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """Engram's server, which somebody has set up: it is us that it starts then. `before` is what it started."""
+
+    path: Keys
+    value: Mapping[str, Any]  # our own server, as this host is told of it
+    before: str = ""
+
+    def install(self, engine: Engine, text: str) -> str:
+        theirs, options = self._found(engine, text)
+        if options is None:
+            return text
+        text = _launch(engine, text, self.path, theirs, as_engram(self.value, options))
+        return _place_store(engine, text, self.path, theirs, self.value)
+
+    def remove(self, engine: Engine, text: str) -> str:
+        theirs, options = self._found(engine, text)
+        if options is None or not self.before:
+            return text
+        text = _launch(engine, text, self.path, theirs, as_before(theirs, self.before, options))
+        return _place_store(engine, text, self.path, theirs, {})
+
+    def _found(self, engine: Engine, text: str) -> tuple[Mapping[str, Any], tuple[str, ...] | None]:
+        theirs = at(engine.read(text), self.path)
+        return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-def _at(document: Any, path: Keys) -> Any:
+Piece = Server | Item | Member | Needed | Adopted
+
+
+def at(document: Any, path: Keys) -> Any:
+    """What a document has at a place; None if it has nothing there."""
     for step in path:
         document = document.get(step) if isinstance(document, Mapping) else None
     return document
@@ -119,14 +147,24 @@ def _calls(value: Any, path: Keys, verb: str) -> Iterator[tuple[Keys, Mapping[st
 
 def _renew(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     """Let an entry of ours run what it must today; whatever else is in it is its owner's."""
-    wanted = renewed(theirs, ours)
+    text = _launch(engine, text, path, theirs, renewed(theirs, ours))
+    return _place_store(engine, text, path, theirs, ours)
+
+
+def _launch(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Let an entry run what is wanted; as it does, if that is nothing."""
     for key in LAUNCH_KEYS if wanted else ():
         if key in wanted:
             text = engine.put(text, (*path, key), wanted[key])
         elif key in theirs:
             text = engine.drop(text, (*path, key))
+    return text
+
+
+def _place_store(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """Tell an entry where the store is, or no longer."""
     for key in _ENVIRONMENTS:
-        now, then = _at(ours, (key, HOME_VARIABLE)), _at(theirs, (key, HOME_VARIABLE))
+        now, then = at(ours, (key, HOME_VARIABLE)), at(theirs, (key, HOME_VARIABLE))
         if now is not None:
             text = engine.put(text, (*path, key, HOME_VARIABLE), now)
         elif then is not None:

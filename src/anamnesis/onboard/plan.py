@@ -9,13 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.onboard.edits import Edit
+from anamnesis.onboard.edits import Edit, Refused
 
 Content = bytes | None
-
-
-class Refused(AnamnesisError):
-    """A file that is left alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,12 +62,40 @@ class Call:
 
 def call_in(entry: Mapping[str, Any]) -> Call | None:
     """The call that an entry makes, if it is one of ours."""
-    words = _words(entry)
-    if words and re.fullmatch(r"pythonw?[\d.]*", _stem(words[0])) and words[1:2] == ["-m"]:
-        words = words[2:]
+    words = _own_words(entry)
     if len(words) < 2 or _stem(words[0]) != "anamnesis" or words[1] not in VERBS:
         return None
     return Call(words[1], tuple(words[2:]))
+
+
+def engram_options(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What an entry adds to `engram mcp`, be that Engram's own program or us; None if it starts something else."""
+    words = _own_words(entry)
+    if words[1:2] == ["engram"] and _stem(words[0]) == "anamnesis":
+        words = words[1:]
+    is_engram = len(words) > 1 and _stem(words[0]) == "engram" and words[1] == "mcp"
+    return tuple(words[2:]) if is_engram else None
+
+
+def engram_program(entry: Mapping[str, Any]) -> str:
+    """Engram's own program, as an entry names it; "" if that starts another one."""
+    word = (_words(entry) or [""])[0]
+    return word if _stem(word) == "engram" else ""
+
+
+def as_engram(server: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
+    """What starts our server in a host's settings, such that it is Engram's."""
+    keys = [key for key in LAUNCH_KEYS if key in server]
+    last = next(key for key in reversed(keys) if isinstance(server[key], list))
+    return {**{key: server[key] for key in keys}, last: [*server[last][:-1], "engram", "mcp", *options]}
+
+
+def as_before(entry: Mapping[str, Any], program: str, options: Sequence[str]) -> dict[str, Any]:
+    """What starts Engram's own program, in the shape that an entry has."""
+    key = next(key for key in _LINES if key in entry)
+    if isinstance(entry[key], list):
+        return {key: [program, "mcp", *options]}
+    return {key: program, "args": ["mcp", *options]}
 
 
 def renewed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,6 +130,13 @@ def _with(value: Any, added: Sequence[str], has_args: bool) -> Any:
 
 def _quoted(word: str) -> str:
     return word if re.fullmatch(r"[\w@%+=:,./\\-]+", word) else f'"{word}"'
+
+
+def _own_words(entry: Mapping[str, Any]) -> list[str]:
+    """The words of a call, without those that start Python."""
+    words = _words(entry)
+    is_python = bool(words) and re.fullmatch(r"pythonw?[\d.]*", _stem(words[0])) and words[1:2] == ["-m"]
+    return words[2:] if is_python else words
 
 
 def _words(entry: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.apply import apply
-from anamnesis.onboard.edits import Edit, from_trace
+from anamnesis.onboard.edits import Edit, Launcher, from_trace, is_launcher
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Change, Content, Plan, Wanted, add_file, by_target, decode
 
@@ -65,6 +65,8 @@ def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool,
         (content,) = original
         if content is None:
             return None
+    if all(isinstance(edit, Launcher) for edit in edits) and not is_launcher(content.decode("utf-8", "replace")):
+        return content  # somebody has put another program there
     text = before = decode(content)
     for edit in edits:
         text = edit.remove(text)

@@ -1,0 +1,158 @@
+"""An installation of Engram as it is found: its program, what calls it, and how all of that is pointed at us.
+
+Changes nothing. Where there is neither engram.db nor a program of that name, nothing is read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.edits import Edit, Launcher, Settings, is_launcher
+from anamnesis.onboard.formats import engine
+from anamnesis.onboard.pieces import Adopted, Keys, Server, at
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program, engram_options, engram_program
+
+NAME = "engram"
+_Entry = tuple[Path, str, Keys, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Engram:
+    """What there is of Engram: its program (None if the first one on the PATH is us), and agents with its plugin."""
+
+    agent: Agent
+    program: Path | None
+    plugins: tuple[str, ...]
+    # What remains for its user to do, so that plugins call us.
+    remark: str = ""
+
+
+def find_engram(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
+    """The installation, with the changes that point it at us; None where there is none."""
+    called = _on_path(place)
+    if database is None and not called:
+        return None
+    theirs = next((path for path in called if not _is_ours(path)), None)
+    is_first = bool(called) and called[0] == theirs
+    plugins = tuple(_plugins(place))
+    launcher = _launcher_file(place, called) if called or plugins else None
+    edits: list[Edit] = [
+        Settings(file, format, (piece,)) for file, format, piece in _adopted(_entries(place, program, agents))
+    ]
+    if launcher:
+        edits.append(Launcher(launcher, program.words, program.store))
+    is_missed = not launcher and (is_first or (plugins and not called))
+    agent = Agent(NAME, "Engram", (), (), tuple(edits))
+    return Engram(agent, theirs if is_first else None, plugins, _advice(place, theirs) if is_missed else "")
+
+
+def _on_path(place: Place) -> list[Path]:
+    """Every program called `engram` on the PATH, the one that is started first."""
+    name = f"{NAME}.exe" if place.system == "windows" else NAME
+    paths = [folder / name for folder in _folders(place)]
+    return [path for path in paths if path.is_file() and os.access(path, os.X_OK)]
+
+
+def _folders(place: Place) -> list[Path]:
+    folders = (Path(folder) for folder in place.variables.get("PATH", "").split(os.pathsep) if folder)
+    return list(dict.fromkeys(folder for folder in folders if folder.is_absolute()))
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a program is the one we write, or a link to us that somebody made."""
+    return _is_written_by_us(path) or Path(os.path.realpath(path)).stem == "anamnesis"
+
+
+def _is_written_by_us(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return is_launcher(file.read(200).decode("utf-8", "replace"))
+    except OSError:
+        return False
+
+
+def _launcher_file(place: Place, called: Sequence[Path]) -> Path | None:
+    """Where a program of that name is ours, or can be without being in the way of another; None if nowhere."""
+    if called and _is_ours(called[0]):
+        return called[0] if _is_written_by_us(called[0]) else None
+    if place.system == "windows":  # it starts no scripts of a shell
+        return None
+    own = [place.home / ".local/bin", place.home / "bin"]
+    for folder in _folders(place):
+        if called and folder == called[0].parent:
+            return None
+        is_usable = folder in own and folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+        if is_usable and not os.path.lexists(folder / NAME):
+            return folder / NAME
+    return None
+
+
+def _advice(place: Place, theirs: Path | None) -> str:
+    if place.system == "windows":
+        return f"Plugins go on calling {theirs or 'engram'}: on Windows, only the agents' own entries are changed."
+    what = f"call {theirs} as before" if theirs else "find no `engram` to call"
+    where = "first on the PATH" if theirs else "on the PATH"
+    return (
+        f"Plugins for Engram {what}: put a folder of yours without an `engram` in it, such as ~/.local/bin or ~/bin,"
+        f" {where} and run `anamnesis init` again."
+    )
+
+
+def _adopted(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, Adopted]]:
+    """Those of the entries that start Engram's server, or us in its place."""
+    for file, format, path, server in entries:
+        found = _entry_at(file, format, path)
+        if found is not None and engram_options(found) is not None:
+            yield file, format, Adopted(path, server, engram_program(found))
+
+
+def _entry_at(file: Path, format: str, path: Keys) -> Mapping[str, Any] | None:
+    try:
+        content = file.read_bytes()
+        found = at(engine(format).read(content.decode()), path) if NAME.encode() in content else None
+    except (OSError, UnicodeDecodeError, AnamnesisError):  # who sets this agent up is told
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterator[_Entry]:
+    """Where agents would keep a server called `engram`: beside ours, and where only Engram puts one."""
+    seen = set()
+    for edit in (edit for agent in agents for edit in agent.edits if isinstance(edit, Settings)):
+        for piece in edit.pieces:
+            if isinstance(piece, Server):
+                seen.add(edit.file)
+                yield edit.file, edit.format, (*piece.path[:-1], NAME), piece.value
+    kilo = {"type": "local", "command": program.call("serve"), **program.environment("environment")}
+    usual = program.server()
+    claude = place.named("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+    others: tuple[_Entry, ...] = (
+        (claude, "json", ("mcpServers", NAME), usual),  # with our plugin, nothing of ours is beside it
+        (place.config("kilo") / "opencode.json", "jsonc", ("mcp", NAME), kilo),
+        (place.home / ".commandcode/mcp.json", "json", ("mcpServers", NAME), usual),
+        (place.named("PI_CODING_AGENT_DIR", ".pi/agent") / "mcp.json", "json", ("mcpServers", NAME), usual),
+    )
+    yield from (entry for entry in others if entry[0] not in seen)
+
+
+def _plugins(place: Place) -> Iterator[str]:
+    """The agents that run Engram's plugin, whose scripts call `engram` by its name."""
+    claude = place.named("CLAUDE_CONFIG_DIR", ".claude")
+    opencode = place.named("OPENCODE_CONFIG_DIR", place.config("opencode"))
+    signs = {
+        "Claude Code": (claude / "settings.json", rb'"engram@[^"]*"\s*:\s*true'),
+        "Codex CLI": (place.named("CODEX_HOME", ".codex") / "config.toml", rb'plugins\s*\.\s*"engram@[^"]*"'),
+        "OpenCode": (opencode / "plugins/engram.ts", rb"ENGRAM_BIN"),
+        "Pi": (place.named("PI_CODING_AGENT_DIR", ".pi/agent") / "settings.json", rb'"npm:gentle-engram[@"]'),
+    }
+    for title, (file, sign) in signs.items():
+        if file.is_file() and re.search(sign, file.read_bytes()):
+            yield title

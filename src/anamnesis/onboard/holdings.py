@@ -1,0 +1,40 @@
+"""What an engram.db holds, counted without leaving a trace beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from anamnesis.errors import StoreUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """How much is in an engram.db, deleted observations not counted, and how many observations are notes already."""
+
+    observations: int
+    sessions: int
+    projects: int
+    with_notes: int
+
+
+def count(database: Path) -> Holdings:
+    """Count them."""
+    # Reading a file with a log makes two more beside it; without a log nobody has it open.
+    has_log = database.with_name(f"{database.name}-wal").exists()
+    uri = f"{database.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
+    try:
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            (is_adopted,) = db.execute(
+                "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins')"
+            ).fetchone()
+            with_note = "SELECT observation_id FROM anamnesis_twins WHERE note_hash IS NOT NULL" if is_adopted else ""
+            row = db.execute(
+                "SELECT count(*), (SELECT count(*) FROM sessions), count(DISTINCT nullif(project, '')),"
+                f" count(*) FILTER (WHERE id IN ({with_note})) FROM observations WHERE deleted_at IS NULL"
+            ).fetchone()
+    except sqlite3.Error as error:
+        raise StoreUnavailable(f"{database} cannot be read: {error}.", "Stop what uses it and try again.") from error
+    return Holdings(*row)

@@ -1,0 +1,356 @@
+"""An Engram that is found on a machine is pointed at us and back again; nobody else's program or entry is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.onboard.machines import Machine
+
+from anamnesis.errors import StoreUnavailable
+from anamnesis.onboard.agents import all_agents
+from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.formats import engine
+from anamnesis.onboard.holdings import Holdings, count
+from anamnesis.onboard.ledger import Ledger
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.plan import Plan
+from anamnesis.onboard.program import Program, engram_options
+from anamnesis.onboard.removal import plan_removal, tear_down
+from anamnesis.onboard.setup import plan_setup, set_up
+
+SAMPLE = Path(__file__).parents[1] / "engram/golden/sample/engram.db"
+GO = "/opt/homebrew/bin/engram"
+OPTIONS = ["mcp", "--tools=agent"]
+USUAL = {"command": GO, "args": OPTIONS}
+OPENCODE = {"type": "local", "command": [GO, *OPTIONS], "enabled": True}
+# In which file, in which format and where `engram setup` registers its server for each agent, and as what.
+REGISTERED: dict[str, tuple[str, str, tuple[str, ...], dict[str, Any]]] = {
+    "claude": (".claude.json", "json", ("mcpServers", "engram"), {"type": "stdio", **USUAL, "env": {}}),
+    "codex": (".codex/config.toml", "toml", ("mcp_servers", "engram"), {"command": "engram", "args": OPTIONS}),
+    "gemini": (".gemini/settings.json", "json", ("mcpServers", "engram"), USUAL),
+    "opencode": (".config/opencode/opencode.json", "json", ("mcp", "engram"), OPENCODE),
+    "antigravity": (".gemini/config/mcp_config.json", "json", ("mcpServers", "engram"), USUAL),
+    "windsurf": (".codeium/windsurf/mcp_config.json", "json", ("mcpServers", "engram"), USUAL),
+    "qwen": (".qwen/settings.json", "json", ("mcpServers", "engram"), USUAL),
+    "kiro": (".kiro/settings/mcp.json", "json", ("mcpServers", "engram"), USUAL),
+    "cursor": (".cursor/mcp.json", "json", ("mcpServers", "engram"), USUAL),
+    "vscode": (".config/Code/User/mcp.json", "json", ("servers", "engram"), {"type": "stdio", **USUAL}),
+    "kilo": (".config/kilo/opencode.json", "json", ("mcp", "engram"), OPENCODE),
+    "cline": (".cline/data/settings/cline_mcp_settings.json", "json", ("mcpServers", "engram"), USUAL),
+    "kimi": (".kimi-code/mcp.json", "json", ("mcpServers", "engram"), USUAL),
+    "commandcode": (
+        ".commandcode/mcp.json",
+        "json",
+        ("mcpServers", "engram"),
+        {"transport": "stdio", "enabled": True, **USUAL},
+    ),
+    "pi": (".pi/agent/mcp.json", "json", ("mcpServers", "engram"), {"command": "engram", "args": OPTIONS}),
+}
+
+
+class Owner:
+    """Somebody with a home folder, a PATH of three folders (the middle one is their own) and an engram.db."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.home = machine.home
+        self.bin = self.home / ".local/bin"
+        self.go = self.home.parent / "go/bin"
+        for folder in (self.bin, self.go):
+            folder.mkdir(parents=True)
+        machine.variables["PATH"] = f"{self.home.parent / 'none'}:{self.bin}:{self.go}"
+        self.database: Path | None = self.home / ".engram/engram.db"
+
+    def installs(self, folder: Path | None = None) -> Path:
+        program = (folder or self.go) / "engram"
+        program.write_bytes(b"\x7fELF\xff\xfe go")
+        program.chmod(0o755)
+        return program
+
+    def registers(self, name: str) -> Path:
+        file, format, path, value = REGISTERED[name]
+        target = self.home / file
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = target.read_text() if target.exists() else ""
+        target.write_text(engine(format).put(text, path, value))
+        return target
+
+    def finds(self) -> Engram | None:
+        place = Place(self.machine.system, self.home, self.machine.variables)
+        return find_engram(place, self.machine.program, all_agents(place, self.machine.program), self.database)
+
+    def init(self, *names: str) -> Plan:
+        found = self.finds()
+        assert found
+        agents = [*(self.machine.agent(name) for name in names), found.agent]
+        return set_up(plan_setup(agents), Ledger(self.machine.store))
+
+    def uninstall(self, *names: str) -> Plan:
+        place = Place(self.machine.system, self.home, self.machine.variables)
+        agents = all_agents(place, self.machine.program)
+        found = self.finds()
+        everybody = [*agents, *([found.agent] if found else [])]
+        leaving = names or [*(agent.name for agent in agents), "engram"]
+        ledger = Ledger(self.machine.store)
+        return tear_down(plan_removal(everybody, leaving, ledger), leaving, ledger)
+
+    def entry(self, name: str) -> dict[str, Any]:
+        file, format, path, _ = REGISTERED[name]
+        document = engine(format).read((self.home / file).read_text())
+        for step in path:
+            document = document[step]
+        return dict(document)
+
+
+@pytest.fixture
+def owner(machine: Machine) -> Owner:
+    return Owner(machine)
+
+
+def words(entry: dict[str, Any]) -> list[str]:
+    command = entry["command"]
+    return command if isinstance(command, list) else [command, *entry["args"]]
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_the_entry_that_engram_setup_writes_starts_us_and_gets_its_bytes_back(owner: Owner, name: str) -> None:
+    owner.registers(name)
+    before = owner.machine.files()
+    owner.init()
+    entry, registered = owner.entry(name), REGISTERED[name][3]
+    assert words(entry) == [*owner.machine.program.words, "engram", *OPTIONS]
+    assert {**entry, "command": 0, "args": 0} == {**registered, "command": 0, "args": 0}
+    assert not owner.init().changes
+    owner.uninstall()
+    assert owner.machine.files() == before
+
+
+@pytest.mark.parametrize("name", REGISTERED)
+def test_from_a_file_that_others_changed_since_only_our_words_are_taken_back(owner: Owner, name: str) -> None:
+    file = owner.registers(name)
+    owner.machine.program = replace(owner.machine.program, store="/mnt/my notes")
+    owner.init()
+    assert "/mnt/my notes" in file.read_text()
+    format = REGISTERED[name][1]
+    file.write_text(engine(format).put(file.read_text(), ("theirs",), "new"))
+    owner.uninstall()
+    assert engine(format).read(file.read_text())["theirs"] == "new"
+    assert {"env": {}, **owner.entry(name)} == {"env": {}, **REGISTERED[name][3]}
+    assert "anamnesis" not in file.read_text()
+
+
+def test_an_entry_follows_a_program_that_moved_and_still_knows_what_it_started(owner: Owner) -> None:
+    file = owner.registers("cursor")
+    owner.init()
+    owner.machine.program = Program(("/new/anamnesis",))
+    owner.init()
+    assert words(owner.entry("cursor")) == ["/new/anamnesis", "engram", *OPTIONS]
+    file.write_text(engine("json").put(file.read_text(), ("theirs",), 1))
+    owner.uninstall()
+    assert owner.entry("cursor") == USUAL
+
+
+def test_options_that_its_owner_added_stay_on_both_ways(owner: Owner) -> None:
+    file = owner.registers("gemini")
+    own = {"command": "engram", "args": ["mcp", "--project", "shop"], "trust": True}
+    file.write_text(engine("json").put(file.read_text(), ("mcpServers", "engram"), own))
+    owner.init()
+    assert owner.entry("gemini")["args"] == ["engram", "mcp", "--project", "shop"]
+    assert owner.entry("gemini")["trust"] is True
+    file.write_text(file.read_text().replace('"shop"', '"bakery"'))
+    owner.uninstall()
+    assert owner.entry("gemini") == {**own, "args": ["mcp", "--project", "bakery"]}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "node", "args": ["/src/engram/dist/index.js"]},
+        {"command": "/venv/bin/python", "args": ["-m", "engram", "serve", "--mcp"]},
+        {"command": "engram", "args": ["serve"]},
+        {"url": "http://127.0.0.1:8377/mcp"},
+        "engram",
+    ],
+)
+def test_another_server_that_is_called_engram_is_left_alone(owner: Owner, entry: object) -> None:
+    file = owner.home / ".cursor/mcp.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"mcpServers": {"engram": entry}}))
+    assert not owner.init().changes
+
+
+def test_both_servers_share_a_file_and_one_agent_may_leave_alone(owner: Owner) -> None:
+    file = owner.registers("cursor")
+    before = file.read_bytes()
+    owner.init("cursor")
+    assert set(json.loads(file.read_bytes())["mcpServers"]) == {"engram", "anamnesis"}
+    owner.uninstall("cursor")
+    assert set(json.loads(file.read_bytes())["mcpServers"]) == {"engram"}
+    assert engram_options(owner.entry("cursor")) == ("--tools=agent",)
+    assert owner.entry("cursor")["args"][0] == "engram"
+    owner.uninstall()
+    assert json.loads(file.read_bytes()) == json.loads(before)
+
+
+def test_nothing_is_read_where_there_is_no_engram(owner: Owner) -> None:
+    owner.database = None
+    owner.registers("cursor")
+    assert owner.finds() is None
+
+
+def test_a_program_of_that_name_is_put_before_engrams_own_and_taken_away_again(owner: Owner) -> None:
+    go = owner.installs()
+    found = owner.finds()
+    assert found
+    assert (found.program, found.remark) == (go, "")
+    (change,) = owner.init().changes
+    launcher = owner.bin / "engram"
+    assert change.file == launcher
+    assert shutil.which("engram", path=owner.machine.variables["PATH"]) == str(launcher)
+    again = owner.finds()
+    assert again
+    assert (again.program, again.remark) == (None, "")
+    assert not owner.init().changes
+    owner.uninstall()
+    assert not launcher.exists()
+    assert go.read_bytes() == b"\x7fELF\xff\xfe go"
+
+
+def test_the_program_does_what_engram_does_on_the_store_that_was_set_up(owner: Owner) -> None:
+    owner.installs()
+    store = owner.home / "my notes"
+    owner.machine.program = Program((sys.executable, "-m", "anamnesis"), str(store))
+    owner.init()
+    environment = {"HOME": str(owner.home / "o'hara"), "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [owner.bin / "engram", "save", "Title", "a 'b' \"c\" $d"], env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = subprocess.run([owner.bin / "engram", "search", "title"], env=environment, capture_output=True, check=False)
+    assert "a 'b' \"c\" $d" in shown.stdout.decode()
+    assert (store / "engram.db").exists()
+
+
+def test_a_program_that_moved_is_followed(owner: Owner) -> None:
+    owner.installs()
+    owner.init()
+    owner.machine.program = Program(("/new place/anamnesis",))
+    owner.init()
+    assert (owner.bin / "engram").read_text().endswith("exec '/new place/anamnesis' engram \"$@\"\n")
+    owner.uninstall()
+    assert not (owner.bin / "engram").exists()
+
+
+@pytest.mark.parametrize("in_the_way", ["a program", "a text", "a dead link", "a folder"])
+def test_what_is_in_the_way_stays_and_its_owner_is_told_what_to_do(owner: Owner, in_the_way: str) -> None:
+    owner.installs()
+    place = owner.bin / "engram"
+    if in_the_way == "a program":
+        owner.installs(owner.bin)
+    elif in_the_way == "a text":
+        place.write_text("mine")
+    elif in_the_way == "a dead link":
+        place.symlink_to("/nowhere/engram")
+    else:
+        place.mkdir()
+    before = os.lstat(place)
+    found = owner.finds()
+    assert found
+    assert str(found.program) in found.remark
+    assert "~/.local/bin" in found.remark
+    assert not owner.init().changes
+    owner.uninstall()
+    assert os.lstat(place) == before
+
+
+@pytest.mark.parametrize("path", ["{go}", "{go}:{bin}", "{home}/bin:{go}", "/usr/sbin:{go}", "{bin}x:{go}"])
+def test_without_a_folder_of_ones_own_first_on_the_path_nothing_is_put_anywhere(owner: Owner, path: str) -> None:
+    go = owner.installs()
+    owner.machine.variables["PATH"] = path.format(go=owner.go, bin=owner.bin, home=owner.home)
+    found = owner.finds()
+    assert found
+    assert found.remark.startswith(f"Plugins for Engram call {go} as before: ")
+    assert not owner.init().changes
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="to root, every folder is writable")
+def test_a_folder_that_cannot_be_written_is_passed_over(owner: Owner) -> None:
+    owner.installs()
+    owner.bin.chmod(0o500)
+    found = owner.finds()
+    owner.bin.chmod(0o700)
+    assert found
+    assert found.remark
+
+
+def test_a_link_to_us_that_somebody_made_is_theirs_and_enough(owner: Owner) -> None:
+    owner.installs()
+    ours = owner.home / "tools/anamnesis"
+    ours.parent.mkdir()
+    ours.write_text("#!/bin/sh\n")
+    ours.chmod(0o755)
+    (owner.bin / "engram").symlink_to(ours)
+    found = owner.finds()
+    assert found
+    assert (found.program, found.remark) == (None, "")
+    assert not owner.init().changes
+    owner.uninstall()
+    assert (owner.bin / "engram").is_symlink()
+
+
+def test_a_program_that_somebody_put_in_place_of_ours_is_not_removed(owner: Owner) -> None:
+    owner.installs()
+    owner.init()
+    owner.installs(owner.bin)
+    done = owner.uninstall()
+    assert not done.refusals
+    assert (owner.bin / "engram").read_bytes() == b"\x7fELF\xff\xfe go"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "title"),
+    [
+        (".claude/settings.json", '{"enabledPlugins": {"engram@engram": true}}', "Claude Code"),
+        (".codex/config.toml", '[plugins."engram@engram"]\nenabled = true\n', "Codex CLI"),
+        (".config/opencode/plugins/engram.ts", 'const ENGRAM_BIN = process.env.ENGRAM_BIN ?? "engram"', "OpenCode"),
+        (".pi/agent/settings.json", '{"packages": ["npm:gentle-engram@0.1.16"]}', "Pi"),
+    ],
+)
+def test_a_plugin_gets_a_program_to_call_also_where_there_was_none(
+    owner: Owner, file: str, text: str, title: str
+) -> None:
+    (owner.home / file).parent.mkdir(parents=True)
+    (owner.home / file).write_text(text)
+    found = owner.finds()
+    assert found
+    assert found.plugins == (title,)
+    (change,) = owner.init().changes
+    assert change.file == owner.bin / "engram"
+
+
+def test_a_database_alone_asks_for_no_program(owner: Owner) -> None:
+    found = owner.finds()
+    assert found
+    assert (found.agent.edits, found.plugins, found.remark) == ((), (), "")
+
+
+def test_what_is_there_is_counted_without_a_trace(tmp_path: Path) -> None:
+    database = Path(shutil.copy(SAMPLE, tmp_path / "engram.db"))
+    before = database.read_bytes()
+    assert count(database) == Holdings(observations=46, sessions=3, projects=2, with_notes=0)
+    assert list(tmp_path.iterdir()) == [database]
+    assert database.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "engram.db").write_text("no database at all, but long enough to be looked at" * 100)
+    with pytest.raises(StoreUnavailable, match="cannot be read"):
+        count(tmp_path / "engram.db")
