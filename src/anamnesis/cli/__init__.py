@@ -18,6 +18,7 @@ COMMANDS = (
     "search",
     "list",
     "show",
+    "history",
     "write",
     "edit",
     "delete",

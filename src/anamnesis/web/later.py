@@ -7,8 +7,10 @@ from pathlib import Path
 
 from anamnesis.engram import observations, prompts, sessions
 from anamnesis.engram.detection import detect
+from anamnesis.engram.observations import DEFAULT_RECENT
 from anamnesis.engram.record import Observation, Session
 from anamnesis.engram.strings import valid
+from anamnesis.history.observation import ObservationRevision, revisions
 from anamnesis.project import git_says
 from anamnesis.web.engram import path_id
 from anamnesis.web.message import JSON, Request, Response, answer, failure
@@ -60,6 +62,13 @@ def list_observations(request: Request, db: sqlite3.Connection) -> Response:
     return answer(found) if found else Response(200, b"[]\n", JSON)
 
 
+def observation_history(request: Request, db: sqlite3.Connection) -> Response:
+    """List the revisions of an observation, the newest first, each with its difference from the one before."""
+    limit = request.integer("limit", 0)
+    found = revisions(db, path_id(request, "observation"), limit if limit > 0 else DEFAULT_RECENT)
+    return answer(found) if found else failure(404, "observation not found")
+
+
 def context_smart(request: Request, db: sqlite3.Connection) -> Response:
     """Tell a starting session what is recent, what keeps coming back and what is personal, as markdown."""
     return answer({"context": smart_context(db, request.text("project"), request.integer("limit", 0))})
@@ -98,6 +107,14 @@ ROUTES = (
             "limit": number("How many at the most.", 20),
             "sort": text("Taken and passed over: the order is always created_at:desc."),
         },
+    ),
+    Route(
+        "GET",
+        "/observations/{id}/history",
+        observation_history,
+        Lane.LONG,
+        {200: ListOf(ObservationRevision), 400: ERROR, 404: ERROR},
+        {"limit": number("How many at the most.", DEFAULT_RECENT)},
     ),
     Route(
         "GET",

@@ -1,0 +1,106 @@
+"""`anamnesis history`: what a note was before, and the way back to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from anamnesis.bridge import find_engram
+from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines, visible
+from anamnesis.store import MemoryStore
+
+if TYPE_CHECKING:
+    from anamnesis.history.version import Revision
+
+
+@click.command()
+@note_id()
+@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many at the most.")
+@click.option("--restore", "number", type=click.IntRange(min=1), metavar="NUMBER", help="Go back to this revision.")
+@as_json
+def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None:
+    """Show every revision of a note as a diff, the newest first, or go back to one.
+
+    They come from git and, where there is an engram.db, from its journal; from the trash, if the note was deleted.
+    Number 1 is the oldest. A revision that is gone back to becomes the newest, and nothing is lost. ID may be the
+    beginning of an id, the number of an observation or its sync_id.
+
+    \b
+    In a pipe: number, time, source (git, journal, trash or now), commit, by whom, what changed, separated by
+    tabs; then the diff.
+    JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], "text" null where it was deleted;
+    with --restore {"id", "number", "diff"}
+    """
+    from anamnesis.history.revisions import revisions
+
+    with open_store() as store:
+        engram = find_engram()
+        found_id = _resolve(store, engram, note_id)
+        found = revisions(store, found_id, engram)
+        if number:
+            _restore(store, found, number, as_json)
+            return
+    newest = found[::-1][:limit]
+    if as_json:
+        print_json([_facts(each) for each in newest])
+    else:
+        _show(newest, len(found))
+
+
+def _resolve(store: MemoryStore, engram: Path | None, given: str) -> str:
+    """The id of the note that is meant; it may have been deleted."""
+    from anamnesis.history.revisions import note_of
+
+    if engram and (found := note_of(engram, given)):
+        return found
+    resolved = full_id(store, given)
+    if not given or store.ids_starting(resolved):
+        return resolved
+    trashed = {each.id for each in store.trashed() if each.id.upper().startswith(given.upper())}
+    return trashed.pop() if len(trashed) == 1 else resolved
+
+
+def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bool) -> None:
+    from anamnesis.history.restoring import restore
+
+    done = restore(store, found, number)
+    if as_json:
+        print_json({"id": done.note.id, "number": number, "diff": done.diff})
+    elif done.diff:
+        draw_diff(done.diff)
+        click.echo(f"Restored: {done.note.id} is as in revision {number}.")
+    else:
+        click.echo(f"Unchanged: {done.note.id} is as in revision {number} already.")
+
+
+def _facts(revision: Revision) -> dict[str, Any]:
+    version = revision.version
+    return {
+        "number": revision.number,
+        "at": version.at,
+        "source": version.source,
+        "commit": version.commit,
+        "by": version.by,
+        "changed": revision.summary,
+        "diff": revision.diff,
+        "text": version.text if version.note else None,
+    }
+
+
+def _show(revisions: list[Revision], total: int) -> None:
+    for each in revisions:
+        version = each.version
+        if on_terminal():
+            origin = " ".join(word for word in (version.source, version.commit, visible(version.by)) if word)
+            moment = f"{version.at[:19].replace('T', ' ')} UTC"
+            screen = console()
+            screen.print(f"[bold]{each.number}[/]  {visible(moment)}  [dim]{age(version.at)}[/]  ", end="")
+            screen.print(f"{origin}  {visible(each.summary)}", markup=False, style="cyan")
+        else:
+            print_lines([(each.number, version.at, version.source, version.commit, version.by, each.summary)])
+        draw_diff(each.diff)
+    if on_terminal():
+        console().print(f"{len(revisions)} of {total} revisions; anamnesis history ID --restore NUMBER", style="dim")

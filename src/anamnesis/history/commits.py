@@ -1,0 +1,84 @@
+"""The versions of a note that git has, in as many calls of it as for one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anamnesis.errors import InvalidNote
+from anamnesis.history.version import Version
+from anamnesis.notes import SCOPES, TYPES, Memory, decode, parse, writable
+from anamnesis.sync.repository import Blob, Repository
+
+_PORTABLE = SCOPES[0]
+_SHORT = 7
+# A header may hold any character but NUL and those that end a line or a name.
+_FORMAT = "--format=tformat:%x00commit%x00%H%x00%ct%x00%an%x00%ae%x00"
+# Every line of history, each merge compared with all its parents; whatever the user's own settings of `log` are.
+_OPTIONS = (
+    "--full-history",
+    "--date-order",
+    "--diff-merges=separate",
+    "--raw",
+    "--no-abbrev",
+    "--no-renames",
+    "--no-follow",
+    "--no-show-signature",
+    "--no-color",
+)
+
+
+@dataclass(slots=True)
+class _Commit:
+    id: str
+    moment: int
+    by: str
+    files: dict[str, Blob | None] = field(default_factory=dict)
+
+
+def committed(folder: Path, note_id: str, path: str = "") -> list[Version]:
+    """A note's versions in the repository of a folder, the oldest first: at its places by type, and at this path."""
+    repository = Repository(folder, "")
+    if not repository.exists or not repository.head():
+        return []
+    paths = {f"{kind}/{note_id}.md" for kind in TYPES} | ({path} if path else set())
+    commits = _commits(repository.git("log", "-z", *_OPTIONS, _FORMAT, "HEAD", "--", *sorted(paths)))
+    contents = repository.contents(blob for commit in commits for blob in commit.files.values())
+    found = []
+    for commit in commits:
+        notes = [_note(contents[blob.id], note_id) for blob in commit.files.values() if blob]
+        there = [note for note in notes if note]
+        if there or not notes:  # else what it holds is no note, or not this one
+            at = datetime.fromtimestamp(commit.moment, UTC).isoformat()
+            found.append(Version(at, "git", there[0] if there else None, commit.id[:_SHORT], commit.by))
+    return found
+
+
+def _commits(output: bytes) -> list[_Commit]:
+    """What `log` says, the oldest first; a merge is in it once for each parent that it differs from."""
+    words = iter(output.decode("utf-8", "surrogateescape").split("\0"))
+    found: dict[str, _Commit] = {}
+    current = None
+    for word in words:
+        if word == "commit":
+            id, moment, name, email = (next(words) for _ in range(4))
+            current = found.setdefault(id, _Commit(id, int(moment), _author(name, email)))
+        elif current and word.lstrip("\n").startswith(":"):
+            _, mode, _, blob, _ = word.lstrip("\n").split(" ")
+            current.files[next(words)] = Blob(mode, blob) if blob.strip("0") else None
+    return list(found.values())[::-1]
+
+
+def _author(name: str, email: str) -> str:
+    """The machine whose sync made the commit, or whoever did it by hand."""
+    own = name == "anamnesis" and email.startswith("anamnesis@")
+    return writable(email.removeprefix("anamnesis@") if own else name)
+
+
+def _note(data: bytes, note_id: str) -> Memory | None:
+    try:
+        note = parse(decode(data), scope=_PORTABLE)
+    except InvalidNote:
+        return None
+    return note if note.id == note_id else None

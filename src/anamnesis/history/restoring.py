@@ -1,0 +1,71 @@
+"""Back to a version of a note: it is written as the present one, and the one before stays in the history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anamnesis.disk import write_atomically
+from anamnesis.errors import InvalidArgument
+from anamnesis.history.text import TICKING, diff, text_of, without_ticking
+from anamnesis.history.version import Revision
+from anamnesis.notes import Memory
+from anamnesis.store import CHANGEABLE, MemoryStore
+from anamnesis.store.files import TREES, trash_place
+from anamnesis.store.ids import utcnow
+
+# What a note keeps whichever version it goes back to: where it lives, and since when. A note that was made to stay on
+# this machine must not travel again because it once did.
+_KEPT = ("scope", "created_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A note after it went back, and what that changed; nothing, if it said the same already."""
+
+    note: Memory
+    diff: str
+
+
+def _pick(revisions: Sequence[Revision], number: int) -> Memory:
+    """What the note was in the revision of a number, if that is something to go back to."""
+    if not 1 <= number <= len(revisions):
+        raise InvalidArgument(f"There is no revision {number}.", f"There are 1 to {len(revisions)}.")
+    version = revisions[number - 1].version.note
+    if version is None:
+        raise InvalidArgument(f"In revision {number} the note was deleted.", "Choose one that has a text.")
+    return version
+
+
+def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> Restored:
+    """Let a note be as it was in a revision; what that does not tell stays as it is. A note that has gone is written
+    anew. What it says now is put in the trash, unless git has it."""
+    version = _pick(revisions, number)
+    present = store.find(version.id)
+    if present is None:
+        note = store.put(replace(version, engram=without_ticking(version.engram), updated_at=utcnow()))
+        return Restored(note, diff("", text_of(note)))
+    before = "" if present.is_hidden else text_of(present)
+    if text_of(replace(version, scope=present.scope)) == before:
+        return Restored(present, "")
+    if revisions[-1].version.source != "git" or revisions[-1].version.text != before:
+        _keep(store, present)
+    note = store.update(version.id, expected=present, **_changes(version, present))
+    return Restored(note, diff(before, text_of(note)))
+
+
+def _keep(store: MemoryStore, note: Memory) -> None:
+    """A copy of a note's file in the trash, with its time."""
+    file = store.file(note.id)
+    if file:
+        target = trash_place(store.root, TREES[note.scope], note, utcnow())
+        write_atomically(target, (store.root / file.path).read_bytes())
+        os.utime(target, ns=(file.mtime_ns, file.mtime_ns))
+
+
+def _changes(version: Memory, present: Memory) -> dict[str, Any]:
+    kept = {name: value for name, value in present.engram.items() if name in TICKING and name != "deleted_at"}
+    changes = {name: getattr(version, name) for name in CHANGEABLE if name not in _KEPT}
+    return {**changes, "engram": {**without_ticking(version.engram), **kept}}

@@ -1,0 +1,165 @@
+"""The revisions of a note: what git, the journal, the trash and the present file tell, in one order."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from heapq import merge
+from operator import attrgetter
+from pathlib import Path
+
+from anamnesis.bridge import journal
+from anamnesis.bridge.keys import Keys
+from anamnesis.bridge.mapping import note_id_of, noted, observed, sync_id_of
+from anamnesis.engram import database
+from anamnesis.engram.record import Observation
+from anamnesis.errors import InvalidNote, NoteNotFound
+from anamnesis.history.commits import committed
+from anamnesis.history.observation import Spell, has_journal, spells
+from anamnesis.history.version import Revision, Version, numbered
+from anamnesis.notes import Memory, check_id, decode, parse, utc_time, writable
+from anamnesis.notes.redaction import redact
+from anamnesis.store import MemoryStore
+from anamnesis.store.files import TREES, NoteFile, Trashed
+from anamnesis.store.ids import utcnow
+
+_TOLD = ("title", "content", "type", "project", "scope", "topic_key", "tool_name", "session_id")
+_PORTABLE = f"{TREES['portable']}/"
+_STAMP_LENGTH = 15
+_NEVER = "9999"
+
+
+def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> list[Revision]:
+    """Every revision of a note, the oldest first; the last one is what it is now. Deleted notes have theirs too."""
+    file = store.file(check_id(note_id))
+    trash = [each for each in store.trashed() if each.id == note_id]
+    versions = _in_files(store, note_id, file, trash)
+    if engram:
+        versions = _with_journal(store, note_id, file, versions, engram)
+    if file or not _is_broken(store, note_id):
+        versions.append(_present(file, versions, trash))
+    found = numbered(versions)
+    if not found:
+        raise NoteNotFound(f"Nothing is known of a note {note_id}.", "`anamnesis list` shows the ids.")
+    return found
+
+
+def note_of(engram: Path, given: str) -> str | None:
+    """The id of the note of an observation, which is given by its number or its sync_id."""
+    number = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+    with closing(database.connect(engram)) as db, database.reading(db):
+        row = db.execute(
+            "SELECT id, sync_id, created_at FROM observations WHERE id = :number OR sync_id = :given LIMIT 1",
+            {"number": number, "given": writable(given)},
+        ).fetchone()
+        twins = journal.twins(db, of_rows=[row[0]]) if row and has_journal(db) else []
+    if twins:
+        return twins[0].note_id
+    return note_id_of(row[1] or "", row[2]) if row else None
+
+
+def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: Iterable[Trashed]) -> list[Version]:
+    """What git and the trash tell."""
+    path = file.path.removeprefix(_PORTABLE) if file and file.path.startswith(_PORTABLE) else ""
+    commits = committed(store.memory_dir, note_id, path)
+    is_local = file is not None and not path
+    if is_local and commits and commits[-1].note is None:
+        del commits[-1]  # it did not go: it stays on this machine since
+    last = {each.text: each.at for each in commits}
+    # What was committed after it was written is git's to tell.
+    thrown = [
+        version for each in trash if (version := _thrown(store.root, each)) and last.get(version.text, "") < version.at
+    ]
+    return list(merge(commits, sorted(thrown, key=attrgetter("at")), key=attrgetter("at")))
+
+
+def _thrown(root: Path, trashed: Trashed) -> Version | None:
+    """A version in the trash, since its file was written: a file that is moved there keeps its time."""
+    try:
+        with (root / trashed.path).open("rb") as file:
+            note = parse(decode(file.read()), scope=trashed.scope)
+            return Version(_moment(os.fstat(file.fileno()).st_mtime_ns), "trash", note)
+    except (InvalidNote, OSError):
+        return None
+
+
+def _with_journal(
+    store: MemoryStore, note_id: str, file: NoteFile | None, versions: list[Version], engram: Path
+) -> list[Version]:
+    """What the journal of engram.db tells as well."""
+    with closing(database.connect(engram)) as db:
+        if not has_journal(db):
+            return versions
+        told, agreed = _told(db, note_id)
+        over = next((each.note for each in versions if each.note), file.memory if file else None) or agreed
+        as_note = partial(noted, key_of=Keys(db, store).of, machine_id="unknown", clean=_clean)
+        return list(_in_order(told, versions, over, as_note))
+
+
+def _told(db: sqlite3.Connection, note_id: str) -> tuple[list[Spell], Memory | None]:
+    """What the observation of a note was, and the note without its body when the two last agreed."""
+    twins = journal.twins(db, of_notes=[note_id])
+    if twins:
+        return spells(db, twins[0].observation_id), parse(twins[0].front)
+    rows = journal.unpaired(db, sync_id_of(note_id))
+    return (spells(db, rows[0].id) if rows else []), None
+
+
+def _in_order(
+    told: Iterable[Spell],
+    versions: Iterable[Version],
+    over: Memory | None,
+    as_note: Callable[[Observation, Memory | None], Memory],
+) -> Iterator[Version]:
+    """Both by time, each in its own order; what an observation does not tell is as in the version before.
+
+    A file's version that says what the observation said by then comes just before that: seconds are too coarse to tell.
+    """
+    waiting = deque(versions)
+    for spell in told:
+        row, since, until = spell.observation, utc_time(spell.since), utc_time(spell.until or _NEVER)
+        while waiting and (waiting[0].at < since or (waiting[0].at <= until and _is_said(row, waiting[0].note))):
+            over = waiting[0].note or over
+            yield waiting.popleft()
+        version = Version(since, "journal", as_note(row, over))
+        over = version.note or over
+        yield version
+    yield from waiting
+
+
+def _is_said(row: Observation, note: Memory | None) -> bool:
+    """Whether a note says what the observation says."""
+    if note is None or row.deleted_at:
+        return note is None and row.deleted_at is not None
+    seen = observed(note, row, clean=_clean)
+    return all(getattr(seen, name) == getattr(row, name) for name in _TOLD)
+
+
+def _present(file: NoteFile | None, versions: list[Version], trash: list[Trashed]) -> Version:
+    """What the note is now. Whoever edits a file by hand seldom changes the time in it: then, the file's own counts."""
+    if file is None or file.memory is None:
+        return Version(utc_time(trash[0].deleted_at[:_STAMP_LENGTH]) if trash else utcnow(), "now", None)
+    is_later = all(each.at < file.memory.updated_at for each in versions)
+    return Version(file.memory.updated_at if is_later else _moment(file.mtime_ns), "now", file.memory)
+
+
+def _moment(nanoseconds: int) -> str:
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat()
+
+
+def _is_broken(store: MemoryStore, note_id: str) -> bool:
+    """Whether the note has a file that cannot be read: it is not gone, but what it says is not known."""
+    try:
+        store.find(note_id)
+    except InvalidNote:
+        return True
+    return False
+
+
+def _clean(text: str) -> str:
+    return redact(writable(text))

@@ -1,0 +1,67 @@
+"""A version of a note as people compare it: its front matter and body, without what changes by itself. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from anamnesis.notes import Memory
+from anamnesis.notes.frontmatter import KEYS, write_front
+
+# Identity, times and counters: they differ without anybody having said something else.
+_OF_THE_NOTE = ("id", "created_at", "updated_at")
+TICKING = ("sync_id", "revision_count", "duplicate_count", "last_seen_at", "created_at", "updated_at", "deleted_at")
+
+
+def text_of(note: Memory | None) -> str:
+    """What a version says; "" if the note was deleted by then. Line ends say nothing."""
+    if note is None:
+        return ""
+    meta = {name: value for name, value in _fields(note).items() if value not in ("", [], {})}
+    body = note.body.replace("\r\n", "\n")
+    return f"---\n{write_front(meta, note.extra)}---\n{body}"
+
+
+def diff(before: str, after: str, names: tuple[str, str] = ("before", "after")) -> str:
+    """The unified diff of two versions."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), *names, lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def summary(before: Memory | None, after: Memory | None) -> str:
+    """What changed from one version to the next: the fields, and how many lines of the body came and went."""
+    if after is None:
+        return "deleted"
+    if before is None:
+        return "written"
+    old, new = _fields(before), _fields(after)
+    changed = [name for name in new if old[name] != new[name]]
+    if before.extra != after.extra:
+        changed.append("front matter")
+    came, went = count_lines(before.body.replace("\r\n", "\n"), after.body.replace("\r\n", "\n"))
+    if came or went:
+        changed.append(f"body +{came} -{went}")
+    return ", ".join(changed)
+
+
+def count_lines(before: str, after: str) -> tuple[int, int]:
+    """How many lines came, and how many went."""
+    if before == after:
+        return 0, 0
+    marks = [line[:1] for line in difflib.unified_diff(_lines(before), _lines(after), n=0, lineterm="")][2:]
+    return marks.count("+"), marks.count("-")
+
+
+def without_ticking(engram: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in engram.items() if name not in TICKING}
+
+
+def _fields(note: Memory) -> dict[str, Any]:
+    told = replace(note, engram=without_ticking(note.engram))
+    return {name: getattr(told, name) for name in KEYS if name not in _OF_THE_NOTE}
+
+
+def _lines(text: str) -> Sequence[str]:
+    return text.split("\n") if text else []

@@ -1,0 +1,71 @@
+"""One version of a note, and one entry of its history. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from anamnesis.history.text import diff, summary, text_of
+from anamnesis.notes import Memory
+
+# Of those who tell the same version, the first is named.
+SOURCES = ("git", "now", "journal", "trash")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What a note was, since when, and who tells; no note means that it was deleted, or hidden by Engram."""
+
+    at: str
+    source: str
+    note: Memory | None
+    commit: str = ""
+    by: str = ""
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.note and self.note.is_hidden:
+            object.__setattr__(self, "note", None)
+        object.__setattr__(self, "text", text_of(self.note))
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A version by its number, 1 for the oldest, with the one before it."""
+
+    number: int
+    version: Version
+    before: Version | None
+
+    @property
+    def summary(self) -> str:
+        return summary(self.before.note if self.before else None, self.version.note)
+
+    @property
+    def diff(self) -> str:
+        was = self.before.text if self.before else ""
+        names = (
+            f"revision {self.number - 1}" if was else "/dev/null",
+            f"revision {self.number}" if self.version.text else "/dev/null",
+        )
+        return diff(was, self.version.text, names)
+
+
+def numbered(versions: Iterable[Version]) -> list[Revision]:
+    """Versions as revisions, the oldest first: what is told twice in a row is one, and none begins with a deletion."""
+    kept: list[Version] = []
+    for version in versions:
+        if kept and kept[-1].text == version.text:
+            kept[-1] = _one(kept[-1], version)
+        elif kept or version.note:
+            kept.append(version)
+    return [
+        Revision(number, version, before)
+        for number, (version, before) in enumerate(zip(kept, [None, *kept], strict=False), 1)
+    ]
+
+
+def _one(first: Version, second: Version) -> Version:
+    """Two tellings of one version: since the earlier moment."""
+    better = min(first, second, key=lambda version: SOURCES.index(version.source))
+    return replace(better, at=min(first.at, second.at))
