@@ -144,7 +144,7 @@ class Catalogue:
 
     def _read(self, memory_id: str, known: str | None) -> NoteFile | None:
         proper = (proper_path(scope, kind, memory_id) for scope in SCOPES for kind in TYPES)
-        for path in chain([known] if known else [], proper):
+        for path in chain([known] if known else [], filter(self._files.exists, proper)):
             file = self._files.read(path)
             if file and (file.memory is None or file.memory.id == memory_id):
                 return file
