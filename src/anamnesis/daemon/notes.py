@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,38 +27,45 @@ class Notes:
     def __init__(self, home: Path, log: Callable[..., None]) -> None:
         self._home = home
         self._log = log
-        self._is_open = threading.Event()
+        self._opened: Future[MemoryStore] = Future()
         self._stopping = threading.Event()
-        self._store: MemoryStore
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
         for thread in self._threads:
             thread.start()
 
     def store(self) -> MemoryStore:
-        self._is_open.wait()
-        return self._store
+        """The store, once it is open; raises why it cannot be opened."""
+        return self._opened.result()
 
     def keep_up(self) -> None:
-        """Bring to the notes what was written to engram.db until now."""
+        """Bring to the notes what was written to engram.db until now; what fails stays noted down."""
         from anamnesis.bridge import as_bridged
 
-        if bridged := as_bridged(self.store()):
-            bridged.keep_up()
+        try:
+            if not self._opened.exception() and (bridged := as_bridged(self.store())):
+                bridged.keep_up()
+        except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
+            self._log("bridge failed", trace=traceback.format_exc())
 
     def close(self) -> None:
         """End what is under way, between two changes."""
         self._stopping.set()
         for thread in self._threads:
             thread.join()
-        self._store.close()
+        if not self._opened.exception():
+            self.store().close()
 
     def _adopt(self) -> None:
         """Open the notes, then take over what changed while nobody was here: perhaps all that there is."""
         from anamnesis.bridge import as_bridged, open_bridged
 
-        self._store = open_bridged(self._home)
-        self._is_open.set()
-        bridged = as_bridged(self._store)
+        try:
+            self._opened.set_result(open_bridged(self._home))
+        except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
+            self._log("cannot open the notes", reason=str(error))
+            self._opened.set_exception(error)
+            return
+        bridged = as_bridged(self.store())
         if bridged and bridged.reconcile(stop=self._stopping.is_set):
             self._log("bridge reconciled")
 
@@ -64,6 +73,8 @@ class Notes:
         """Enter what is saved in the notes' folders, whoever saves it."""
         import watchfiles
 
+        if self._opened.exception():
+            return
         store = self.store()
         try:
             changes = watchfiles.watch(

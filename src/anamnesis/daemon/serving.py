@@ -10,10 +10,11 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anamnesis.config import resolve_bridge
+from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
 from anamnesis.log import log
 from anamnesis.web import engram, later, mcp, operations
@@ -46,10 +47,11 @@ async def _serve(
     report = functools.partial(_report, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
     server = Server()
-    access = Access(path)
+    notes = Notes(home, functools.partial(log, home))
+    access = Access(path, notes.keep_up if resolve_bridge() else None)
     try:
         stopping = _signalled()
-        await server.listen(listening, _build_app(server, access, guard, home, report))
+        await server.listen(listening, _build_app(server, access, notes, guard, report))
         host, port = listening.getsockname()[:2]
         # What was made until now stays: it need not be looked through for garbage again and again.
         gc.freeze()
@@ -61,24 +63,25 @@ async def _serve(
         log(home, "daemon stopped", signal=name, finished=is_complete)
     finally:
         access.close()
+        notes.close()
 
 
-def _build_app(server: Server, access: Access, guard: Guard, home: Path, report: Report) -> App:
+def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report) -> App:
     metrics = Metrics()
-    added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, home), report)]
+    added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, notes), report)]
     described = [*engram.ROUTES, *later.ROUTES]
     added += operations.routes(described, metrics, access, lambda: len(server.connections))
     return App(engram.ROUTES, added, access, guard, metrics, report)
 
 
-def _both_dialects(access: Access, home: Path) -> Tools:
+def _both_dialects(access: Access, notes: Notes) -> Tools:
     """An MCP server with the tools for notes and those of Engram."""
+    from anamnesis.bridge import around
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.server import build_server
-    from anamnesis.store import MemoryStore
 
-    engram = Memory(lambda: nullcontext(access.of_this_thread()))
-    return build_server(MemoryStore(home), engram=engram)
+    store = notes.store()
+    return build_server(store, engram=Memory(lambda: around(store, access.of_this_thread())))
 
 
 def _report(home: Path, trace: str) -> None:

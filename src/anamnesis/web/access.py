@@ -42,16 +42,19 @@ _MOST_PAGES = 32_000
 
 
 class Access:
-    """The connections of a daemon, opened in the thread that runs the loop. `here` is that thread's own."""
+    """The connections of a daemon, opened in the thread that runs the loop. `here` is that thread's own.
 
-    def __init__(self, path: Path) -> None:
+    Changes are answered when `follow` has returned that was called after their commit.
+    """
+
+    def __init__(self, path: Path, follow: Callable[[], None] | None = None) -> None:
         self._path = path
         self.here = _connect(path)
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
         self._lists = ThreadPoolExecutor(_THREADS, "list")
         self._searches = ThreadPoolExecutor(_THREADS, "search")
-        self.writer = Writer(path)
+        self.writer = Writer(path, follow)
 
     def aside(self, work: Work, failed: Failed, *, may_be_long: bool) -> Future[Response]:
         """Do it in a thread; where that has no connection, the answer is what `failed` makes of the reason."""
@@ -93,50 +96,35 @@ def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connectio
 
 
 class Writer:
-    """One thread that makes all changes, in the order in which they were asked for."""
+    """One thread that makes all changes, in the order in which they were asked for.
 
-    def __init__(self, path: Path) -> None:
+    Where something has to follow the changes before they are answered, a second thread does it while the first goes on.
+    """
+
+    def __init__(self, path: Path, follow: Callable[[], None] | None) -> None:
         self.changes = 0
         self.transactions = 0
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._db = database.connect(path, check_same_thread=False)
         self._db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
         self._db.execute("PRAGMA journal_size_limit = -1")
         self._checkpoints = Checkpoints(path)
-        self._thread = threading.Thread(target=self._run, name="writer")
-        self._thread.start()
+        self._follow = follow
+        self._commits = _Stage("writer", self._commit)
+        self._answers = _Stage("follower", self._answer)
 
     def submit(self, change: Change, request: Request, failed: Failed) -> Future[Response]:
         waiting = _Waiting(change, request, failed, asyncio.get_running_loop())
-        self._queue.put(waiting)
+        self._commits.queue.put([waiting])
         return waiting.future
 
     def close(self) -> None:
         """Make the changes that are waiting, then end."""
-        self._queue.put(None)
-        self._thread.join()
+        self._commits.close()
+        self._answers.close()
         self._checkpoints.close()
         self._db.close()
 
-    def _run(self) -> None:
-        while gathered := self._gather():
-            self._commit([each for each in gathered if each])
-            if gathered[-1] is None:
-                return
-
-    def _gather(self) -> list[_Waiting | None]:
-        """What waits, at least one; None at the end is the end."""
-        gathered = [self._queue.get()]
-        while gathered[-1] is not None and len(gathered) < _MOST_GATHERED:
-            try:
-                gathered.append(self._queue.get_nowait())
-            except queue.Empty:
-                break
-        return gathered
-
     def _commit(self, gathered: list[_Waiting]) -> None:
-        if not gathered:
-            return
         if self.changes // _CHECKPOINT_AFTER != (self.changes + len(gathered)) // _CHECKPOINT_AFTER:
             self._checkpoints.due.set()
         self.changes += len(gathered)
@@ -151,6 +139,14 @@ class Writer:
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             for each in gathered:
                 each.response = each.failed(error)
+        if self._follow:
+            self._answers.queue.put(gathered)
+        else:
+            self._answer(gathered)
+
+    def _answer(self, gathered: list[_Waiting]) -> None:
+        if self._follow:
+            self._follow()
         gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
 
     def _make(self, gathered: list[_Waiting]) -> None:
@@ -159,6 +155,34 @@ class Writer:
             responses = change([each.request for each in row], self._db)
             for each, response in zip(row, responses, strict=True):
                 each.response = response
+
+
+class _Stage:
+    """A thread that works on everything that has gathered while it worked on what came before."""
+
+    def __init__(self, name: str, work: Callable[[list[_Waiting]], None]) -> None:
+        self.queue: queue.SimpleQueue[list[_Waiting] | None] = queue.SimpleQueue()
+        self._work = work
+        self._thread = threading.Thread(target=self._run, name=name)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Do what is waiting, then end."""
+        self.queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        more = True
+        while more:
+            first = self.queue.get()
+            gathered = first or []
+            more = first is not None
+            while more and len(gathered) < _MOST_GATHERED and not self.queue.empty():
+                next = self.queue.get()
+                gathered += next or []
+                more = next is not None
+            if gathered:
+                self._work(gathered)
 
 
 class Checkpoints:
