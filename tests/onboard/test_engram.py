@@ -158,6 +158,15 @@ def test_an_entry_follows_a_program_that_moved_and_still_knows_what_it_started(o
     assert owner.entry("cursor") == USUAL
 
 
+def test_an_entry_that_engram_has_set_up_anew_stays_as_it_is(owner: Owner) -> None:
+    file = owner.registers("cursor")
+    owner.init()
+    anew = {"command": "/opt/engram 2/engram", "args": OPTIONS}
+    file.write_text(json.dumps({"mcpServers": {"engram": anew}}))
+    owner.uninstall()
+    assert owner.entry("cursor") == anew
+
+
 def test_options_that_its_owner_added_stay_on_both_ways(owner: Owner) -> None:
     file = owner.registers("gemini")
     own = {"command": "engram", "args": ["mcp", "--project", "shop"], "trust": True}

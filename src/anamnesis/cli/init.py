@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sqlite3
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
+from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
-from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar, visible
+from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
 from anamnesis.config import (
     CONFIG_NAME,
     change_config,
     read_config,
+    resolve_bridge,
     resolve_claude_home,
     resolve_home,
     resolve_machine_id,
@@ -25,20 +30,38 @@ from anamnesis.config import (
     setting,
 )
 from anamnesis.disk import locked
+from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
+from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup, set_up
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Engram on this machine: what is installed, where its memory is and what that holds, and what to do by hand."""
+
+    engram: Engram
+    database: Path | None
+    holdings: Holdings | None
+    remarks: list[str]
+
+
 @dataclass(slots=True)
 class _Setup:
-    """What is to be set up: agents, those with a line in their instructions, and settings to write."""
+    """What is to be set up: agents, those with a line in their instructions, settings to write, and Engram."""
 
     agents: list[Agent]
     instructed: list[Agent]
     settings: dict[str, str | None]
+    found: _Found | None
+
+    @property
+    def everybody(self) -> list[Agent]:
+        return [*self.agents, *([self.found.engram.agent] if self.found else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,7 @@ class _Report:
     """What was done, or would be."""
 
     done: Plan
+    taken_over: int | None = None
     imported: dict[str, int] | None = None
     synced: dict[str, Any] | None = None
 
@@ -61,7 +85,9 @@ class _Report:
 )
 @click.option("--remote", metavar="URL", help="The git repository that carries the notes between your machines.")
 @click.option("--local-only", is_flag=True, help="Keep the notes on this machine; a remote can be given later.")
-@click.option("--print", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing.")
+@click.option(
+    "--print", "--dry-run", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing."
+)
 @as_json
 def command(
     names: tuple[str, ...],
@@ -80,11 +106,16 @@ def command(
     ANAMNESIS_HOME before it is changed, and `anamnesis uninstall` brings it back. A file that cannot be changed is
     named, with the lines to add by hand; the exit code is then 1.
 
+    Where Engram is installed, and no agent is named, its observations become notes too, the agents' entries for its
+    server start Anamnesis instead, and so does `engram`, if ~/.local/bin or ~/bin comes before it on the PATH.
+
     On a terminal, it asks. Elsewhere it needs --agent, --all or --yes.
 
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
     JSON: {"home", "machine_id", "remote", "written", "imported", "synced",
+           "engram": {"database", "observations", "sessions", "projects", "with_notes",
+                      "program", "plugins", "remarks", "taken_over"},
            "agents": [{"name", "title", "mcp", "start", "prompt", "end", "remark"}],
            "changes": [{"file", "action", "agents", "diff"}],
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
@@ -94,10 +125,12 @@ def command(
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     settings = _settings(remote, local_only)
     agents = _agents(names, everything or yes or only_print, is_asking)
-    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], settings)
+    found = _find_engram() if not names and (everything or yes or only_print or is_asking) else None
+    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], settings, found)
     if is_asking:
         _ask_rest(setup, is_placed=bool(remote or local_only or resolve_remote()))
-    plan = plan_setup(setup.agents, setup.instructed)
+        _tell_engram(setup)
+    plan = plan_setup(setup.everybody, setup.instructed)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
     report = None if only_print else _write(setup, plan)
@@ -131,6 +164,59 @@ def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[A
     return ask_agents(found)
 
 
+def _find_engram() -> _Found | None:
+    """Engram, if it is on this machine and its memory is to be one with ours."""
+    if not resolve_bridge():
+        return None
+    database = find_database()
+    # What we made ourselves, for want of another, is no sign of Engram.
+    theirs = database if database and database.parent != resolve_home() else None
+    engram = find_engram(machine.place(), machine.program(), machine.agents(), theirs)
+    if engram is None:
+        return None
+    remarks = [remark for remark in (engram.remark, _remark_on_daemon()) if remark]
+    try:
+        return _Found(engram, database, count(database) if database else None, remarks)
+    except AnamnesisError as error:
+        return _Found(engram, database, None, [*remarks, str(error)])
+
+
+def _remark_on_daemon() -> str:
+    """What to do about a daemon of Engram's own that runs now."""
+    from anamnesis.daemon import DEFAULT_PORT
+    from anamnesis.daemon.port import holder
+    from anamnesis.engram.gotext import whole
+
+    port = whole(os.environ.get("ENGRAM_PORT", "")) or DEFAULT_PORT
+    who = holder(port)
+    if not who.startswith("Engram"):
+        return ""
+    return f"Port {port} is served by {who}: end it, then run `anamnesis daemon`; until then both share one memory."
+
+
+def take_over(database: Path) -> int | None:
+    """Let notes and observations be in step; how many changes that took, None if some are left for another time."""
+    from anamnesis.bridge.bridged import BridgedStore
+
+    try:
+        with (
+            BridgedStore(resolve_home(), database, resolve_machine_id()) as store,
+            progress_bar("Engram's memory") as progress,
+        ):
+            taken = store.bridge.reconcile(progress)
+            left = store.bridge.waiting().total
+    except KeyboardInterrupt:
+        reason = "was not taken over to its end"
+    except (AnamnesisError, sqlite3.Error) as error:
+        reason = f"cannot be taken over now: {str(error).rstrip('.')}"
+    else:
+        if not left:
+            return taken
+        reason = f"and the notes still differ in {left} places"
+    click.echo(f"anamnesis: {database} {reason}. It goes on by itself when Anamnesis is next used.", err=True)
+    return None
+
+
 def _settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
     """What is to be written to config.json. The machine's name is fixed there: host names change with networks."""
     config = read_config(resolve_home())
@@ -151,7 +237,8 @@ def _write(setup: _Setup, plan: Plan) -> _Report:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         done = set_up(plan, Ledger(home))
-    return _Report(done, _first_import(), _first_sync())
+    database = setup.found.database if setup.found else None
+    return _Report(done, take_over(database) if database else None, _first_import(), _first_sync())
 
 
 def _first_import() -> dict[str, int] | None:
@@ -183,12 +270,21 @@ def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -
     if not is_written:
         for name, value in setup.settings.items():
             click.echo(f"{resolve_home() / CONFIG_NAME}: {name} = {value or 'none'}")
+        _tell_engram(setup)
         print_diffs(report.done)
     elif on_terminal():
         _draw(setup, report)
     else:
         print_lines([(action(change), change.file, " ".join(change.agents)) for change in report.done.changes])
     print_refusals(report.done)
+    for remark in setup.found.remarks if setup.found else ():
+        click.echo(f"anamnesis: {visible(remark)}", err=True)
+
+
+def _tell_engram(setup: _Setup) -> None:
+    """What Engram keeps, before anybody agrees to anything."""
+    if setup.found and setup.found.database and setup.found.holdings:
+        click.echo(told_holdings(setup.found.database, setup.found.holdings))
 
 
 def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
@@ -199,6 +295,7 @@ def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
         "written": is_written,
         "imported": report.imported,
         "synced": report.synced,
+        "engram": _shown_engram(setup.found, report.taken_over) if setup.found else None,
         "agents": [
             {"name": agent.name, "title": agent.title, **features(agent), "remark": agent.remark or None}
             for agent in setup.agents
@@ -208,13 +305,25 @@ def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
     }
 
 
+def _shown_engram(found: _Found, taken_over: int | None) -> dict[str, Any]:
+    held = asdict(found.holdings) if found.holdings else dict.fromkeys(Holdings.__slots__)
+    return {
+        "database": str(found.database) if found.database else None,
+        **held,
+        "program": str(found.engram.program) if found.engram.program else None,
+        "plugins": list(found.engram.plugins),
+        "remarks": found.remarks,
+        "taken_over": taken_over,
+    }
+
+
 def _draw(setup: _Setup, report: _Report) -> None:
     from rich.text import Text
 
     screen = console()
     changed = {name for change in report.done.changes for name in change.agents}
     refused = {name for refusal in report.done.refusals for name in refusal.agents}
-    for agent in setup.agents:
+    for agent in setup.everybody:
         sign = ("✗ ", "red") if agent.name in refused else ("✓ ", "green")
         state = "" if agent.name in changed | refused else "  is set up already"
         screen.print(Text.assemble(sign, (agent.title, "bold"), (state, "dim")))
@@ -222,6 +331,8 @@ def _draw(setup: _Setup, report: _Report) -> None:
             screen.print(Text(f"  {agent.remark}", "yellow"))
     if not setup.agents:
         screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
+    if report.taken_over:
+        screen.print(f"Engram's memory and the notes are one: {report.taken_over} changes were taken over.")
     if report.imported and report.imported["new"]:
         screen.print(f"{report.imported['new']} notes imported from Claude Code.")
     if report.synced and report.synced["detail"] == "synced":

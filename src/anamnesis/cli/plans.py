@@ -1,13 +1,15 @@
-"""How planned and made changes of other programs' files look."""
+"""How planned and made changes of other programs' files look, and what there is to take over from one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from anamnesis.cli.output import console, on_terminal, visible
 from anamnesis.onboard.diff import diff
+from anamnesis.onboard.holdings import Holdings
 from anamnesis.onboard.plan import Change, Plan, Refusal
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -55,3 +57,17 @@ def shown_refusal(refusal: Refusal) -> dict[str, Any]:
     """A refusal for programs."""
     agents = list(refusal.agents)
     return {"file": str(refusal.file), "agents": agents, "reason": refusal.reason, "by_hand": refusal.by_hand}
+
+
+def told_holdings(database: Path, held: Holdings) -> str:
+    """What Engram keeps, in a sentence."""
+    counts = (
+        _counted(held.observations, "observation"),
+        _counted(held.sessions, "session"),
+        _counted(held.projects, "project"),
+    )
+    return f"{database}: {', '.join(counts)}; {held.with_notes} of the observations are notes already."
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

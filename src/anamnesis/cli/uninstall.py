@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
+from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
+from anamnesis.cli.init import take_over
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
 from anamnesis.config import resolve_home
 from anamnesis.disk import locked
+from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
+from anamnesis.onboard.engram import NAME as ENGRAM
+from anamnesis.onboard.engram import find_engram
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down
@@ -22,7 +29,9 @@ from anamnesis.onboard.removal import plan_removal, tear_down
 @click.command()
 @agent_option("Leave this agent only; may be given again.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
-@click.option("--print", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing.")
+@click.option(
+    "--print", "--dry-run", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing."
+)
 @as_json
 def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) -> None:
     """Take the MCP server and the hooks out of the agents again. The notes stay.
@@ -30,26 +39,53 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
     A file that nobody has changed since `anamnesis init` gets back exactly what it held before; from any other, only
     what is ours is taken. A file that cannot be changed is named; the exit code is then 1.
 
+    Unless one agent is named, Engram is pointed back too, after its engram.db has been brought up to date.
+
     On a terminal, it asks first.
 
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
-    JSON: {"written", "changes": [{"file", "action", "agents", "diff"}],
+    JSON: {"written", "engram": {"database", "is_current"}, "changes": [{"file", "action", "agents", "diff"}],
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
-    leaving = set(names or AGENTS)
-    plan = plan_removal(machine.agents(), leaving, Ledger(resolve_home()))
+    leaving = set(names or (*AGENTS, ENGRAM))
+    plan = plan_removal(_everybody(), leaving, Ledger(resolve_home()))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
+    database = find_database() if ENGRAM in leaving and not only_print else None
+    is_current = take_over(database) is not None if database else False
     if not only_print:
         plan = _remove(leaving)
     if as_json:
         changes, refusals = map(shown_change, plan.changes), map(shown_refusal, plan.refusals)
-        print_json({"written": not only_print, "changes": list(changes), "refusals": list(refusals)})
+        engram = {"database": str(database), "is_current": is_current} if database else None
+        shown: dict[str, Any] = {"written": not only_print, "engram": engram}
+        print_json({**shown, "changes": list(changes), "refusals": list(refusals)})
     else:
         _print(plan, only_print)
+        if database:
+            _tell_engram(database, is_current)
     sys.exit(1 if plan.refusals else 0)
+
+
+def _everybody() -> list[Agent]:
+    """All that may have us, Engram among them if it is here."""
+    agents = machine.agents()
+    found = find_engram(machine.place(), machine.program(), agents, find_database())
+    return [*agents, *([found.agent] if found else [])]
+
+
+def _tell_engram(database: Path, is_current: bool) -> None:
+    """What becomes of engram.db, and what still stands in the way of Engram's own daemon."""
+    from anamnesis.daemon import find_place
+
+    if database.parent == resolve_home():
+        click.echo(f"anamnesis: {database}, which Anamnesis made, stays where it is.", err=True)
+    elif is_current:
+        click.echo(f"anamnesis: {database} is up to date; Engram can go on with it.", err=True)
+    if running := find_place().running():
+        click.echo(f"anamnesis: Its daemon still serves {running.url}; `anamnesis daemon stop` ends it.", err=True)
 
 
 def _remove(leaving: set[str]) -> Plan:
@@ -57,7 +93,7 @@ def _remove(leaving: set[str]) -> Plan:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         ledger = Ledger(home)
-        return tear_down(plan_removal(machine.agents(), leaving, ledger), leaving, ledger)
+        return tear_down(plan_removal(_everybody(), leaving, ledger), leaving, ledger)
 
 
 def _print(plan: Plan, only_print: bool) -> None:

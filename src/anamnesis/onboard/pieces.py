@@ -11,7 +11,15 @@ from typing import Any
 
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.onboard.formats import Engine
-from anamnesis.onboard.program import LAUNCH_KEYS, as_before, as_engram, call_in, engram_options, renewed
+from anamnesis.onboard.program import (
+    LAUNCH_KEYS,
+    as_before,
+    as_engram,
+    call_in,
+    engram_options,
+    engram_program,
+    renewed,
+)
 
 Keys = tuple[str | int, ...]
 _ENVIRONMENTS = ("env", "environment", "envs")
@@ -113,7 +121,7 @@ class Adopted:
 
     def remove(self, engine: Engine, text: str) -> str:
         theirs, options = self._found(engine, text)
-        if options is None or not self.before:
+        if options is None or not self.before or engram_program(theirs):
             return text
         text = _launch(engine, text, self.path, theirs, as_before(theirs, self.before, options))
         return _place_store(engine, text, self.path, theirs, {})

@@ -1,0 +1,293 @@
+"""`anamnesis init` on a machine with Engram, and `anamnesis uninstall` that gives it back."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.command import Command
+from tests.cli.test_init import User
+from tests.cli.test_terminal import plain
+
+from anamnesis.disk import locked
+from anamnesis.store import MemoryStore
+
+SAMPLE = Path(__file__).parents[1] / "engram/golden/sample/engram.db"
+LIVE = 46
+
+
+class EngramUser(User):
+    """Somebody with Engram as its own setup leaves it: a program, a memory, two entries and a plugin."""
+
+    def __init__(self, command: Command) -> None:
+        super().__init__(command)
+        self.bin = self.home / ".local/bin"
+        self.bin.mkdir(parents=True)
+        command.variables["PATH"] = f"{self.bin}:{self.programs}:/usr/bin:/bin"
+        self.installs("engram", "claude", "codex")
+        self.database = self.home / ".engram/engram.db"
+        self.database.parent.mkdir()
+        shutil.copy(SAMPLE, self.database)
+        (self.home / ".claude").mkdir()
+        (self.home / ".codex").mkdir()
+        server = {"type": "stdio", "command": str(self.programs / "engram"), "args": ["mcp", "--tools=agent"]}
+        (self.home / ".claude.json").write_text(json.dumps({"numStartups": 7, "mcpServers": {"engram": server}}))
+        (self.home / ".claude/settings.json").write_text('{\n  "enabledPlugins": {"engram@engram": true}\n}\n')
+        (self.home / ".codex/config.toml").write_text(
+            'model = "gpt-5"\n\n[mcp_servers.engram]\ncommand = "engram"\nargs = ["mcp", "--tools=agent"]\n'
+        )
+
+    def settings(self) -> dict[str, bytes]:
+        """Every file but those of Engram's memory."""
+        return {path: content for path, content in self.files().items() if not path.startswith(".engram/")}
+
+    def query(self, sql: str) -> Any:
+        with closing(sqlite3.connect(self.database)) as db:
+            return db.execute(sql).fetchone()[0]
+
+
+@pytest.fixture
+def user(anamnesis: Command) -> EngramUser:
+    return EngramUser(anamnesis)
+
+
+def test_one_command_adopts_engram_and_one_gives_it_back(user: EngramUser) -> None:
+    before = user.settings()
+    done = user.command("init", "--all")
+    assert (done.code, done.err) == (0, "")
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert [(row[0], str(Path(row[1]).relative_to(user.home)), row[2]) for row in rows] == [
+        ("change", ".claude.json", "claude engram"),
+        ("change", ".claude/settings.json", "claude"),
+        ("change", ".codex/config.toml", "codex engram"),
+        ("create", ".codex/hooks.json", "codex"),
+        ("create", ".local/bin/engram", "engram"),
+    ]
+    servers = json.loads((user.home / ".claude.json").read_text())["mcpServers"]
+    assert {name: entry["args"] for name, entry in servers.items()} == {
+        "engram": ["engram", "mcp", "--tools=agent"],
+        "anamnesis": ["serve"],
+    }
+    assert user.query("SELECT count(*) FROM anamnesis_twins JOIN observations ON id = observation_id") >= LIVE
+    said = subprocess.run(["engram", "stats"], env=user.command.variables, capture_output=True, check=True)
+    assert f"Database:     {user.database}" in said.stdout.decode()
+    gone = user.command("uninstall")
+    assert gone.code == 0
+    assert gone.err == f"anamnesis: {user.database} is up to date; Engram can go on with it.\n"
+    assert user.settings() == before
+    assert user.query("SELECT count(*) FROM observations WHERE deleted_at IS NULL") == LIVE
+
+
+def test_a_second_time_changes_nothing(user: EngramUser) -> None:
+    user.command("init", "--all")
+    before = user.settings()
+    kept = sorted((user.store / "backups").iterdir())
+    done = user.command("init", "--all", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json["changes"] == []
+    assert done.json["engram"]["with_notes"] == done.json["engram"]["observations"] == LIVE
+    assert done.json["engram"]["taken_over"] == 0
+    assert user.settings() == before
+    assert sorted((user.store / "backups").iterdir()) == kept
+
+
+@pytest.mark.parametrize("option", ["--print", "--dry-run"])
+def test_a_dry_run_says_what_would_be_and_changes_nothing(user: EngramUser, option: str) -> None:
+    before = user.files()
+    done = user.command("init", option)
+    assert (done.code, done.err) == (0, "")
+    sentence = "46 observations, 3 sessions, 2 projects; 0 of the observations are notes already."
+    assert f"{user.database}: {sentence}\n" in done.out
+    assert '+command = "' in done.out
+    assert f"+++ {user.bin / 'engram'}\n" in done.out
+    assert "+# anamnesis: plugins for Engram call this" in done.out
+    told = user.command("init", option, "--json").json
+    assert told["written"] is False
+    assert told["engram"] == {
+        "database": str(user.database),
+        "observations": LIVE,
+        "sessions": 3,
+        "projects": 2,
+        "with_notes": 0,
+        "program": str(user.programs / "engram"),
+        "plugins": ["Claude Code"],
+        "remarks": [],
+        "taken_over": None,
+    }
+    assert user.files() == before
+    assert not user.store.exists()
+    user.command("init", "--all")
+    changed = user.settings()
+    planned = user.command("uninstall", option, "--json").json
+    assert planned["engram"] is None
+    assert len(planned["changes"]) == 5
+    assert user.settings() == changed
+
+
+def test_whoever_has_no_engram_sees_nothing_of_it(anamnesis: Command) -> None:
+    user = User(anamnesis)
+    user.installs("claude")
+    assert user.command("init", "--all", "--json").json["engram"] is None
+    assert user.command("uninstall", "--json").json["engram"] is None
+
+
+def test_engram_is_left_alone_where_agents_are_named_or_the_two_are_to_stay_apart(user: EngramUser) -> None:
+    before = user.settings()
+    assert user.command("init", "--agent", "cursor", "--json").json["engram"] is None
+    assert {path: user.settings()[path] for path in before} == before
+    user.command("uninstall")
+    user.command("config", "set", "bridge", "off")
+    assert user.command("init", "--all", "--json").json["engram"] is None
+    assert not (user.bin / "engram").exists()
+
+
+def test_without_a_terminal_nothing_is_changed_unless_it_is_asked_for(user: EngramUser) -> None:
+    for program in ("claude", "codex"):
+        (user.programs / program).unlink()
+    shutil.rmtree(user.home / ".claude")
+    shutil.rmtree(user.home / ".codex")
+    (user.home / ".claude.json").unlink()
+    before = user.settings()
+    assert user.command("init").code == 0
+    assert user.settings() == before
+    assert user.command("init", "--yes").code == 0
+    assert set(user.settings()) - set(before) == {".local/bin/engram"}
+
+
+def test_a_person_is_told_what_engram_keeps_before_agreeing(user: EngramUser) -> None:
+    before = user.files()
+    shown = user.answers("init", typed="all\n\nn\n")
+    told, _, asked = shown.partition("46 observations, 3 sessions, 2 projects")
+    assert "engram.db: " in told
+    assert ".local/bin/engram" in asked
+    assert "Go on with these 5 files?" in asked
+    assert user.files() == before
+    shown = plain(user.command.on_terminal("init", "--yes"))
+    assert "Engram's memory and the notes are one: " in shown
+    assert "✓ Engram\n" in shown
+
+
+def test_a_program_in_the_way_stays_and_a_sentence_says_what_to_do(user: EngramUser) -> None:
+    own = user.bin / "engram"
+    own.write_bytes(b"\x7fELF\xff")
+    own.chmod(0o755)
+    done = user.command("init", "--all")
+    assert done.code == 0
+    assert done.err.startswith(f"anamnesis: Plugins for Engram call {own} as before: put a folder of yours ")
+    assert done.err.count("\n") == 1
+    assert user.command("uninstall").code == 0
+    assert own.read_bytes() == b"\x7fELF\xff"
+
+
+@contextmanager
+def engram_daemon() -> Iterator[int]:
+    """Something that answers as Engram's daemon does; its port."""
+
+    class Health(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_known = self.path == "/health"
+            self.send_response(200 if is_known else 404)
+            self.end_headers()
+            self.wfile.write(b'{"service":"engram","status":"ok","version":"0.1.0"}\n' if is_known else b"404\n")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def test_a_daemon_of_engram_that_runs_is_named_and_goes_on(user: EngramUser) -> None:
+    with engram_daemon() as port:
+        done = user.command("init", "--all", ENGRAM_PORT=str(port))
+        assert done.code == 0
+        assert done.err.startswith(f"anamnesis: Port {port} is served by Engram")
+        assert "end it, then run `anamnesis daemon`" in done.err
+        told = user.command("init", "--all", "--json", ENGRAM_PORT=str(port))
+        assert told.err == ""
+        assert "is served by Engram" in told.json["engram"]["remarks"][0]
+
+
+def test_engrams_memory_has_the_latest_notes_when_it_is_given_back(user: EngramUser) -> None:
+    user.command("init", "--all")
+    with MemoryStore(user.store) as apart:
+        apart.write(type="semantic", title="Written apart", body="No bridge was there.", project="shop")
+    told = user.command("uninstall", "--json").json
+    assert told["engram"] == {"database": str(user.database), "is_current": True}
+    assert user.query("SELECT count(*) FROM observations WHERE title = 'Written apart'") == 1
+
+
+def test_a_memory_that_cannot_be_read_is_said_and_everything_else_is_done(user: EngramUser) -> None:
+    before = user.settings()
+    user.command("init", "--all")
+    broken = b"this is no database at all " * 200
+    for name in ("engram.db-wal", "engram.db-shm"):
+        user.database.with_name(name).unlink(missing_ok=True)
+    user.database.write_bytes(broken)
+    again = user.command("init", "--all")
+    assert again.code == 0
+    assert "cannot be read: file is not a database" in again.err
+    gone = user.command("uninstall")
+    assert gone.code == 0
+    assert "cannot be taken over now" in gone.err
+    assert "is up to date" not in gone.err
+    assert user.settings() == before
+    assert user.database.read_bytes() == broken
+
+
+def test_an_engram_db_that_we_made_stays_and_is_named(anamnesis: Command) -> None:
+    user = User(anamnesis)
+    user.installs("claude")
+    user.command("init", "--all")
+    assert user.command("engram", "save", "Title", "content").code == 0
+    gone = user.command("uninstall")
+    assert gone.err == f"anamnesis: {user.store / 'engram.db'}, which Anamnesis made, stays where it is.\n"
+    assert (user.store / "engram.db").exists()
+
+
+def test_what_is_interrupted_is_said_and_finished_later(user: EngramUser) -> None:
+    user.store.mkdir()
+    with locked(user.store / "bridge.lock"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "anamnesis", "init", "--all"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=user.command.folder,
+            env=user.command.variables,
+        )
+        assert process.stderr
+        while not _is_begun(user.database):
+            assert process.poll() is None
+            os.sched_yield()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.readline().decode()
+    assert said == (
+        f"anamnesis: {user.database} was not taken over to its end. It goes on by itself when Anamnesis is next used.\n"
+    )
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    told = user.command("init", "--all", "--json").json
+    assert told["changes"] == []
+    again = user.command("init", "--all", "--json").json
+    assert again["engram"]["with_notes"] == LIVE
+
+
+def _is_begun(database: Path) -> bool:
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as db:
+        found = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'anamnesis_bridge'").fetchone()
+    return bool(found[0])
