@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from anamnesis.config import CONFIG_NAME, SETTINGS, read_config
+from anamnesis.bridge import find_engram
+from anamnesis.config import CONFIG_NAME, SETTINGS, read_config, resolve_machine_id
 from anamnesis.errors import AnamnesisError
 from anamnesis.store import MemoryStore, upkeep
 
@@ -37,7 +38,8 @@ def examine(home: Path) -> list[Finding]:
             found += [*_index(store), *_files(store)]
     except AnamnesisError as error:
         found.append(Finding(str(home), error.message, error.hint or "Make it readable and writable."))
-    return found
+        return found
+    return [*found, *_bridge(home)]
 
 
 def mend(findings: list[Finding]) -> list[Finding]:
@@ -106,6 +108,33 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
     for path in upkeep.links(store):
         fault = "It is a symbolic link, and links are not followed."
         yield Finding(path, fault, "Put the file or the folder itself there.")
+
+
+def _bridge(home: Path) -> Iterator[Finding]:
+    """What keeps notes and observations apart."""
+    path = find_engram()
+    if path is None:
+        return
+    from anamnesis.bridge.bridged import BridgedStore
+
+    def reconcile() -> None:
+        with BridgedStore(home, path, resolve_machine_id()) as store:
+            store.bridge.note_all()
+            store.bridge.reconcile()
+
+    try:
+        with BridgedStore(home, path, resolve_machine_id()) as store:
+            state, drift = store.bridge.state(), store.bridge.drift()
+    except AnamnesisError as error:
+        yield Finding(str(path), error.message, error.hint or "Mend it or move it away.")
+        return
+    waiting = state.waiting
+    if waiting.total:
+        fault = f"{waiting.notes} changed notes and {waiting.observations} changed observations are waiting."
+        yield Finding(str(path), fault, "Bring both together: anamnesis bridge reconcile", reconcile)
+    if drift:
+        fault = f"{drift} notes and observations differ from each other, and nobody noted it down."
+        yield Finding(str(path), fault, "Compare everything: anamnesis bridge reconcile --all", reconcile)
 
 
 def _with(root: Path, work: Callable[[MemoryStore], object]) -> Callable[[], object]:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from anamnesis.bridge import journal
+from anamnesis.bridge import journal, upkeep
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, noted, observed
 from anamnesis.bridge.pairing import pairs_of
+from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked
 from anamnesis.engram import database
 from anamnesis.errors import AnamnesisError, NoteNotFound
@@ -35,23 +36,12 @@ _BATCH = 200
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """How many changes of each side the other has not seen."""
-
-    notes: int
-    observations: int
-
-    @property
-    def total(self) -> int:
-        return self.notes + self.observations
-
-
 class Bridge:
     """Keeps the notes of a store and the observations of an engram.db in step; any number of threads may use it."""
 
     def __init__(self, store: MemoryStore, path: Path, machine_id: str) -> None:
         self._store = store
+        self._path = path
         self._machine_id = machine_id
         self._guard = threading.RLock()
         self._is_busy = False
@@ -76,7 +66,23 @@ class Bridge:
 
     def waiting(self) -> Waiting:
         with self._guard:
-            return Waiting(len(self._store.changed()), len(journal.changed(self._db)))
+            return upkeep.waiting(self._db, self._store)
+
+    def state(self) -> State:
+        """What both sides hold, and what is waiting to be taken over."""
+        with self._guard:
+            return upkeep.state(self._db, self._store, self._path)
+
+    def drift(self) -> int:
+        """How much differs that nobody noted down, after a backup was brought back for example."""
+        with self._guard:
+            return upkeep.drift(self._db, self._store)
+
+    def note_all(self) -> None:
+        """Have everything looked at again by the next reconciliation."""
+        with self._guard:
+            self._store.track("")
+            self._track()
 
     def follow(self, since: int | None = None, most: int = 10 * _BATCH) -> bool:
         """Take over what has changed, the last changes first: all since a mark, or at `most` so many; False if more.

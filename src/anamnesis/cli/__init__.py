@@ -25,6 +25,7 @@ COMMANDS = (
     "restore",
     "sync",
     "conflicts",
+    "bridge",
     "import",
     "reindex",
     "doctor",

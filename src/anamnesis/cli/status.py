@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anamnesis.bridge import as_bridged
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline, visible
 from anamnesis.config import resolve_machine_id
@@ -17,6 +18,7 @@ from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore, StoreStats
 
 if TYPE_CHECKING:
+    from anamnesis.bridge.upkeep import State
     from anamnesis.sync import SyncState
 
 _WEEKS = 26
@@ -30,7 +32,8 @@ def command(as_json: bool) -> None:
     \b
     JSON: {"root", "db_path", "machine_id", "total", "by_type": {TYPE: COUNT},
            "by_project": {...}, "by_scope": {...}, "unreadable_files",
-           "sync": {"initialized", "remote", "head", "dirty", "detail"}}
+           "sync": {"initialized", "remote", "head", "dirty", "detail"},
+           "bridge": {"database", "notes", "observations", "twins", "waiting": {...}} or null}
     """
     from anamnesis.sync import configured_backend
 
@@ -38,17 +41,25 @@ def command(as_json: bool) -> None:
         stats = store.stats()
         sync = configured_backend(store).state()
         unreadable = len(store.problems())
+        bridged = as_bridged(store)
+        bridge = bridged.bridge.state() if bridged else None
+        halves = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": resolve_machine_id()}
         if as_json:
-            print_json({**facts, **asdict(stats), "unreadable_files": unreadable, "sync": asdict(sync)})
+            kept = {"unreadable_files": unreadable, "sync": asdict(sync), "bridge": halves}
+            print_json({**facts, **asdict(stats), **kept})
         elif on_terminal():
             _draw(store, stats, unreadable)
             console().print(_sync_line(sync), style="dim", markup=False)
+            if bridge:
+                console().print(_bridge_line(bridge), style="dim", markup=False)
         else:
             counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
             rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
             rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
             rows += [("unreadable_files", unreadable), *(("sync", name, value) for name, value in asdict(sync).items())]
+            rows += [("bridge", name, value) for name, value in (halves or {}).items() if name != "waiting"]
+            rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
             print_lines(rows)
 
 
@@ -84,6 +95,11 @@ def _sync_line(sync: SyncState) -> str:
         return "not synced yet: anamnesis sync"
     waiting = "with changes to sync" if sync.dirty else "nothing to sync"
     return visible(f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {waiting}")
+
+
+def _bridge_line(bridge: State) -> str:
+    waiting = f"{bridge.waiting.total:,} changes waiting" if bridge.waiting.total else "nothing waiting"
+    return visible(f"in step with {bridge.observations:,} observations in {bridge.database}, {waiting}")
 
 
 def _weekly(store: MemoryStore) -> list[int]:

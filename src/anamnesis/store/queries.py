@@ -191,6 +191,20 @@ def damage(db: sqlite3.Connection) -> list[str]:
     return found
 
 
+def hashes(db: sqlite3.Connection, hidden: bool) -> dict[str, bytes]:
+    live = "" if hidden else "WHERE memory_id IN (SELECT id FROM memories WHERE deleted_at IS NULL)"
+    return dict(db.execute(f"SELECT memory_id, hash FROM standing_files {live}").fetchall())
+
+
+def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
+    rows = db.execute(
+        "SELECT superseded_id, max(memory_id) FROM supersessions"
+        " WHERE superseded_id IN (SELECT value FROM json_each(:ids)) GROUP BY superseded_id",
+        {"ids": json.dumps(list(ids))},
+    )
+    return dict(rows.fetchall())
+
+
 def superseded_ids(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT superseded_id FROM supersessions")}
 

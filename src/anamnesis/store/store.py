@@ -115,9 +115,14 @@ class MemoryStore:
         """Store many notes, each as `put` does, durable together at the end; of one id, the last."""
         return len(self._put(memories))
 
-    def put_whole(self, memories: Iterable[Memory]) -> builtins.list[NoteFile]:
-        """Store many notes as they are given: nothing is kept of the files they replace, and `on_change` not called."""
-        return self._put(memories, whole=True)
+    def put_whole(
+        self, memories: Iterable[Memory], expected: Mapping[str, bytes | None] | None = None
+    ) -> builtins.list[NoteFile]:
+        """Store many notes as they are given: nothing is kept of the files they replace, and `on_change` not called.
+
+        Where it is `expected` which hash a note's file has, one that has another by now is left alone.
+        """
+        return self._put(memories, whole=True, expected=expected)
 
     def update(self, memory_id: str, *, expected: Memory | None = None, **changes: Any) -> Memory:
         """Change some fields of a note and set its `updated_at`; not if it is no longer as `expected`."""
@@ -157,8 +162,11 @@ class MemoryStore:
                     self.delete(memory_id)
 
     def restore(self, memory_id: str) -> Memory:
-        """Bring back the last deleted version of a note."""
+        """Bring back the last deleted version of a note, or show one again that Engram has hidden."""
         check_id(memory_id)
+        if (note := self.find(memory_id)) and note.is_hidden:
+            shown = {name: value for name, value in note.engram.items() if name != "deleted_at"}
+            return self.update(memory_id, engram=shown)
         with self._catalogue.alone():
             trashed = next((item for item in self.trashed() if item.id == memory_id), None)
             if trashed is None:
@@ -256,6 +264,14 @@ class MemoryStore:
         """How many notes there are, in all, by type, project and scope."""
         return self._catalogue.ask(queries.stats)
 
+    def hashes(self, *, hidden: bool = True) -> dict[str, bytes]:
+        """The hash of the file of every note, or of every one that is not hidden."""
+        return self._catalogue.ask(lambda db: queries.hashes(db, hidden))
+
+    def superseding(self, ids: Iterable[str]) -> dict[str, str]:
+        """Which of these notes are superseded, and by which."""
+        return self._catalogue.ask(lambda db: queries.superseding(db, ids))
+
     def superseded_ids(self) -> set[str]:
         """The ids that some note supersedes; search leaves them out."""
         return self._catalogue.ask(queries.superseded_ids)
@@ -314,7 +330,9 @@ class MemoryStore:
         self._catalogue.rebuild(progress)
         return self.count()
 
-    def _put(self, memories: Iterable[Memory], *, whole: bool = False) -> builtins.list[NoteFile]:
+    def _put(
+        self, memories: Iterable[Memory], *, whole: bool = False, expected: Mapping[str, bytes | None] | None = None
+    ) -> builtins.list[NoteFile]:
         """Store notes under their ids; of one id, the last."""
         notes = {memory.id: without_secrets(memory) for memory in memories}
         for memory in notes.values():
@@ -323,8 +341,11 @@ class MemoryStore:
             self._catalogue.look(again=True)
             found = self._catalogue.known(notes)
             pairs = [(memory, found.get(memory.id)) for memory in notes.values()]
-            if not whole:
-                pairs = [(with_foreign_lines(memory, old), old) for memory, old in pairs]
+            pairs = [
+                (memory if whole else with_foreign_lines(memory, old), old)
+                for memory, old in pairs
+                if not expected or memory.id not in expected or expected[memory.id] == (old.hash if old else None)
+            ]
             return self._save(pairs, quietly=whole)
 
     def _save(

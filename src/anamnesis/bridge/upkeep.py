@@ -1,0 +1,67 @@
+"""How the two halves of the memory stand to each other, and whether anything differs that nobody noted down."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from anamnesis.bridge.mapping import fingerprint
+from anamnesis.engram.observations import COLUMNS
+from anamnesis.engram.record import Observation
+from anamnesis.store import MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many changes of each side the other has not seen."""
+
+    notes: int
+    observations: int
+
+    @property
+    def total(self) -> int:
+        return self.notes + self.observations
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The two halves: what each holds, how much of it is in step, and what is not."""
+
+    database: str
+    notes: int
+    observations: int
+    twins: int
+    waiting: Waiting
+
+
+def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
+    (rows,) = db.execute("SELECT count(DISTINCT observation_id) FROM anamnesis_changes").fetchone()
+    return Waiting(len(store.changed()), rows)
+
+
+def state(db: sqlite3.Connection, store: MemoryStore, path: Path) -> State:
+    (observations,) = db.execute("SELECT count(*) FROM observations WHERE deleted_at IS NULL").fetchone()
+    (twins,) = db.execute("SELECT count(*) FROM anamnesis_twins").fetchone()
+    return State(str(path), store.count(), observations, twins, waiting(db, store))
+
+
+def drift(db: sqlite3.Connection, store: MemoryStore) -> int:
+    """How many notes and observations are not as they last agreed, though neither journal says so. Reads every row."""
+    rows = {row[0]: Observation(*row) for row in db.execute(f"SELECT {COLUMNS} FROM observations")}
+    twins = db.execute("SELECT observation_id, note_id, row_hash, note_hash FROM anamnesis_twins").fetchall()
+    notes = store.hashes()
+    noted_rows = {id for (id,) in db.execute("SELECT observation_id FROM anamnesis_changes")}
+    noted_notes = store.changed()
+    differing: int = sum(
+        id not in rows or fingerprint(rows[id]) != row_hash or notes.get(note_id) != note_hash
+        for id, note_id, row_hash, note_hash in twins
+        if id not in noted_rows and note_id not in noted_notes
+    )
+    live_rows = {id for id, row in rows.items() if not row.deleted_at}
+    live_notes = store.hashes(hidden=False).keys()
+    return (
+        differing
+        + len(live_rows - noted_rows - {id for id, *_ in twins})
+        + len(live_notes - noted_notes.keys() - {note_id for _, note_id, *_ in twins})
+    )

@@ -1,0 +1,93 @@
+"""`anamnesis bridge`: notes and Engram's observations as one memory."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import click
+
+from anamnesis.bridge import as_bridged, open_bridged
+from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.cli.options import as_json
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar, visible
+from anamnesis.config import resolve_home
+from anamnesis.disk import locked
+from anamnesis.errors import NoteNotFound, StoreUnavailable
+
+
+@click.group()
+def command() -> None:
+    """Look after the bridge between notes and Engram's observations.
+
+    It is on where there is an engram.db: what is written on one side is written on the other in the same moment, and
+    what another program changed is taken over when the memory is opened next.
+    """
+
+
+@command.command()
+@as_json
+def status(as_json: bool) -> None:
+    """Show what both sides hold, and what one has not seen of the other.
+
+    Exits with 1 where something is waiting.
+
+    \b
+    JSON: {"database", "notes", "observations", "twins", "waiting": {"notes", "observations"}}
+    """
+    with _opened() as store:
+        state = store.bridge.state()
+    if as_json:
+        print_json(asdict(state))
+    elif on_terminal():
+        screen = console()
+        screen.print(f"[bold]{state.notes:,} notes[/] ⇄ [bold]{state.observations:,} observations[/]")
+        screen.print(visible(f"in {state.database}, {state.twins:,} of them in step"), style="dim", markup=False)
+        for what, count in asdict(state.waiting).items():
+            if count:
+                screen.print(f"[yellow]{count:,} changed {what} are waiting:[/] anamnesis bridge reconcile")
+    else:
+        facts = [(name, value) for name, value in asdict(state).items() if name != "waiting"]
+        print_lines([*facts, *(("waiting", what, count) for what, count in asdict(state.waiting).items())])
+    sys.exit(1 if state.waiting.total else 0)
+
+
+@command.command()
+@click.option("--all", "everything", is_flag=True, help="Look at everything, not only at what was noted as changed.")
+@as_json
+def reconcile(everything: bool, as_json: bool) -> None:
+    """Take over on each side what changed on the other.
+
+    It can be stopped at any moment, and goes on where it was.
+
+    \b
+    JSON: {"looked_at", "waiting"}
+    """
+    try:
+        with locked(resolve_home() / "reconcile.lock", timeout=0.0), _opened() as store:
+            if everything:
+                store.bridge.note_all()
+            with progress_bar("Bringing notes and observations together") as progress:
+                count = store.bridge.reconcile(progress)
+            waiting = store.bridge.waiting().total
+    except StoreUnavailable as error:
+        if not error.message.startswith("Another process has held"):
+            raise
+        raise StoreUnavailable("Another process is doing that.", "`anamnesis bridge status` shows how far.") from error
+    if as_json:
+        print_json({"looked_at": count, "waiting": waiting})
+    else:
+        click.echo(f"Looked at {count:,} changes; {waiting:,} are left." if count else "Nothing had changed.")
+    sys.exit(1 if waiting else 0)
+
+
+def _opened() -> BridgedStore:
+    store = open_bridged(resolve_home())
+    bridged = as_bridged(store)
+    if bridged is None:
+        store.close()
+        raise NoteNotFound(
+            "There is no bridge: no engram.db was found, it cannot be used, or the setting `bridge` is off.",
+            "`anamnesis doctor` says more.",
+        )
+    return bridged
