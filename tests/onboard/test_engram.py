@@ -147,6 +147,36 @@ def test_from_a_file_that_others_changed_since_only_our_words_are_taken_back(own
     assert "anamnesis" not in file.read_text()
 
 
+def test_what_an_entry_starts_then_is_a_server_with_engrams_tools(owner: Owner) -> None:
+    owner.registers("opencode")
+    owner.machine.program = Program((str(Path(sys.executable).with_name("anamnesis")),), str(owner.home / "my notes"))
+    owner.init()
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    asked = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}]
+    asked += [{"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}]
+    entry = owner.entry("opencode")
+    done = subprocess.run(
+        words(entry),
+        input="".join(f"{json.dumps(each)}\n" for each in asked),
+        env={"PATH": os.environ["PATH"], "HOME": str(owner.home), **entry["environment"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["result"]["serverInfo"]["name"] == "engram"
+    assert {"mem_save", "mem_search"} <= {tool["name"] for tool in second["result"]["tools"]}
+    assert "mem_stats" not in {tool["name"] for tool in second["result"]["tools"]}, "its options count"
+
+
+def test_an_entry_of_claude_code_is_found_where_our_plugin_is_installed(owner: Owner) -> None:
+    owner.registers("claude")
+    (owner.home / ".claude").mkdir()
+    (owner.home / ".claude/settings.json").write_text('{"enabledPlugins": {"anamnesis@anamnesis": true}}')
+    owner.init("claude")
+    assert words(owner.entry("claude"))[1:] == ["engram", *OPTIONS]
+
+
 def test_an_entry_follows_a_program_that_moved_and_still_knows_what_it_started(owner: Owner) -> None:
     file = owner.registers("cursor")
     owner.init()

@@ -5,6 +5,7 @@ Changes nothing. Where there is neither engram.db nor a program of that name, no
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,7 +59,7 @@ def _on_path(place: Place) -> list[Path]:
     """Every program called `engram` on the PATH, the one that is started first."""
     name = f"{NAME}.exe" if place.system == "windows" else NAME
     paths = [folder / name for folder in _folders(place)]
-    return [path for path in paths if path.is_file() and os.access(path, os.X_OK)]
+    return [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
 
 
 def _folders(place: Place) -> list[Path]:
@@ -89,7 +90,7 @@ def _launcher_file(place: Place, called: Sequence[Path]) -> Path | None:
     for folder in _folders(place):
         if called and folder == called[0].parent:
             return None
-        is_usable = folder in own and folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+        is_usable = folder in own and os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)
         if is_usable and not os.path.lexists(folder / NAME):
             return folder / NAME
     return None
@@ -154,5 +155,6 @@ def _plugins(place: Place) -> Iterator[str]:
         "Pi": (place.named("PI_CODING_AGENT_DIR", ".pi/agent") / "settings.json", rb'"npm:gentle-engram[@"]'),
     }
     for title, (file, sign) in signs.items():
-        if file.is_file() and re.search(sign, file.read_bytes()):
-            yield title
+        with contextlib.suppress(OSError):
+            if re.search(sign, file.read_bytes()):
+                yield title
