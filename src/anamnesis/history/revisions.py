@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from heapq import merge
-from operator import attrgetter
+from itertools import takewhile
 from pathlib import Path
 
 from anamnesis.bridge import journal
@@ -75,7 +74,12 @@ def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: It
     thrown = [
         version for each in trash if (version := _thrown(store.root, each)) and last.get(version.text, "") < version.at
     ]
-    return list(merge(commits, sorted(thrown, key=attrgetter("at")), key=attrgetter("at")))
+    return list(merge(commits, sorted(thrown, key=_place), key=_place))
+
+
+def _place(version: Version) -> tuple[str, bool]:
+    """By time; what is deleted in a second was there before."""
+    return version.at, version.note is None
 
 
 def _thrown(root: Path, trashed: Trashed) -> Version | None:
@@ -116,20 +120,39 @@ def _in_order(
     over: Memory | None,
     as_note: Callable[[Observation, Memory | None], Memory],
 ) -> Iterator[Version]:
-    """Both by time, each in its own order; what an observation does not tell is as in the version before.
+    """Both by time; what an observation does not tell is as in the version before.
 
-    A file's version that says what the observation said by then comes just before that: seconds are too coarse to tell.
+    A version of a file that says what the observation said by then is put with it: seconds are too coarse to tell.
     """
-    waiting = deque(versions)
+    waiting = list(versions)
+    last: Version | None = None
     for spell in told:
-        row, since, until = spell.observation, utc_time(spell.since), utc_time(spell.until or _NEVER)
-        while waiting and (waiting[0].at < since or (waiting[0].at <= until and _is_said(row, waiting[0].note))):
-            over = waiting[0].note or over
-            yield waiting.popleft()
-        version = Version(since, "journal", as_note(row, over))
-        over = version.note or over
-        yield version
+        for version in _due(waiting, spell, last):
+            last, over = version, version.note or over
+            yield version
+        last = Version(utc_time(spell.since), "journal", as_note(spell.observation, over))
+        over = last.note or over
+        yield last
     yield from waiting
+
+
+def _due(waiting: list[Version], spell: Spell, last: Version | None) -> Iterator[Version]:
+    """Take out what comes before an observation was so, or says the same while it was."""
+    row, since, until = spell.observation, utc_time(spell.since), utc_time(spell.until or _NEVER)
+    if spell.until is None:  # nothing comes after what is so now
+        same = [place for place, version in enumerate(waiting, 1) if _is_said(row, version.note)]
+        yield from waiting[: max(same, default=0)]
+        del waiting[: max(same, default=0)]
+    while waiting and waiting[0].at < since:
+        last = waiting.pop(0)
+        yield last
+    if last is None or not _is_said(row, last.note):
+        meanwhile = takewhile(lambda each: each[1].at <= until, enumerate(waiting))
+        place = next((place for place, version in meanwhile if _is_said(row, version.note)), None)
+        if place is not None:
+            yield waiting.pop(place)
+    while waiting and waiting[0].at <= until and _is_said(row, waiting[0].note):
+        yield waiting.pop(0)
 
 
 def _is_said(row: Observation, note: Memory | None) -> bool:
