@@ -249,14 +249,14 @@ def test_a_program_of_that_name_is_put_before_engrams_own_and_taken_away_again(o
     go = owner.installs()
     found = owner.finds()
     assert found
-    assert (found.program, found.remark) == (go, "")
+    assert (found.program, found.remarks) == (go, ())
     (change,) = owner.init().changes
     launcher = owner.bin / "engram"
     assert change.file == launcher
     assert shutil.which("engram", path=owner.machine.variables["PATH"]) == str(launcher)
     again = owner.finds()
     assert again
-    assert (again.program, again.remark) == (None, "")
+    assert (again.program, again.remarks) == (None, ())
     assert not owner.init().changes
     owner.uninstall()
     assert not launcher.exists()
@@ -303,8 +303,9 @@ def test_what_is_in_the_way_stays_and_its_owner_is_told_what_to_do(owner: Owner,
     before = os.lstat(place)
     found = owner.finds()
     assert found
-    assert str(found.program) in found.remark
-    assert "~/.local/bin" in found.remark
+    (remark,) = found.remarks
+    assert str(found.program) in remark
+    assert "~/.local/bin" in remark
     assert not owner.init().changes
     owner.uninstall()
     assert os.lstat(place) == before
@@ -316,7 +317,7 @@ def test_without_a_folder_of_ones_own_first_on_the_path_nothing_is_put_anywhere(
     owner.machine.variables["PATH"] = path.format(go=owner.go, bin=owner.bin, home=owner.home)
     found = owner.finds()
     assert found
-    assert found.remark.startswith(f"Plugins for Engram call {go} as before: ")
+    assert found.remarks[0].startswith(f"Plugins for Engram call {go} as before: ")
     assert not owner.init().changes
 
 
@@ -327,7 +328,7 @@ def test_a_folder_that_cannot_be_written_is_passed_over(owner: Owner) -> None:
     found = owner.finds()
     owner.bin.chmod(0o700)
     assert found
-    assert found.remark
+    assert found.remarks
 
 
 def test_a_link_to_us_that_somebody_made_is_theirs_and_enough(owner: Owner) -> None:
@@ -339,7 +340,7 @@ def test_a_link_to_us_that_somebody_made_is_theirs_and_enough(owner: Owner) -> N
     (owner.bin / "engram").symlink_to(ours)
     found = owner.finds()
     assert found
-    assert (found.program, found.remark) == (None, "")
+    assert (found.program, found.remarks) == (None, ())
     assert not owner.init().changes
     owner.uninstall()
     assert (owner.bin / "engram").is_symlink()
@@ -375,10 +376,27 @@ def test_a_plugin_gets_a_program_to_call_also_where_there_was_none(
     assert change.file == owner.bin / "engram"
 
 
+@pytest.mark.parametrize(
+    ("line", "is_fixed"),
+    [
+        ('const ENGRAM_BIN = process.env.ENGRAM_BIN ?? Bun.which("engram") ?? "/opt/homebrew/bin/engram"', False),
+        ('const ENGRAM_BIN = optionalEnvironmentValue(process.env.ENGRAM_BIN) ?? "engram"', False),
+        ('const ENGRAM_BIN = optionalEnvironmentValue(process.env.ENGRAM_BIN) ?? "/opt/homebrew/bin/engram"', True),
+    ],
+)
+def test_a_plugin_that_goes_on_with_engrams_own_program_is_named(owner: Owner, line: str, is_fixed: bool) -> None:
+    file = owner.home / ".config/opencode/plugins/engram.ts"
+    file.parent.mkdir(parents=True)
+    file.write_text(line)
+    found = owner.finds()
+    assert found
+    assert any(str(file) in remark for remark in found.remarks) is is_fixed
+
+
 def test_a_database_alone_asks_for_no_program(owner: Owner) -> None:
     found = owner.finds()
     assert found
-    assert (found.agent.edits, found.plugins, found.remark) == ((), (), "")
+    assert (found.agent.edits, found.plugins, found.remarks) == ((), (), ())
 
 
 def test_what_is_there_is_counted_without_a_trace(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def _find_engram() -> _Found | None:
     engram = find_engram(machine.place(), machine.program(), machine.agents(), theirs)
     if engram is None:
         return None
-    remarks = [remark for remark in (engram.remark, _remark_on_daemon()) if remark]
+    remarks = [remark for remark in (*engram.remarks, _remark_on_daemon()) if remark]
     try:
         return _Found(engram, database, count(database) if database else None, remarks)
     except AnamnesisError as error:

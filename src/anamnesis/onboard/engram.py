@@ -5,7 +5,6 @@ Changes nothing. Where there is neither engram.db nor a program of that name, no
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,8 +31,8 @@ class Engram:
     agent: Agent
     program: Path | None
     plugins: tuple[str, ...]
-    # What remains for its user to do, so that plugins call us.
-    remark: str = ""
+    # What goes on calling Engram's own program, and what its user may do about that.
+    remarks: tuple[str, ...] = ()
 
 
 def find_engram(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
@@ -52,7 +51,8 @@ def find_engram(place: Place, program: Program, agents: Iterable[Agent], databas
         edits.append(Launcher(launcher, program.words, program.store))
     is_missed = not launcher and (is_first or (plugins and not called))
     agent = Agent(NAME, "Engram", (), (), tuple(edits))
-    return Engram(agent, theirs if is_first else None, plugins, _advice(place, theirs) if is_missed else "")
+    remarks = (*((_advice(place, theirs),) if is_missed else ()), *_fixed(place))
+    return Engram(agent, theirs if is_first else None, plugins, remarks)
 
 
 def _on_path(place: Place) -> list[Path]:
@@ -147,14 +147,28 @@ def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterato
 def _plugins(place: Place) -> Iterator[str]:
     """The agents that run Engram's plugin, whose scripts call `engram` by its name."""
     claude = place.named("CLAUDE_CONFIG_DIR", ".claude")
-    opencode = place.named("OPENCODE_CONFIG_DIR", place.config("opencode"))
     signs = {
         "Claude Code": (claude / "settings.json", rb'"engram@[^"]*"\s*:\s*true'),
         "Codex CLI": (place.named("CODEX_HOME", ".codex") / "config.toml", rb'plugins\s*\.\s*"engram@[^"]*"'),
-        "OpenCode": (opencode / "plugins/engram.ts", rb"ENGRAM_BIN"),
+        "OpenCode": (_opencode_plugin(place), rb"ENGRAM_BIN"),
         "Pi": (place.named("PI_CODING_AGENT_DIR", ".pi/agent") / "settings.json", rb'"npm:gentle-engram[@"]'),
     }
-    for title, (file, sign) in signs.items():
-        with contextlib.suppress(OSError):
-            if re.search(sign, file.read_bytes()):
-                yield title
+    yield from (title for title, (file, sign) in signs.items() if _says(file, sign))
+
+
+def _fixed(place: Place) -> Iterator[str]:
+    """Newer plugins for OpenCode hold the full path of Engram's program, and look on the PATH no more."""
+    file = _opencode_plugin(place)
+    if _says(file, rb'ENGRAM_BIN\)?\s*\?\?\s*"[^"]*[/\\][^"]*"'):
+        yield f"{file} holds the full path of Engram's own program and goes on starting it, on the same memory."
+
+
+def _opencode_plugin(place: Place) -> Path:
+    return place.named("OPENCODE_CONFIG_DIR", place.config("opencode")) / "plugins/engram.ts"
+
+
+def _says(file: Path, sign: bytes) -> bool:
+    try:
+        return bool(re.search(sign, file.read_bytes()))
+    except OSError:
+        return False
