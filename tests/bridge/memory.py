@@ -1,0 +1,97 @@
+"""A home with notes and an engram.db, and what has to hold of the two when they are in step."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Collection
+from pathlib import Path
+
+from anamnesis.bridge import journal
+from anamnesis.bridge.bridge import _clean
+from anamnesis.bridge.mapping import observed
+from anamnesis.engram.record import Observation
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import parse
+from anamnesis.store import MemoryStore
+
+State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
+_DERIVED = ("observations_fts", "prompts_fts", "sqlite_")
+
+
+def files_in(root: Path) -> dict[str, bytes]:
+    """The files of notes, also those in the trash, with what is in them."""
+    folders = (root / name for name in ("memory", "local", "trash"))
+    return {path.relative_to(root).as_posix(): path.read_bytes() for folder in folders for path in folder.rglob("*.md")}
+
+
+def tables_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table, byte for byte."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        found = {}
+        for name in names:
+            if not name.startswith(_DERIVED):
+                columns = [column for (column,) in db.execute("SELECT name FROM pragma_table_info(?)", (name,))]
+                cells = ", ".join(f"typeof({column}), CAST({column} AS BLOB)" for column in columns)
+                found[name] = db.execute(f"SELECT {cells} FROM {name} ORDER BY 2").fetchall()
+        return found
+
+
+def state(root: Path, path: Path) -> State:
+    return files_in(root), tables_of(path)
+
+
+def observations_of(db: sqlite3.Connection) -> dict[int, Observation]:
+    return journal.observations(db, [id for (id,) in db.execute("SELECT id FROM observations")])
+
+
+def ids_in(root: Path) -> set[str]:
+    """The ids of the notes in the files, read without the store."""
+    found = set()
+    for path, data in files_in(root).items():
+        if not path.startswith("trash/"):
+            with contextlib.suppress(InvalidNote, UnicodeDecodeError):
+                found.add(parse(data.decode()).id)
+    return found
+
+
+def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collection[str] = ()) -> None:
+    """Each live observation is one visible note, field by field, and each visible note one live observation."""
+    rows = observations_of(db)
+    files = store.files(ids_in(store.root))
+    notes = {id: file.memory for id, file in files.items() if file.memory}
+    twins = {twin.note_id: twin for twin in journal.twins(db, of_rows=rows)}
+    numbers = {twin.observation_id: twin.note_id for twin in twins.values()}
+    assert len(twins) == len(numbers)
+    for note_id, note in notes.items():
+        row = rows.get(twins[note_id].observation_id) if note_id in twins else None
+        if row is None:
+            assert note.is_hidden, f"{note_id} has no observation"
+        else:
+            assert bool(row.deleted_at) == note.is_hidden, (note, row)
+            assert observed(note, row, _clean) == row
+    for row in rows.values():
+        note_id = numbers.get(row.id, "")
+        if not row.deleted_at and note_id not in unreadable:
+            assert note_id in notes, f"no note for {row}"
+            assert not notes[note_id].is_hidden
+    assert store.count() == sum(not note.is_hidden for note in notes.values())
+
+
+def assert_settled(store: MemoryStore, db: sqlite3.Connection, unreadable: Collection[str] = ()) -> None:
+    """Nothing waits but for what is in a file that cannot be read."""
+    waiting = journal.changed(db)
+    known = {twin.observation_id: twin.note_id for twin in journal.twins(db, of_rows=waiting)}
+    assert {*store.changed()} <= {*unreadable}
+    assert {known.get(id, "") for id in waiting} <= {*unreadable}
+
+
+def texts_in(root: Path, path: Path) -> bytes:
+    """Everything that is kept anywhere: notes, trash, observations and their revisions."""
+    kept = [*files_in(root).values()]
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        for table in ("observations", "anamnesis_revisions"):
+            if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+                kept += [data for (data,) in db.execute(f"SELECT CAST(content AS BLOB) FROM {table}")]
+    return b"\n".join(kept)
