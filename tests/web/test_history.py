@@ -1,0 +1,57 @@
+"""GET /observations/{id}/history: what an observation was, as the journal keeps it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.web.daemon import Daemon
+from tests.web.test_later import asked, save
+
+FIELDS = ["number", "recorded_at", "replaced_at", "changed", "diff", "observation"]
+
+
+@pytest.fixture
+def begun(daemon: Daemon) -> Daemon:
+    """A daemon that knows the session `s`."""
+    assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p","directory":"/w"}').status == 201
+    return daemon
+
+
+def test_every_revision_is_told_with_its_difference_the_newest_first(begun: Daemon) -> None:
+    id = save(begun, title="Plan", content="first\nline", topic_key="plan")
+    assert save(begun, title="Plan", content="second\nline", topic_key="plan") == id
+    begun.ask("PATCH", f"/observations/{id}", json.dumps({"title": "The <plan> für 🐈"}))
+    status, found = asked(begun, "GET", f"/observations/{id}/history")
+    assert status == 200
+    assert [each["number"] for each in found] == [3, 2, 1]
+    assert [each["changed"] for each in found] == [["title"], ["content"], None]
+    assert list(found[1]) == FIELDS
+    assert list(found[0]) == [name for name in FIELDS if name != "replaced_at"], "it has not been replaced"
+    assert "\n-first\n+second\n line\n" in found[1]["diff"]
+    assert found[0]["observation"] == asked(begun, "GET", f"/observations/{id}")[1]
+    assert found[2]["observation"]["content"] == "first\nline"
+    assert asked(begun, "GET", f"/observations/{id}/history?limit=1") == (200, found[:1])
+    for limit in ("0", "-1", "x", ""):
+        assert asked(begun, "GET", f"/observations/{id}/history?limit={limit}") == (200, found)
+
+
+def test_what_was_hidden_has_its_history_and_what_was_removed_has_none(begun: Daemon) -> None:
+    id = save(begun, title="Plan", content="first")
+    begun.ask("DELETE", f"/observations/{id}")
+    assert asked(begun, "GET", f"/observations/{id}")[0] == 404
+    status, found = asked(begun, "GET", f"/observations/{id}/history")
+    assert (status, [each["changed"] for each in found]) == (200, [["deleted_at"], None])
+    id = save(begun, title="Other", content="second")
+    begun.ask("DELETE", f"/observations/{id}?hard=true")
+    assert asked(begun, "GET", f"/observations/{id}/history") == (404, {"error": "observation not found"})
+
+
+@pytest.mark.parametrize("id", ["x", "1.5", "--help", "..%2Fx", "%00", "99999999999999999999"])
+def test_what_is_no_number_is_refused_as_for_an_observation(shared: Daemon, id: str) -> None:
+    assert asked(shared, "GET", f"/observations/{id}/history") == (400, {"error": "invalid observation id"})
+
+
+def test_nobody_is_not_found(shared: Daemon) -> None:
+    for id in ("0", "-1", "12345"):
+        assert asked(shared, "GET", f"/observations/{id}/history") == (404, {"error": "observation not found"})
