@@ -231,6 +231,16 @@ def test_engrams_memory_has_the_latest_notes_when_it_is_given_back(user: EngramU
     assert user.query("SELECT count(*) FROM observations WHERE title = 'Written apart'") == 1
 
 
+def test_a_daemon_of_ours_that_would_be_in_the_way_of_engrams_is_named(user: EngramUser) -> None:
+    user.command("init", "--all")
+    url = user.command("daemon", "--background", "--port", "0").out.split()[0]
+    told = user.command("init", "--all", "--json", ENGRAM_PORT=url.rpartition(":")[2]).json
+    gone = user.command("uninstall")
+    assert user.command("daemon", "stop").code == 0
+    assert told["engram"]["remarks"] == []
+    assert f"The daemon still serves {url} for Anamnesis; `anamnesis daemon stop` ends it.\n" in gone.err
+
+
 def test_a_memory_that_cannot_be_read_is_said_and_everything_else_is_done(user: EngramUser) -> None:
     before = user.settings()
     user.command("init", "--all")

@@ -85,7 +85,10 @@ def _tell_engram(database: Path, is_current: bool) -> None:
     elif is_current:
         click.echo(f"anamnesis: {database} is up to date; Engram can go on with it.", err=True)
     if running := find_place().running():
-        click.echo(f"anamnesis: Its daemon still serves {running.url}; `anamnesis daemon stop` ends it.", err=True)
+        click.echo(
+            f"anamnesis: The daemon still serves {running.url} for Anamnesis; `anamnesis daemon stop` ends it.",
+            err=True,
+        )
 
 
 def _remove(leaving: set[str]) -> Plan:
