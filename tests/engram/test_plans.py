@@ -88,7 +88,8 @@ def test_nothing_is_read_through_to_write(db: sqlite3.Connection, question: Ques
 def test_a_search_starts_at_the_words_and_reads_only_the_rows_it_returns(
     db: sqlite3.Connection, options: dict[str, str]
 ) -> None:
-    found = steps(db, lambda db: search.search(db, "word", **options))  # type: ignore[arg-type]
+    asked = steps(db, lambda db: search.search(db, "word", **options))  # type: ignore[arg-type]
+    found = [step for step in asked if "anamnesis_obs_superseded" not in step]  # an index of the superseded ones alone
     assert [step.split(" INDEX ")[0] for step in found if step.startswith("SCAN obs")] == [
         "SCAN observations_fts VIRTUAL TABLE"
     ] * 2

@@ -47,6 +47,21 @@ class Notes:
         except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
+    def halves(self) -> dict[str, object]:
+        """What the notes and engram.db hold, and what is waiting between them."""
+        from anamnesis.bridge import as_bridged
+
+        if not self._opened.done():
+            return {"bridge": "opening"}
+        if error := self._opened.exception():
+            return {"bridge": f"no notes: {error}"}
+        bridged = as_bridged(self.store())
+        if bridged is None:
+            return {"bridge": "off", "notes": self.store().count()}
+        state = bridged.bridge.state()
+        waiting = {"notes": state.waiting.notes, "observations": state.waiting.observations}
+        return {"bridge": "on", "notes": state.notes, "observations": state.observations, "waiting": waiting}
+
     def close(self) -> None:
         """End what is under way, between two changes."""
         self._stopping.set()

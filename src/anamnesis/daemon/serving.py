@@ -70,7 +70,7 @@ def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, repor
     metrics = Metrics()
     added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, notes), report)]
     described = [*engram.ROUTES, *later.ROUTES]
-    added += operations.routes(described, metrics, access, lambda: len(server.connections))
+    added += operations.routes(described, metrics, access, lambda: len(server.connections), notes.halves)
     return App(engram.ROUTES, added, access, guard, metrics, report)
 
 

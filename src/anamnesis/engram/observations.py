@@ -134,12 +134,13 @@ def delete(db: sqlite3.Connection, id: int, hard: bool = False) -> bool:
 
 
 def recent(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0) -> list[Observation]:
-    """The newest live observations, of a project and of a scope where one is given."""
-    name = projects.normalise(project)
+    """The newest live observations that none supersedes, of a project and of a scope where one is given."""
+    name = projects.meant(db, project)
     index, condition = ("anamnesis_obs_project", "AND project = :project") if name else ("anamnesis_obs_recent", "")
     rows = db.execute(
-        f"SELECT {COLUMNS} FROM observations INDEXED BY {index} WHERE deleted_at IS NULL {condition}"
-        f" {'AND scope = :scope' if scope else ''} ORDER BY created_at DESC, id DESC LIMIT :limit",
+        f"SELECT {COLUMNS} FROM observations INDEXED BY {index}"
+        f" WHERE deleted_at IS NULL AND superseded_by IS NULL {condition} {'AND scope = :scope' if scope else ''}"
+        " ORDER BY created_at DESC, id DESC LIMIT :limit",
         {"project": name, "scope": normal.scope(scope), "limit": limit if limit > 0 else DEFAULT_RECENT},
     )
     return [Observation(*row) for row in rows]

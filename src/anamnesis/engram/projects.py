@@ -54,6 +54,17 @@ def normalise(name: str) -> str:
     return _REPEATED.sub(lambda run: run[0][0], trim_space(to_lower(name)))
 
 
+def meant(db: sqlite3.Connection, project: str) -> str:
+    """The project that a reader asks for: by its name, or by a key that ends with its name, as notes have it."""
+    name = normalise(project)
+    if "/" not in name or any(
+        db.execute(f"SELECT 1 FROM {table} WHERE project = :name LIMIT 1", {"name": name}).fetchone()
+        for table in _TABLES
+    ):
+        return name
+    return normalise(name.rstrip("/").rpartition("/")[2])
+
+
 def names(db: sqlite3.Connection) -> list[str]:
     """The projects that have live observations, by name."""
     return [name for (name,) in db.execute(f"{WITH_NAMES} SELECT name FROM names WHERE name > '' ORDER BY name")]

@@ -46,7 +46,7 @@ def add(db: sqlite3.Connection, session_id: str, content: str, project: str = ""
 
 def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[Prompt]:
     """The newest prompts, of a project where one is given."""
-    name = projects.normalise(project)
+    name = projects.meant(db, project)
     rows = db.execute(
         f"SELECT {COLUMNS} FROM user_prompts {'WHERE project = :project' if name else ''}"
         " ORDER BY created_at DESC, id DESC LIMIT :limit",

@@ -176,6 +176,9 @@ CREATE INDEX anamnesis_prompts_recent ON user_prompts(created_at);
 CREATE INDEX anamnesis_prompts_project ON user_prompts(project, created_at);
 CREATE INDEX anamnesis_sessions_started ON sessions(started_at DESC, id);
 
+-- The observations that another one replaces, usually none: recall passes them over.
+CREATE INDEX anamnesis_obs_superseded ON observations(id) WHERE superseded_by IS NOT NULL;
+
 -- How many live observations a session has, and of when the newest is: to count fifty thousand takes longer than to
 -- answer everything else of a context. Triggers keep it, whoever writes. They have no conflict clause, for that of
 -- the statement which fires them would take its place.

@@ -20,6 +20,11 @@ _TOPIC_RANK = -1000.0
 # the hits is.
 _SLACK = 64
 
+# That no other observation replaces it.
+_IS_VALID = (
+    "+rowid NOT IN (SELECT id FROM observations INDEXED BY anamnesis_obs_superseded WHERE superseded_by IS NOT NULL)"
+)
+
 
 def search(
     db: sqlite3.Connection,
@@ -31,12 +36,12 @@ def search(
     limit: int = 0,
     match_any: bool = False,
 ) -> list[SearchResult]:
-    """The live observations that hold all words of the query, or any of them, best first.
+    """The live observations, but for superseded ones, that hold all words of the query, or any of them, best first.
 
     A blank query finds nothing. Of a query that is a topic key, the observations of that topic come first.
     """
     wanted = {
-        "project": projects.normalise(project),
+        "project": projects.meant(db, project),
         "type": valid(type),
         "scope": normal.scope(scope) if scope else "",
     }
@@ -61,7 +66,7 @@ def match_expression(query: str, match_any: bool = False) -> str:
 def _of_topic(db: sqlite3.Connection, filters: list[str], values: dict[str, object]) -> list[SearchResult]:
     rows = db.execute(
         f"SELECT {COLUMNS}, {_TOPIC_RANK} FROM observations INDEXED BY idx_obs_topic"
-        f" WHERE topic_key = :key AND deleted_at IS NULL {_on_row(filters)}"
+        f" WHERE topic_key = :key AND deleted_at IS NULL AND superseded_by IS NULL {_on_row(filters)}"
         " ORDER BY updated_at DESC, project, scope, id LIMIT :limit",
         values,
     )
@@ -73,7 +78,7 @@ def _matching(db: sqlite3.Connection, filters: list[str], values: dict[str, obje
     for narrowing, slack in (("", _SLACK), (_on_hit(filters), 0)):
         rows = db.execute(
             f"SELECT {COLUMNS}, hit.rank FROM (SELECT rowid AS number, bm25(observations_fts) AS rank"
-            f" FROM observations_fts WHERE observations_fts MATCH :match {narrowing}"
+            f" FROM observations_fts WHERE observations_fts MATCH :match AND {_IS_VALID} {narrowing}"
             " ORDER BY rank, number LIMIT :limit + :slack) AS hit CROSS JOIN observations ON id = hit.number"
             f" WHERE deleted_at IS NULL {_on_row(filters)} ORDER BY hit.rank, hit.number LIMIT :limit",
             {**values, "slack": slack},

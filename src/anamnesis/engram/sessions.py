@@ -59,7 +59,7 @@ def get(db: sqlite3.Connection, id: str) -> Session | None:
 
 def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[SessionSummary]:
     """The sessions with the newest live observations; one without any counts by its start."""
-    name = projects.normalise(project)
+    name = projects.meant(db, project)
     rows = db.execute(
         "SELECT id, project, started_at, ended_at, summary, ifnull(observations, 0)"
         " FROM sessions LEFT JOIN anamnesis_sessions ON session_id = id"

@@ -16,16 +16,23 @@ from anamnesis.web.metrics import Metrics
 from anamnesis.web.route import ERROR, Lane, Route, values
 
 
-def routes(described: Sequence[Route], counted: Metrics, access: Access, connections: Callable[[], int]) -> list[Route]:
-    """The routes of a daemon that has these others."""
+def routes(
+    described: Sequence[Route],
+    counted: Metrics,
+    access: Access,
+    connections: Callable[[], int],
+    halves: Callable[[], dict[str, object]],
+) -> list[Route]:
+    """The routes of a daemon that has these others; `halves` tells how the notes and engram.db are."""
 
     def ready(request: Request, db: sqlite3.Connection) -> Response:
-        """Say that the memory can be read, and who serves it."""
+        """Say that the memory can be read, who serves it, and how its two halves stand to each other."""
         try:
             db.execute("SELECT 1 FROM sessions LIMIT 1").fetchone()
         except sqlite3.Error as error:
             return failure(503, f"engram.db cannot be read: {error}")
-        return answer({"status": "ready", "service": "anamnesis", "version": __version__, "pid": os.getpid()})
+        about = {"status": "ready", "service": "anamnesis", "version": __version__, "pid": os.getpid()}
+        return answer({**about, **halves()})
 
     def show_metrics(request: Request, db: sqlite3.Connection) -> Response:
         """Show what the daemon has done, for Prometheus."""
@@ -44,9 +51,9 @@ def routes(described: Sequence[Route], counted: Metrics, access: Access, connect
         """Give this document."""
         return Response(200, json.dumps(openapi.document([*described, *own])).encode())
 
-    about = values(pid="integer", service="string", status="string", version="string")
+    about = values(bridge="string", pid="integer", service="string", status="string", version="string")
     own = [
-        Route("GET", "/ready", ready, Lane.HERE, {200: about, 503: ERROR}),
+        Route("GET", "/ready", ready, Lane.ASIDE, {200: about, 503: ERROR}),
         Route("GET", "/metrics", show_metrics, Lane.ASIDE, {200: metrics.TYPE}),
         Route("GET", "/openapi.json", describe, Lane.ASIDE, {200: {"type": "object"}}),
     ]
