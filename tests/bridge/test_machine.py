@@ -353,6 +353,8 @@ class TwoDoors(RuleBasedStateMachine):
             elif action == 3:
                 self.unlink(which)
         self.open()
+        self.db.close()  # SQLite does not look again for the table of a trigger
+        self.db = connect(self.path)
 
     @rule(numbers=st.lists(st.integers(1, 400), min_size=1, max_size=2), through=st.booleans())
     def be_killed(self, numbers: list[int], through: bool) -> None:
@@ -362,8 +364,8 @@ class TwoDoors(RuleBasedStateMachine):
 
         def work() -> None:
             if through:
-                with BridgedStore(self.root, self.path, "here") as store:
-                    store.bridge.reconcile()
+                with BridgedStore(self.root, self.path, "here") as bridged:
+                    bridged.bridge.reconcile()
             else:
                 with MemoryStore(self.root) as store, contextlib.closing(Bridge(store, self.path, "here")) as bridge:
                     store.refresh()
