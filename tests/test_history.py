@@ -182,7 +182,7 @@ def test_a_version_that_git_and_the_journal_tell_is_there_once_with_its_commit(t
     twins.sync()
     twins.patch(number, content="second")
     note_id = note_of_number(twins, number)
-    assert twins.told(note_id) == [("git", "written"), ("git", "type, title, engram"), ("now", "body +1 -1")]
+    assert twins.told(note_id) == [("git", "written"), ("git", "type, title, engram type"), ("now", "body +1 -1")]
     assert twins.store.get(note_id).type == "procedural"
 
 
@@ -413,7 +413,7 @@ def test_an_observation_is_found_by_its_number_and_identity(twins: Home) -> None
     assert twins.engram
     note_id = note_of_number(twins, number)
     assert note_of(twins.engram, observation(twins, number).sync_id) == note_id
-    for nobody in ("999", "0", "", "-1", "1.0", "٣", "9" * 40, "obs-x", "\ud800"):
+    for nobody in ("999", "0", f"0{number}", "", "-1", "1.0", "٣", "9" * 40, "obs-x", "\ud800"):
         assert note_of(twins.engram, nobody) is None
 
 

@@ -29,10 +29,10 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
     beginning of an id, the number of an observation or its sync_id.
 
     \b
-    In a pipe: number, time, source (git, journal, trash or now), commit, by whom, what changed, separated by
-    tabs; then the diff.
-    JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], "text" null where it was deleted;
-    with --restore {"id", "number", "diff"}
+    In a pipe: number, time, source (git, journal, trash or now), commit, by whom, what changed,
+    separated by tabs; then the diff.
+    JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], where "text" is
+    null if the note was deleted; with --restore {"id", "number", "diff"}
     """
     from anamnesis.history.revisions import revisions
 

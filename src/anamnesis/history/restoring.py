@@ -50,7 +50,7 @@ def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> R
     before = "" if present.is_hidden else text_of(present)
     if text_of(replace(version, scope=present.scope)) == before:
         return Restored(present, "")
-    if revisions[-1].version.source != "git" or revisions[-1].version.text != before:
+    if before and (revisions[-1].version.source != "git" or revisions[-1].version.text != before):
         _keep(store, present)
     note = store.update(version.id, expected=present, **_changes(version, present))
     return Restored(note, diff(before, text_of(note)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -30,6 +31,8 @@ from anamnesis.store.ids import utcnow
 _TOLD = ("title", "content", "type", "project", "scope", "topic_key", "tool_name", "session_id")
 _PORTABLE = f"{TREES['portable']}/"
 _STAMP_LENGTH = 15
+# Unlike a ULID, which starts with 0 for some thousand years to come.
+_NUMBER = re.compile("[1-9][0-9]{0,17}")
 _NEVER = "9999"
 
 
@@ -50,7 +53,7 @@ def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> l
 
 def note_of(engram: Path, given: str) -> str | None:
     """The id of the note of an observation, which is given by its number or its sync_id."""
-    number = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+    number = int(given) if _NUMBER.fullmatch(given) else 0
     with closing(database.connect(engram)) as db, database.reading(db):
         row = db.execute(
             "SELECT id, sync_id, created_at FROM observations WHERE id = :number OR sync_id = :given LIMIT 1",

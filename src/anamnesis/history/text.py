@@ -36,8 +36,8 @@ def summary(before: Memory | None, after: Memory | None) -> str:
         return "deleted"
     if before is None:
         return "written"
-    old, new = _fields(before), _fields(after)
-    changed = [name for name in new if old[name] != new[name]]
+    old, new = _flat(before), _flat(after)
+    changed = [name for name in {**old, **new} if old.get(name) != new.get(name)]
     if before.extra != after.extra:
         changed.append("front matter")
     came, went = count_lines(before.body.replace("\r\n", "\n"), after.body.replace("\r\n", "\n"))
@@ -61,6 +61,11 @@ def without_ticking(engram: dict[str, Any]) -> dict[str, Any]:
 def _fields(note: Memory) -> dict[str, Any]:
     told = replace(note, engram=without_ticking(note.engram))
     return {name: getattr(told, name) for name in KEYS if name not in _OF_THE_NOTE}
+
+
+def _flat(note: Memory) -> dict[str, Any]:
+    fields = _fields(note)
+    return fields | {f"engram {name}": value for name, value in fields.pop("engram").items()}
 
 
 def _lines(text: str) -> Sequence[str]:
