@@ -34,7 +34,7 @@ ROW = Observation(
     *(1, "obs-1f2e3d4c5b6a7988", "s1", "decision", "Title", TEXT, None, "anamnesis", "project", "a/b"),
     *(1, 1, EARLY, EARLY, EARLY, None),
 )
-NOTE = AS.note(ROW, None)
+NOTE = AS.note(ROW, None, "")
 
 
 def twin_of(row: Observation, note: Memory | None, revision: int = 0) -> Twin:
@@ -163,6 +163,14 @@ def test_a_new_observation_makes_a_note_and_a_new_note_an_observation() -> None:
     assert decide(Pair(NOTE.id, NOTE, b"x", None, None), AS) == Outcome(NOTE, replace(ROW, id=0))
 
 
+def test_the_note_has_the_id_that_was_found_for_it() -> None:
+    """Another observation of the same identity may be the twin of the note that would be expected."""
+    outcome = decide(Pair("another", None, None, ROW, None), AS)
+    assert outcome.note
+    assert outcome.note.id == "another"
+    assert observed(outcome.note, ROW) == ROW
+
+
 def test_two_that_say_the_same_agree_whatever_is_remembered() -> None:
     for twin in (None, twin_of(replace(ROW, content="before"), NOTE), twin_of(ROW, None)):
         assert decide(Pair(NOTE.id, NOTE, b"x", ROW, twin), AS) == Outcome(NOTE, ROW)
@@ -207,7 +215,7 @@ def test_a_note_that_was_written_before_a_kill_is_no_change_of_its_own() -> None
     """The observation went on meanwhile: the note follows it, and no version is set aside."""
     middle = replace(ROW, content="middle", updated_at=LATE)
     last = replace(ROW, content="last", updated_at=LATE)
-    note = AS.note(middle, NOTE)
+    note = AS.note(middle, NOTE, "")
     outcome = decide(agreed(note, last, versions=(ROW, middle)), AS)
     assert outcome == Outcome(replace(note, body="last"), last)
 
@@ -247,7 +255,7 @@ NOTES = st.builds(
 def test_whatever_is_decided_the_two_say_the_same_and_deciding_again_changes_nothing(
     note: Memory | None, row: Observation | None, base: Observation | None
 ) -> None:
-    twin = twin_of(base, AS.note(base, None)) if base else None
+    twin = twin_of(base, AS.note(base, None, "")) if base else None
     versions = (base,) if base and row and fingerprint(base) != fingerprint(row) else ()
     outcome = decide(Pair(NOTE.id, note, b"x" if note else None, row, twin, versions), AS)
     if outcome.note and outcome.row:
@@ -265,7 +273,7 @@ def test_whatever_is_decided_the_two_say_the_same_and_deciding_again_changes_not
 @given(NOTES, ROWS, st.none() | ROWS)
 def test_the_lines_of_both_are_in_what_remains(note: Memory, row: Observation, base: Observation | None) -> None:
     assume(base is None or fingerprint(base) != fingerprint(row))
-    twin = twin_of(base, AS.note(base, None)) if base else None
+    twin = twin_of(base, AS.note(base, None, "")) if base else None
     outcome = decide(Pair(NOTE.id, note, b"x", row, twin, (base,) if base else ()), AS)
     assume(not base or AS.row(note, base) != base)
     known = {*base.content.split("\n")} if base else set()

@@ -38,7 +38,7 @@ class Outcome:
 class Translation:
     """How each side is said by the other, on this machine and now."""
 
-    note: Callable[[Observation, Memory | None], Memory]
+    note: Callable[[Observation, Memory | None, str], Memory]
     row: Callable[[Memory, Observation | None], Observation]
     clean: Callable[[str], str]
     now: str
@@ -73,7 +73,7 @@ def _follow_row(pair: Pair, as_: Translation) -> Outcome:
     if pair.row.deleted_at and pair.note is None:
         return Outcome(None, pair.row)
     over = pair.note or (parse(pair.twin.front) if pair.twin else None)
-    return Outcome(as_.note(pair.row, over), pair.row)
+    return Outcome(as_.note(pair.row, over, pair.note_id), pair.row)
 
 
 def _follow_note(pair: Pair, row: Observation, as_: Translation) -> Outcome:
@@ -91,5 +91,5 @@ def _meet(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outco
     base = None
     if pair.twin and pair.twin.revision != UNKNOWN:
         base = replace(parse(pair.twin.front), body=as_.clean((*pair.versions, row)[0].content))
-    merged = merge(base, note, as_.note(row, base or note))
+    merged = merge(base, note, as_.note(row, base or note, pair.note_id))
     return Outcome(merged.note, as_.row(merged.note, row), merged.other)

@@ -81,11 +81,17 @@ def observed(note: Memory, over: Observation | None = None, clean: Clean = writa
 
 
 def noted(
-    row: Observation, over: Memory | None, *, key_of: Callable[[Observation], str], machine_id: str, clean: Clean
+    row: Observation,
+    over: Memory | None,
+    note_id: str = "",
+    *,
+    key_of: Callable[[Observation], str],
+    machine_id: str,
+    clean: Clean,
 ) -> Memory:
-    """The observation as a note, in place of the one that was `over` it so far."""
+    """The observation as a note, in place of the one that was `over` it so far, or else a new one of this id."""
     shown = replace(row, title=clean(row.title), content=clean(row.content))
-    note = _changed(shown, over, key_of) if over else _new(shown, key_of(row), machine_id)
+    note = _changed(shown, over, key_of) if over else _new(shown, note_id, key_of(row), machine_id)
     told = _told(note)
     fields = {
         name: clean(value) if isinstance(value, str) and name not in _FORMAL else value
@@ -101,9 +107,9 @@ def fingerprint(row: Observation) -> bytes:
     return hashlib.blake2b(repr(replace(row, id=0)).encode(), digest_size=16).digest()
 
 
-def _new(row: Observation, project: str, machine_id: str) -> Memory:
+def _new(row: Observation, note_id: str, project: str, machine_id: str) -> Memory:
     return Memory(
-        id=note_id_of(row.sync_id, row.created_at),
+        id=note_id or note_id_of(row.sync_id, row.created_at),
         type=note_type(row.type),
         title=_shown_title(row.title),
         body=row.content,
