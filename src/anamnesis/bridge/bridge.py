@@ -211,14 +211,13 @@ class Bridge:
         row = outcome.row
         if row and row != pair.row:
             row = replace(row, id=journal.save_row(self._db, row, pair.row))
+        if pair.twin:
+            journal.forget_twin(self._db, pair.twin)
         if row and (note or pair.twin):
             front = front_of(note) if note else pair.twin.front if pair.twin else ""
             journal.save_twin(self._db, Twin(row.id, pair.note_id, fingerprint(row), hash, front, 0))
         elif row:
             journal.forget_changes(self._db, row.id)
-        elif pair.twin:
-            journal.forget_twin(self._db, pair.note_id)
-            journal.forget_changes(self._db, pair.twin.observation_id)
         return hash
 
     def _log(self, note_id: str, error: Exception) -> None:

@@ -50,8 +50,9 @@ def prepare(db: sqlite3.Connection) -> str:
     if not schema.is_made(db, _SCHEMA):
         with writing(db):
             made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
-            if made:
+            if made:  # by another identity, all notes are changes too
                 note_all(db)
+                db.execute("DELETE FROM anamnesis_bridge")
             if any(name.startswith("anamnesis_revisions") for name in made):
                 db.execute("UPDATE anamnesis_twins SET revision = :unknown", {"unknown": UNKNOWN})
     identity = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
@@ -177,8 +178,10 @@ def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
     forget_changes(db, twin.observation_id)
 
 
-def forget_twin(db: sqlite3.Connection, note_id: str) -> None:
-    db.execute("DELETE FROM anamnesis_twins WHERE note_id = :note_id", {"note_id": note_id})
+def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
+    """Forget what was agreed, and that the observation has changed since."""
+    db.execute("DELETE FROM anamnesis_twins WHERE note_id = :note_id", {"note_id": twin.note_id})
+    forget_changes(db, twin.observation_id)
 
 
 def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:

@@ -30,10 +30,9 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
             row = _row_of(db, file.memory, taken) if file and file.memory else None
             found[note_id] = (row, None)
             taken |= {row.id} if row else set()
-    for id in rows:
-        if id in there and id not in taken:
-            note_id, twin = _note_of(db, there[id], found)
-            found[note_id] = (there[id], twin)
+    for id in sorted(there.keys() - taken):
+        note_id, twin = _note_of(db, there[id], found)
+        found[note_id] = (there[id], twin)
     files |= store.files(found.keys() - files.keys() - {*notes})
     unreadable = _unreadable(
         store, [id for id, (_, twin) in found.items() if twin and twin.note_hash and id not in files]
@@ -53,7 +52,14 @@ def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Obs
     """The observation that a note without a twin speaks of; of several with one identity, the likeliest."""
     rows = [row for row in journal.unpaired(db, observed(note).sync_id) if row.id not in taken]
     if len(rows) > 1:
-        rows.sort(key=lambda row: (note.id not in _ids(row), bool(row.deleted_at) != note.is_hidden, row.id))
+        rows.sort(
+            key=lambda row: (
+                observed(note, row) != row,
+                [id != note.id for id in reversed(_ids(row))],
+                bool(row.deleted_at) != note.is_hidden,
+                row.id,
+            )
+        )
     return rows[0] if rows else None
 
 
