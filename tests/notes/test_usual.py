@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anamnesis.notes import Memory, parse, render
-from anamnesis.notes.frontmatter import read_front
-from anamnesis.notes.markdown import _USUAL, _usual_values
+from anamnesis.notes.frontmatter import read_front, write_front
+from anamnesis.notes.markdown import _OMITTED_WHEN_EMPTY, _USUAL, _usual_front, _usual_values
+from anamnesis.notes.record import KEYS, EngramValue
 
 WORDS = st.sampled_from(
     ["a", "Z9", "null", "Null", "NULL", "true", "no", "~", "1.5", "0x1F", "1e3", "12:30", "x-y", "é"]
@@ -76,4 +78,57 @@ def test_an_ordinary_note_is_usual() -> None:
 def test_reading_an_ordinary_note_imports_no_yaml() -> None:
     text = render(Memory("a1", "semantic", "A title", "body"))
     script = f"import sys\nfrom anamnesis.notes import parse\nparse({text!r})\nassert 'yaml' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+ODD = "yes No null 12 1.5 0x1F 1e5 2026-01-02 é 01234567 01234567890123456789012345 y_n -a"
+PLAIN = st.sampled_from(
+    [
+        *ODD.split(),
+        *(
+            "a",
+            "Title of a note",
+            "x/y-z.md",
+            "obs-1f2e",
+            "a" * 70,
+            "word " * 20,
+            "",
+            " a",
+            "a ",
+            "a: b",
+            "a #b",
+            "a\nb",
+        ),
+        *("2026-01-02 03:04:05", "2026-01-02T03:04:05+00:00", "01J9ZB0C4F8H2K6M3P9R7S5T1W"),
+        "3bf75f14-4c3f-4b1a-9c0d-0123456789ab",
+    ]
+)
+NUMBERS = st.sampled_from([1.0, 0.8, 0.0, 1e-05, 123456.5, float("inf")]) | st.floats(allow_nan=False)
+
+
+@given(
+    PLAIN | TEXT,
+    PLAIN | TEXT,
+    st.lists(PLAIN, max_size=3),
+    NUMBERS,
+    st.dictionaries(PLAIN, PLAIN | st.integers() | st.none()),
+)
+def test_what_is_written_without_yaml_is_what_yaml_writes(
+    title: str, session: str, tags: list[str], confidence: float, engram: dict[str, EngramValue]
+) -> None:
+    note = Memory(title, "semantic", title, "b", session, tags=tags, created_at=session, engram=engram)
+    note = replace(note, prov_session=session, confidence=confidence, supersedes=tags)
+    meta = {key: value for key in KEYS if (value := getattr(note, key)) or key not in _OMITTED_WHEN_EMPTY}
+    usual = _usual_front(meta)
+    assert usual in (None, write_front(meta, {}))
+
+
+def test_an_ordinary_note_is_written_without_yaml() -> None:
+    script = (
+        "import sys\nfrom anamnesis.notes import Memory, render\n"
+        "note = Memory('01J9ZB0C4F8H2K6M3P9R7S5T1W', 'semantic', 'A title', 'body', 'github.com/o/p', 'desk',\n"
+        "    tags=['a'], created_at='2026-01-02T03:04:05+00:00', updated_at='2026-01-02T03:04:05+00:00',\n"
+        "    prov_session='3bf75f14-4c3f-4b1a-9c0d-0123456789ab', engram={'type': 'decision', 'revision_count': 2})\n"
+        "render(note)\nassert 'yaml' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", script], check=True)

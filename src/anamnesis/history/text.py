@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from anamnesis.notes import Memory
-from anamnesis.notes.frontmatter import KEYS, write_front
+from anamnesis.notes.frontmatter import write_front
+from anamnesis.notes.record import KEYS
 
 # Identity, times and counters: they differ without anybody having said something else.
 _OF_THE_NOTE = ("id", "created_at", "updated_at")

@@ -9,26 +9,8 @@ from typing import Any
 import yaml
 
 from anamnesis.errors import InvalidNote
-from anamnesis.notes.record import NULLS, plain_value
+from anamnesis.notes.record import KEYS, NULLS, plain_value
 
-# Written in this order; `extra` lines follow the key that they followed when they were read.
-KEYS = (
-    "id",
-    "type",
-    "title",
-    "project",
-    "machine_id",
-    "scope",
-    "prov_source",
-    "confidence",
-    "prov_model",
-    "prov_session",
-    "supersedes",
-    "created_at",
-    "updated_at",
-    "tags",
-    "engram",
-)
 _LISTS = ("tags", "supersedes")
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.MULTILINE)
 _UNICODE_BREAKS = re.compile("[\x85\u2028\u2029]")

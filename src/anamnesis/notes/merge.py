@@ -97,7 +97,7 @@ def _merged_fields(base: Fields, older: Fields, newer: Fields) -> Fields:
 
 
 def _count(value: EngramValue) -> int:
-    return value if isinstance(value, int) else 1
+    return value if isinstance(value, int) else 0
 
 
 def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:

@@ -19,6 +19,25 @@ TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")
 SOURCES = ("human", "session-end", "reflection", "import")
 
+# Written in this order; `extra` lines follow the key that they followed when they were read.
+KEYS = (
+    "id",
+    "type",
+    "title",
+    "project",
+    "machine_id",
+    "scope",
+    "prov_source",
+    "confidence",
+    "prov_model",
+    "prov_session",
+    "supersedes",
+    "created_at",
+    "updated_at",
+    "tags",
+    "engram",
+)
+
 # An id becomes a file name: no separator, no leading dot or dash, nothing a file system would fold away.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?<!\.)")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
