@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridge import _clean
+from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.mapping import observed
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote
@@ -46,6 +47,10 @@ def observations_of(db: sqlite3.Connection) -> dict[int, Observation]:
     return journal.observations(db, [id for (id,) in db.execute("SELECT id FROM observations")])
 
 
+def sync_id_in(db: sqlite3.Connection, twin: Twin) -> object:
+    return db.execute("SELECT sync_id FROM observations WHERE id = ?", (twin.observation_id,)).fetchone()[0]
+
+
 def ids_in(root: Path) -> set[str]:
     """The ids of the notes in the files, read without the store."""
     found = set()
@@ -76,6 +81,9 @@ def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collect
         if not row.deleted_at and note_id not in unreadable:
             assert note_id in notes, f"no note for {row}"
             assert not notes[note_id].is_hidden
+    superseded = dict(db.execute("SELECT id, superseded_by FROM observations WHERE superseded_by IS NOT NULL"))
+    superseding = store.superseding(twins)
+    assert superseded == {twins[id].observation_id: sync_id_in(db, twins[by]) for id, by in superseding.items()}
     assert store.count() == sum(not note.is_hidden for note in notes.values())
 
 

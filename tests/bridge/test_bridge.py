@@ -357,3 +357,50 @@ def test_more_notes_than_are_taken_at_a_time_are_paired_before_any_observation(t
         pass
     two.agree()
     assert len(two.notes()) == len(two.rows()) == 12
+
+
+def test_the_observation_of_a_superseded_note_says_so_as_long_as_it_is(two: Two) -> None:
+    old = two.store.write(type="semantic", title="Old", body="b")
+    other = two.store.write(type="semantic", title="Other", body="b")
+    new = two.store.write(type="semantic", title="New", body="b", supersedes=old.id)
+    two.agree()
+
+    def superseded() -> dict[str, str | None]:
+        rows = two.db.execute(
+            "SELECT one.title, two.title FROM observations AS one"
+            " JOIN observations AS two ON two.sync_id = one.superseded_by"
+        )
+        return dict(rows.fetchall())
+
+    assert superseded() == {"Old": "New"}
+    two.store.update(new.id, supersedes=[other.id])
+    two.agree()
+    assert superseded() == {"Other": "New"}
+    two.store.update(new.id, supersedes=[other.id, old.id])
+    two.agree()
+    assert superseded() == {"Old": "New", "Other": "New"}
+    [row] = [row for row in two.rows() if row.title == "New"]
+    observations.delete(two.db, row.id)
+    two.agree()
+    assert superseded() == {}
+    two.db.execute("UPDATE observations SET deleted_at = NULL")
+    two.agree()
+    assert superseded() == {"Old": "New", "Other": "New"}
+    two.store.delete(new.id)
+    two.agree()
+    assert superseded() == {}
+    two.store.restore(new.id)
+    two.agree()
+    assert superseded() == {"Old": "New", "Other": "New"}
+
+
+def test_an_observation_that_was_taken_away_takes_every_file_of_its_note_along(two: Two) -> None:
+    id = two.add()
+    two.agree()
+    file = two.file_of("Title")
+    file.with_name("copy.md").write_bytes(file.read_bytes())
+    two.agree()
+    observations.delete(two.db, id, hard=True)
+    two.agree()
+    assert two.notes() == []
+    assert len(two.store.trashed()) == 2

@@ -159,6 +159,11 @@ class TwoDoors(RuleBasedStateMachine):
         with contextlib.suppress(AnamnesisError):
             self.store.update(self.note_id(which), **{field: values[field]})
 
+    @rule(which=WHICH, others=st.lists(WHICH, max_size=2))
+    def supersede(self, which: int, others: list[int]) -> None:
+        with contextlib.suppress(AnamnesisError):
+            self.store.update(self.note_id(which), supersedes=[self.note_id(other) for other in others])
+
     @rule(which=WHICH)
     def delete(self, which: int) -> None:
         with contextlib.suppress(AnamnesisError):

@@ -7,7 +7,7 @@ twin looked at. Whatever is interrupted is noted down still, and found to be equ
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +24,7 @@ from anamnesis.disk import locked
 from anamnesis.engram import database
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
-from anamnesis.notes import Memory, writable
+from anamnesis.notes import Memory, parse, writable
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
@@ -158,6 +158,7 @@ class Bridge:
             except (AnamnesisError, TypeError, ValueError) as error:  # one that cannot be said must not stop the others
                 self._log(pair.note_id, error)
         now = self._write_notes(decided)
+        superseding = self._superseding([(pair, now[pair.note_id][0]) for pair in pairs if pair.note_id in now])
         agreed: dict[str, bytes | None] = {}
         paired = {_number(pair) for pair in pairs}
         with database.writing(self._db):
@@ -166,16 +167,18 @@ class Bridge:
                 # What changed meanwhile is noted down for the next time.
                 if pair.note_id in now and present.get(_number(pair)) == pair.row:
                     agreed[pair.note_id] = self._agree(pair, outcome, *now[pair.note_id])
+            journal.supersede(self._db, superseding)
             for id in {*rows} - present.keys() - paired:
                 journal.forget_changes(self._db, id)
         self._store.settle(agreed)
 
     def _write_notes(self, decided: list[tuple[Pair, Outcome]]) -> dict[str, tuple[Memory | None, bytes | None]]:
         """Write and remove files; the notes that are now as they should be, with their hashes."""
-        aside = self._put([outcome.aside for _, outcome in decided if outcome.aside])
+        aside = self._put([outcome.aside for _, outcome in decided if outcome.aside], {})
         safe = [(pair, outcome) for pair, outcome in decided if not outcome.aside or outcome.aside.id in aside]
         now: dict[str, tuple[Memory | None, bytes | None]] = {}
         changed: list[Memory] = []
+        expected = {pair.note_id: pair.note_hash for pair, _ in safe}
         for pair, outcome in safe:
             if outcome.note == pair.note:
                 now[pair.note_id] = pair.note, pair.note_hash
@@ -183,28 +186,29 @@ class Bridge:
                 changed.append(outcome.note)
             elif self._remove(pair.note_id):
                 now[pair.note_id] = None, None
-        return now | {id: (file.memory, file.hash) for id, file in self._put(changed).items()}
+        return now | {id: (file.memory, file.hash) for id, file in self._put(changed, expected).items()}
 
-    def _put(self, notes: list[Memory]) -> dict[str, NoteFile]:
-        """Write notes, together if none is in the way of the others; those that were written."""
+    def _put(self, notes: list[Memory], expected: Mapping[str, bytes | None]) -> dict[str, NoteFile]:
+        """Write notes, together if none is in the way of the others; those that were, for nobody else has meanwhile."""
         try:
-            written = self._store.put_whole(notes)
+            written = self._store.put_whole(notes, expected)
         except AnamnesisError as error:
             if len(notes) == 1:
                 self._log(notes[0].id, error)
                 return {}
-            return {id: file for note in notes for id, file in self._put([note]).items()}
+            return {id: file for note in notes for id, file in self._put([note], expected).items()}
         return {file.memory.id: file for file in written if file.memory}
 
     def _remove(self, note_id: str) -> bool:
+        """Move a note to the trash, from every file that holds it."""
         try:
-            self._store.delete(note_id)
+            while True:
+                self._store.delete(note_id)
         except NoteNotFound:
             return True
         except AnamnesisError as error:
             self._log(note_id, error)
             return False
-        return True
 
     def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> bytes | None:
         """Write the observation as it should be, and remember both as they are."""
@@ -219,6 +223,13 @@ class Bridge:
         elif row:
             journal.forget_changes(self._db, row.id)
         return hash
+
+    def _superseding(self, changed: Sequence[tuple[Pair, Memory | None]]) -> dict[str, str | None]:
+        """By which note each of these is superseded, and each that one of these superseded or does now."""
+        others = {
+            id for pair, note in changed for id in (*(note.superseded if note else ()), *_superseded_by_then(pair))
+        }
+        return dict.fromkeys(others) | self._store.superseding({*others, *(pair.note_id for pair, _ in changed)})
 
     def _log(self, note_id: str, error: Exception) -> None:
         log(self._store.root, "bridge failed", note=note_id, reason=str(error))
@@ -235,6 +246,11 @@ class Bridge:
 def _number(pair: Pair) -> int:
     """The observation's, also of one that has gone; 0 if there was none."""
     return pair.row.id if pair.row else pair.twin.observation_id if pair.twin else 0
+
+
+def _superseded_by_then(pair: Pair) -> list[str]:
+    front = pair.twin.front if pair.twin else ""
+    return parse(front).superseded if "supersedes:" in front else []
 
 
 def _clean(text: str) -> str:

@@ -190,14 +190,16 @@ def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:
 
 def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> None:
     """Let observations know by which note they are superseded, or that they no longer are; both by the notes' ids."""
-    for note_id, other in superseding.items():
-        db.execute(
-            "UPDATE observations SET superseded_by ="
-            " (SELECT sync_id FROM observations WHERE id ="
-            " (SELECT observation_id FROM anamnesis_twins WHERE note_id = :other))"
-            " WHERE id = (SELECT observation_id FROM anamnesis_twins WHERE note_id = :note_id)",
-            {"note_id": note_id, "other": other},
-        )
+    other = (
+        "(SELECT sync_id FROM observations WHERE id ="
+        " (SELECT observation_id FROM anamnesis_twins WHERE note_id = :other))"
+    )
+    db.executemany(
+        f"UPDATE observations SET superseded_by = {other}"
+        " WHERE id = (SELECT observation_id FROM anamnesis_twins WHERE note_id = :note_id)"
+        f" AND superseded_by IS NOT {other}",
+        [{"note_id": note_id, "other": other} for note_id, other in superseding.items()],
+    )
 
 
 def directory(db: sqlite3.Connection, session_id: str) -> str:
