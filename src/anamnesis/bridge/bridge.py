@@ -174,8 +174,7 @@ class Bridge:
 
     def _write_notes(self, decided: list[tuple[Pair, Outcome]]) -> dict[str, tuple[Memory | None, bytes | None]]:
         """Write and remove files; the notes that are now as they should be, with their hashes."""
-        aside = self._put([outcome.aside for _, outcome in decided if outcome.aside], {})
-        safe = [(pair, outcome) for pair, outcome in decided if not outcome.aside or outcome.aside.id in aside]
+        safe = [(pair, outcome) for pair, outcome in decided if not outcome.aside or self._set_aside(outcome.aside)]
         now: dict[str, tuple[Memory | None, bytes | None]] = {}
         changed: list[Memory] = []
         expected = {pair.note_id: pair.note_hash for pair, _ in safe}
@@ -187,6 +186,15 @@ class Bridge:
             elif self._remove(pair.note_id):
                 now[pair.note_id] = None, None
         return now | {id: (file.memory, file.hash) for id, file in self._put(changed, expected).items()}
+
+    def _set_aside(self, note: Memory) -> bool:
+        """Keep a version as a note like any other, which is noted down to become an observation."""
+        try:
+            self._store.put(note)
+        except AnamnesisError as error:
+            self._log(note.id, error)
+            return False
+        return True
 
     def _put(self, notes: list[Memory], expected: Mapping[str, bytes | None]) -> dict[str, NoteFile]:
         """Write notes, together if none is in the way of the others; those that were, for nobody else has meanwhile."""
