@@ -10,7 +10,7 @@ from pathlib import Path
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridge import _clean
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import observed
+from anamnesis.bridge.mapping import note_id_of, observed
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import parse
@@ -78,7 +78,8 @@ def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collect
             assert observed(note, row, _clean) == row
     for row in rows.values():
         note_id = numbers.get(row.id, "")
-        if not row.deleted_at and note_id not in unreadable:
+        own = note_id or note_id_of(row.sync_id, row.created_at)
+        if not row.deleted_at and own not in unreadable:
             assert note_id in notes, f"no note for {row}"
             assert not notes[note_id].is_hidden
     superseded = dict(db.execute("SELECT id, superseded_by FROM observations WHERE superseded_by IS NOT NULL"))
@@ -91,8 +92,10 @@ def assert_settled(store: MemoryStore, db: sqlite3.Connection, unreadable: Colle
     """Nothing waits but for what is in a file that cannot be read."""
     waiting = journal.changed(db)
     known = {twin.observation_id: twin.note_id for twin in journal.twins(db, of_rows=waiting)}
+    assert {*waiting} <= observations_of(db).keys() | known.keys()
     assert {*store.changed()} <= {*unreadable}
-    assert {known.get(id, "") for id in waiting} <= {*unreadable}
+    for id, row in journal.observations(db, waiting).items():
+        assert known.get(id) in unreadable or note_id_of(row.sync_id, row.created_at) in unreadable, row
 
 
 def texts_in(root: Path, path: Path) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import sqlite3
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -349,14 +348,16 @@ class TwoDoors(RuleBasedStateMachine):
     def lose_a_journal(self, dropped: str, which: int, action: int) -> None:
         self.close()
         with contextlib.closing(connect(self.path)) as db:
+            if dropped == "TABLE anamnesis_changes":  # without its triggers, or Engram could not write
+                for event in ("insert", "update", "delete"):
+                    db.execute(f"DROP TRIGGER anamnesis_changes_{event}")
             db.execute(f"DROP {dropped}")
-        with contextlib.suppress(sqlite3.OperationalError):  # a trigger without its table
-            if action == 1:
-                self.change_a_content(which)
-            elif action == 2:
-                self.take_away(which)
-            elif action == 3:
-                self.unlink(which)
+        if action == 1:
+            self.change_a_content(which)
+        elif action == 2:
+            self.take_away(which)
+        elif action == 3:
+            self.unlink(which)
         self.open()
         self.db.close()  # SQLite does not look again for the table of a trigger
         self.db = connect(self.path)
