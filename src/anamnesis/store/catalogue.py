@@ -13,7 +13,7 @@ from typing import TypeVar
 from anamnesis.disk import locked
 from anamnesis.errors import NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id
-from anamnesis.store import queries
+from anamnesis.store import journal, queries
 from anamnesis.store.files import NoteFile, NoteFiles, proper_path
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
@@ -72,7 +72,10 @@ class Catalogue:
     def enter(
         self, steps: Sequence[Step], written: Sequence[NoteFile], gone: Sequence[str], *, quietly: bool = False
     ) -> None:
-        """Enter our changes of files; if the index cannot take them now, whoever looks next finds them."""
+        """Enter our changes of files; if the index cannot take them now, whoever looks next finds them.
+
+        What is entered `quietly` is not told, nor noted down in the journal: its consumer wrote it.
+        """
 
         def change(db: Connection) -> bool:
             for file in written:
@@ -81,6 +84,8 @@ class Catalogue:
                 forget_file(db, path)
             for step in steps:
                 advance_folder(db, step)
+            if quietly:
+                journal.forget(db, [file.memory.id for file in written if file.memory])
             return has_unread(db)
 
         try:

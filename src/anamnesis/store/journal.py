@@ -6,7 +6,7 @@ Not part of the index until somebody asks for it. A rebuild loses it; then every
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from anamnesis.store.index import Connection
@@ -16,8 +16,7 @@ def is_kept(db: Connection, consumer: str | None = None) -> bool:
     """Whether there is a journal, for a consumer. (A question to a missing table would pass for damage.)"""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'journal'").fetchone():
         return False
-    found = db.execute("SELECT consumer FROM journal").fetchone()
-    return consumer is None or found == (consumer,)
+    return consumer is None or db.execute("SELECT consumer FROM journal").fetchone() == (consumer,)
 
 
 def keep(db: Connection, consumer: str) -> bool:
@@ -45,8 +44,13 @@ def settle(db: Connection, agreed: Mapping[str, bytes | None]) -> None:
     """Take out the notes whose state is the one given; what changed meanwhile stays."""
     if is_kept(db):
         now = _states(db, "SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(agreed)), "limit": -1})
-        done = [(memory_id,) for memory_id in now if now[memory_id] == agreed[memory_id]]
-        db.executemany("DELETE FROM changed_notes WHERE memory_id = ?", done)
+        forget(db, [memory_id for memory_id in now if now[memory_id] == agreed[memory_id]])
+
+
+def forget(db: Connection, ids: Iterable[str]) -> None:
+    """Take out notes, whatever their state."""
+    if is_kept(db):
+        db.executemany("DELETE FROM changed_notes WHERE memory_id = ?", [(memory_id,) for memory_id in ids])
 
 
 def _states(db: Connection, ids: str, values: dict[str, str | int]) -> dict[str, bytes | None]:

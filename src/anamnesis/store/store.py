@@ -118,9 +118,10 @@ class MemoryStore:
     def put_whole(
         self, memories: Iterable[Memory], expected: Mapping[str, bytes | None] | None = None
     ) -> builtins.list[NoteFile]:
-        """Store many notes as they are given: nothing is kept of the files they replace, and `on_change` not called.
+        """Store many notes as they are given: nothing is kept of the files they replace.
 
-        Where it is `expected` which hash a note's file has, one that has another by now is left alone.
+        It is for the consumer of the journal, which is not told of its own changes, there or by `on_change`. Where it
+        is `expected` which hash a note's file has, one that has another by now is left alone.
         """
         return self._put(memories, whole=True, expected=expected)
 
