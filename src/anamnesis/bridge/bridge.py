@@ -92,8 +92,11 @@ class Bridge:
         with self._guard:
             if self._is_busy:  # our own writing, of which the store tells us
                 return True
-            self._track()
-            notes = list(self._store.changed(most))
+            noted_down = self._store.changed_for(self._identity, most)
+            if noted_down is None:
+                self._track()
+                noted_down = self._store.changed(most)
+            notes = list(noted_down)
             is_all = len(notes) < most
             rows: list[int] = []
             if since is not None:
@@ -170,7 +173,8 @@ class Bridge:
             journal.supersede(self._db, superseding)
             for id in {*rows} - present.keys() - paired:
                 journal.forget_changes(self._db, id)
-        self._store.settle(agreed)
+        # What we wrote ourselves was not noted down.
+        self._store.settle({id: hash for id, hash in agreed.items() if hash is None or id in notes})
 
     def _write_notes(self, decided: list[tuple[Pair, Outcome]]) -> dict[str, tuple[Memory | None, bytes | None]]:
         """Write and remove files; the notes that are now as they should be, with their hashes."""

@@ -141,6 +141,8 @@ class Catalogue:
 
     def known(self, ids: Collection[str]) -> dict[str, NoteFile]:
         """The files that hold notes: where the index says, or else where they belong."""
+        if not ids:
+            return {}
         paths: dict[str, str | None] = {}
         with contextlib.suppress(StoreUnavailable):
             paths = self.ask(lambda db: {memory_id: queries.path_of(db, memory_id) for memory_id in ids})

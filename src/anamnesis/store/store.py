@@ -201,6 +201,8 @@ class MemoryStore:
     def files(self, ids: Iterable[str]) -> dict[str, NoteFile]:
         """The files that stand for notes, by id, but for those that cannot be read. Edits in place are entered."""
         found = self._catalogue.find([check_id(memory_id) for memory_id in dict.fromkeys(ids)])
+        if not found:
+            return {}
         entered = self._catalogue.ask(lambda db: queries.hashes_of(db, found))
         if stale := {file.path: file for name, file in found.items() if entered.get(name) != file.hash}:
             self._catalogue.mend(stale)
@@ -307,6 +309,10 @@ class MemoryStore:
         limit = None if limit is None else at_least_zero("limit", limit)
         return self._catalogue.ask(lambda db: journal.changed(db, limit))
 
+    def changed_for(self, consumer: str, limit: int) -> dict[str, bytes | None] | None:
+        """So many of the notes that are noted down, if they are for this consumer; None if `track` was not called."""
+        return self._catalogue.ask(lambda db: journal.changed(db, limit) if journal.is_kept(db, consumer) else None)
+
     def settle(self, agreed: Mapping[str, bytes | None]) -> None:
         """Forget the notes that are now as given; the others stay noted down."""
         if agreed:
@@ -338,6 +344,8 @@ class MemoryStore:
         notes = {memory.id: without_secrets(memory) for memory in memories}
         for memory in notes.values():
             validate(memory)
+        if not notes:
+            return []
         with self._catalogue.alone():
             self._catalogue.look(again=True)
             found = self._catalogue.known(notes)
