@@ -352,7 +352,9 @@ class TwoDoors(RuleBasedStateMachine):
                 for event in ("insert", "update", "delete"):
                     db.execute(f"DROP TRIGGER anamnesis_changes_{event}")
             db.execute(f"DROP {dropped}")
-        if action == 1:
+        if action == 1 and "revisions" in dropped:
+            self.change_a_column(which, "title", which)  # a content would be lost before we could see it
+        elif action == 1:
             self.change_a_content(which)
         elif action == 2:
             self.take_away(which)
