@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from tests.bridge.memory import assert_settled, assert_twins, ids_in, observations_of, state
 
+from anamnesis.bridge import journal
 from anamnesis.bridge.bridge import Bridge
+from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import observations, sessions
 from anamnesis.engram.database import connect, prepare
 from anamnesis.engram.observations import NewObservation
@@ -404,3 +407,31 @@ def test_an_observation_that_was_taken_away_takes_every_file_of_its_note_along(t
     two.agree()
     assert two.notes() == []
     assert len(two.store.trashed()) == 2
+
+
+@pytest.mark.parametrize("row_time", ["2001-01-01 00:00:00", "2031-01-01 00:00:00"])
+def test_of_two_titles_that_were_changed_at_once_the_older_is_in_the_history(two: Two, row_time: str) -> None:
+    id = two.add()
+    two.agree()
+    two.store.update(two.notes()[0].id, title="Of the note")
+    two.db.execute("UPDATE observations SET title = 'Of the row', updated_at = ? WHERE id = ?", (row_time, id))
+    two.agree()
+    [note] = two.notes()
+    history = [revision.observation.title for revision in journal.revisions(two.db, id)]
+    assert {note.title, *history} == {"Title", "Of the note", "Of the row"}
+
+
+def test_threads_on_both_doors_of_one_memory_lose_nothing(tmp_path: Path, two: Two) -> None:
+    def work(store: BridgedStore, name: str) -> None:
+        with contextlib.closing(connect(two.path)) as db:
+            for number in range(8):
+                store.write(type="semantic", title=f"{name} note {number}", body="b")
+                with store.around(db):
+                    observations.add(db, NewObservation("s1", f"{name} row {number}", f"{name} {number}"))
+
+    with BridgedStore(two.store.root, two.path, "here") as store, ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(work, store, name) for name in "abcd"]:
+            done.result()
+    two.agree()
+    titles = [f"{name} {kind} {number}" for name in "abcd" for kind in ("note", "row") for number in range(8)]
+    assert sorted(note.title for note in two.notes()) == sorted(titles)

@@ -224,9 +224,12 @@ class Bridge:
 
     def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> bytes | None:
         """Write the observation as it should be, and remember both as they are."""
-        row = outcome.row
-        if row and row != pair.row:
-            row = replace(row, id=journal.save_row(self._db, row, pair.row))
+        row, before = outcome.row, pair.row
+        if outcome.replaced and outcome.replaced != before:
+            journal.save_row(self._db, outcome.replaced, before)
+            before = outcome.replaced
+        if row and row != before:
+            row = replace(row, id=journal.save_row(self._db, row, before))
         if pair.twin:
             journal.forget_twin(self._db, pair.twin)
         if row and (note or pair.twin):

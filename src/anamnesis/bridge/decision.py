@@ -27,11 +27,15 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The two sides as they should be; `aside` is a version that could not be made one with the other."""
+    """The two sides as they should be; `aside` is a version that could not be made one with the other.
+
+    `replaced` is the note as an observation, where its title has to give way: the revisions keep it.
+    """
 
     note: Memory | None
     row: Observation | None
     aside: Memory | None = None
+    replaced: Observation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,4 +96,6 @@ def _meet(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outco
     if pair.twin and pair.twin.revision != UNKNOWN:
         base = replace(parse(pair.twin.front), body=as_.clean((*pair.versions, row)[0].content))
     merged = merge(base, note, as_.note(row, base or note, pair.note_id))
-    return Outcome(merged.note, as_.row(merged.note, row), merged.other)
+    is_retitled = note.title not in (merged.note.title, base.title if base else "")
+    replaced = as_.row(note, row) if is_retitled and not merged.other else None
+    return Outcome(merged.note, as_.row(merged.note, row), merged.other, replaced)
