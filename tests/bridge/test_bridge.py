@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -435,3 +436,36 @@ def test_threads_on_both_doors_of_one_memory_lose_nothing(tmp_path: Path, two: T
     two.agree()
     titles = [f"{name} {kind} {number}" for name in "abcd" for kind in ("note", "row") for number in range(8)]
     assert sorted(note.title for note in two.notes()) == sorted(titles)
+
+
+def test_who_removes_the_home_with_all_notes_gets_them_back_and_loses_no_observation(two: Two) -> None:
+    for number in range(3):
+        two.add(f"Title {number}")
+    two.store.write(type="semantic", title="By hand", body="b", tags=["kept"])
+    two.agree()
+    before = two.rows()
+    two.bridge.close()
+    two.store.close()
+    shutil.rmtree(two.store.root)
+    two.store = MemoryStore(two.store.root)
+    two.reopen()
+    two.agree()
+    assert two.rows() == before
+    assert {note.title for note in two.notes()} == {"By hand", "Title 0", "Title 1", "Title 2"}
+    two.store.close()
+
+
+def test_two_homes_that_use_one_engram_in_turn_do_not_delete_each_others_notes(two: Two, tmp_path: Path) -> None:
+    two.add("First")
+    two.agree()
+    first = two.store
+    with MemoryStore(tmp_path / "other") as second:
+        for number, store in enumerate((second, first, second, first)):
+            two.store = store
+            two.reopen()
+            two.agree()
+            two.add(f"Row {number}", f"content {number}")
+            store.write(type="semantic", title=f"Note {number}", body="b")
+            two.agree()
+            assert not [row for row in two.rows() if row.deleted_at]
+            assert len(two.notes()) == len(two.rows()) == 3 + 2 * number

@@ -352,6 +352,8 @@ class TwoDoors(RuleBasedStateMachine):
                 for event in ("insert", "update", "delete"):
                     db.execute(f"DROP TRIGGER anamnesis_changes_{event}")
             db.execute(f"DROP {dropped}")
+            if dropped in ("TABLE anamnesis_twins", "TABLE anamnesis_bridge"):  # nobody knows who set it
+                db.execute("UPDATE observations SET superseded_by = NULL")
         if action == 1 and "revisions" in dropped:
             self.change_a_column(which, "title", which)  # a content would be lost before we could see it
         elif action == 1:

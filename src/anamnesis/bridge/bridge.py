@@ -49,7 +49,7 @@ class Bridge:
         self._db = database.connect(path, check_same_thread=False)
         self._keys = Keys(self._db, store)
         try:
-            self._identity = journal.prepare(self._db)
+            self._identity = self._introduce()
             self._track()
         except BaseException:
             self._db.close()
@@ -126,6 +126,17 @@ class Bridge:
                     progress(done, total)
                 if stop():
                     return done
+
+    def _introduce(self) -> str:
+        """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""
+        place = self._store.root / LOCK
+        with locked(place):
+            is_known = place.read_text("utf-8") == journal.identity(self._db)
+            identity = journal.prepare(self._db)
+            if not is_known:
+                identity = journal.begin(self._db)
+            place.write_text(identity, "utf-8")
+        return identity
 
     def _track(self) -> None:
         """See that the store notes down what changes. A new index does not tell which notes have gone."""

@@ -46,28 +46,37 @@ class Revision:
 
 
 def prepare(db: sqlite3.Connection) -> str:
-    """Make the journals where there are none, with every observation noted down as changed; the bridge's identity."""
+    """Make what is missing of the journals, and then look at everything anew; the identity of what was agreed."""
     if not schema.is_made(db, _SCHEMA):
         with writing(db):
             made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
-            if made:  # by another identity, all notes are changes too
+            if made:
                 note_all(db)
-                db.execute("DELETE FROM anamnesis_bridge")
+                _renew_identity(db)
             if any(name.startswith("anamnesis_revisions") for name in made):
                 db.execute("UPDATE anamnesis_twins SET revision = :unknown", {"unknown": UNKNOWN})
-    identity = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
-    if identity is None:
-        with writing(db):
-            db.execute(
-                "INSERT INTO anamnesis_bridge SELECT :identity WHERE NOT EXISTS (SELECT 1 FROM anamnesis_bridge)",
-                {"identity": secrets.token_hex(16)},
-            )
-        identity = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
-    return str(identity[0])
+    return identity(db) or begin(db)
+
+
+def identity(db: sqlite3.Connection) -> str | None:
+    """What tells the agreement of these observations with some notes from any other; None if there is none."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_bridge'").fetchone():
+        return None
+    row = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
+    return str(row[0]) if row else None
+
+
+def begin(db: sqlite3.Connection) -> str:
+    """Forget what was agreed, with other notes than these; the identity of what will be."""
+    with writing(db):
+        db.execute("DELETE FROM anamnesis_twins")
+        note_all(db)
+        return _renew_identity(db)
 
 
 def note_all(db: sqlite3.Connection) -> None:
     """Note down every observation as changed, and every twin whose observation has gone."""
+    db.execute("DELETE FROM anamnesis_changes")
     db.execute(
         "INSERT INTO anamnesis_changes (observation_id)"
         " SELECT id FROM observations UNION SELECT observation_id FROM anamnesis_twins ORDER BY 1"
@@ -207,6 +216,14 @@ def directory(db: sqlite3.Connection, session_id: str) -> str:
     given = {"id": session_id.encode("utf-8", "surrogateescape")}  # it may hold bytes that are no text
     row = db.execute("SELECT directory FROM sessions WHERE id = CAST(:id AS TEXT)", given).fetchone()
     return row[0] if row else ""
+
+
+def _renew_identity(db: sqlite3.Connection) -> str:
+    """Another one, so that all notes are changes too."""
+    identity = secrets.token_hex(16)
+    db.execute("DELETE FROM anamnesis_bridge")
+    db.execute("INSERT INTO anamnesis_bridge (identity) VALUES (:identity)", {"identity": identity})
+    return identity
 
 
 def _ensure_session(db: sqlite3.Connection, row: Observation) -> None:
