@@ -391,7 +391,7 @@ class TwoDoors(RuleBasedStateMachine):
         before = texts_in(self.root, self.path)
         self.store.refresh()
         self.bridge.reconcile()
-        unreadable = {id for path, (_, id) in self.broken.items() if path.exists()}
+        unreadable = {name for path, (_, id) in self.broken.items() if path.exists() for name in (id, path.stem)}
         assert_settled(self.store, self.db, unreadable)
         assert_twins(self.store, self.db, unreadable)
         self.assert_kept(before)

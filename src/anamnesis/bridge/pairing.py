@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, count
@@ -14,6 +16,7 @@ from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, derived_id
 from anamnesis.store import MemoryStore
 
+_ID = re.compile(r"^[{\s]*id:\s*[\"']?([\w.-]+)", re.MULTILINE)
 _Known = tuple[Observation | None, Twin | None]
 
 
@@ -86,15 +89,11 @@ def _ids(row: Observation) -> tuple[str, str]:
 
 
 def _unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
-    """Those that are not gone, but in a file that is no note at the moment, by its name or its text."""
+    """Those that have not gone, but are in a file that is no note at the moment, by its name or by what it says."""
     wanted = {*ids}
-    if not wanted:
-        return wanted
     found = set()
-    for problem in store.problems():
-        try:
-            text = (store.root / problem.path).read_bytes()
-        except OSError:
-            text = b""
-        found |= {id for id in wanted if id.encode() in text or id in problem.path}
-    return found
+    for problem in store.problems() if wanted else ():
+        path = store.root / problem.path
+        with contextlib.suppress(OSError):
+            found |= {path.stem, *_ID.findall(path.read_bytes().decode("utf-8", "replace"))}
+    return wanted & found
