@@ -100,6 +100,7 @@ PLAIN = st.sampled_from(
             "a\nb",
         ),
         *("2026-01-02 03:04:05", "2026-01-02T03:04:05+00:00", "01J9ZB0C4F8H2K6M3P9R7S5T1W"),
+        *("a, b", "Don't", 'say "x" & y', "Summary: shop", "it's: o'clock", "a:b", "a: ", "x: y: z", "a ?b"),
         "3bf75f14-4c3f-4b1a-9c0d-0123456789ab",
     ]
 )

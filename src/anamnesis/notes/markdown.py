@@ -18,9 +18,11 @@ _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 
 # The front matter of nearly every note that we wrote, of texts that mean to YAML just what they say. Reading it so
 # takes a third of the time, and 15 ms less at start.
-_PLAIN = r"(?!(?:null|Null|NULL)\n)[A-Za-z0-9](?:[\w./@+()-]| (?=[\w./@+()-]))*"
+_INNER = r"""[\w./@+(),'"&%=<>!*?;$-]"""
+_PLAIN = rf"(?!(?:null|Null|NULL)\n)[A-Za-z0-9](?:{_INNER}| (?={_INNER}))*"
 _USUAL = re.compile(
-    rf"id: (?P<id>{_PLAIN})\ntype: (?P<type>{_PLAIN})\ntitle: (?P<title>{_PLAIN})\nproject: (?P<project>{_PLAIN})\n"
+    rf"id: (?P<id>{_PLAIN})\ntype: (?P<type>{_PLAIN})\ntitle: (?P<title>{_PLAIN}|'(?:[ -&(-~]|'')*')\n"
+    rf"project: (?P<project>{_PLAIN})\n"
     rf"machine_id: (?P<machine_id>{_PLAIN})\nscope: (?P<scope>{_PLAIN})\nprov_source: (?P<prov_source>{_PLAIN})\n"
     r"confidence: (?P<confidence>\d\.\d+)\n"
     rf"(?:prov_model: (?P<prov_model>{_PLAIN})\n)?(?:prov_session: (?P<prov_session>{_PLAIN})\n)?"
@@ -36,8 +38,9 @@ _USUAL = re.compile(
 _ULID = "(?=[0-9]*[A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _UNQUOTED = re.compile(
-    rf"(?!{_WORDS}\Z)(?!.{{61}})[a-z](?:[\w./@+()-]| (?=[\w./@+()-]))*|(?-i:{_ULID}|{_UUID})", re.ASCII | re.IGNORECASE
+    rf"(?!{_WORDS}\Z)(?!.{{61}})[a-z](?:{_INNER}| (?={_INNER}))*|(?-i:{_ULID}|{_UUID})", re.ASCII | re.IGNORECASE
 )
+_WITH_COLON = re.compile(rf"(?!.{{61}})(?=.*: )[A-Za-z](?:{_INNER}|:? (?={_INNER}))*", re.ASCII)
 _QUOTED = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\+00:00| \d\d:\d\d:\d\d)")
 _DECIMAL = re.compile(r"\d\.\d{1,4}")
 
@@ -83,7 +86,11 @@ def _indented(values: dict[str, EngramValue]) -> list[tuple[str, EngramValue]]:
 
 def _usual(value: Any) -> str | None:
     if isinstance(value, str):
-        return value if _UNQUOTED.fullmatch(value) else f"'{value}'" if _QUOTED.fullmatch(value) else None
+        if _UNQUOTED.fullmatch(value):
+            return value
+        if _QUOTED.fullmatch(value) or _WITH_COLON.fullmatch(value):
+            return "'{}'".format(value.replace("'", "''"))
+        return None
     if value is None:
         return "null"
     text = repr(value)
@@ -137,6 +144,8 @@ def _read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, 
 def _usual_values(usual: re.Match[str]) -> dict[str, Any]:
     values: dict[str, Any] = {key: text for key, text in usual.groupdict().items() if text is not None}
     values["confidence"] = float(values["confidence"])
+    if values["title"].startswith("'"):
+        values["title"] = values["title"][1:-1].replace("''", "'")
     values["tags"] = values["tags"].split("\n- ")[1:] if "tags" in values else []
     if "engram" in values:
         pairs = (line[2:].split(": ", 1) for line in values["engram"].splitlines())
