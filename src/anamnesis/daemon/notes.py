@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from anamnesis.errors import AnamnesisError
 
 if TYPE_CHECKING:
+    from watchfiles import Change
+
     from anamnesis.store import MemoryStore
 
 # An edit is seen after so many milliseconds of quiet, and while there is none, at least so often.
@@ -95,7 +97,7 @@ class Notes:
             changes = watchfiles.watch(
                 store.memory_dir,
                 store.local_dir,
-                watch_filter=lambda _, path: _is_of_notes(path, store.root),
+                watch_filter=lambda change, path: _is_of_notes(change, path, store.root),
                 debounce=_LONGEST_MS,
                 step=_QUIET_MS,
                 stop_event=self._stopping,
@@ -120,6 +122,8 @@ class Notes:
             self._log("cannot enter notes", reason=str(error))
 
 
-def _is_of_notes(path: str, root: Path) -> bool:
-    """Whether a path can be a note or a folder of notes: git's own and temporary files are hidden."""
+def _is_of_notes(change: Change, path: str, root: Path) -> bool:
+    """Whether it can be about notes. git's own and temporary files are hidden; a folder counts as it comes or goes."""
+    if not path.endswith(".md") and change.name == "modified":
+        return False
     return "/." not in path.removeprefix(str(root)).replace("\\", "/")

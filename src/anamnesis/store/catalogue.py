@@ -24,12 +24,16 @@ from anamnesis.store.steps import Step
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
 _TRUST_SECONDS = 1.0
 
+# A reader who finds a folder changed waits so long for whoever is writing; then it is content with what is entered.
+_PATIENCE_SECONDS = 0.1
+
 T = TypeVar("T")
 
 
 class _News(threading.local):
     """What a thread saw and did and has not told yet. It tells nothing while it holds the lock or is telling."""
 
+    is_alone = False
     withheld = 0
     looked = False
     changed = False
@@ -60,7 +64,10 @@ class Catalogue:
         if again or self._behind or now - self._checked > _TRUST_SECONDS:
             self._behind = False
             try:
-                self._news.changed |= self._index.catch_up()
+                if self._index.is_outdated():
+                    # Perhaps by one of us who is writing: he will say what he did, and no folder need be listed.
+                    with self.alone(_PATIENCE_SECONDS):
+                        self._news.changed |= self._index.catch_up()
                 self._checked = now
                 if now - self._told > _TRUST_SECONDS:
                     self._told = now
@@ -158,10 +165,17 @@ class Catalogue:
         return None
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """One reader-then-writer of a note at a time, among threads and processes."""
-        with self.one_operation(), locked(self._files.root / "store.lock"):
+    def alone(self, timeout: float = 60.0) -> Iterator[None]:
+        """One reader-then-writer of a note at a time, among threads and processes; a thread that is alone stays so."""
+        if self._news.is_alone:
             yield
+            return
+        with self.one_operation(), locked(self._files.root / "store.lock", timeout):
+            self._news.is_alone = True
+            try:
+                yield
+            finally:
+                self._news.is_alone = False
 
     @contextlib.contextmanager
     def one_operation(self) -> Iterator[None]:

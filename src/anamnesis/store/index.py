@@ -67,6 +67,10 @@ class Index:
         with contextlib.suppress(StoreUnavailable):
             refresh(self.read, partial(self.write, patient=False), self._files, only=[])
 
+    def is_outdated(self) -> bool:
+        """Whether a folder has another time than it had when it was entered."""
+        return self.read(lambda db: outdated(db, self._files)) is not None
+
     def catch_up(self) -> bool:
         """Enter what changed in the folders whose time changed, unless somebody else is writing; whether any did."""
         changed = self.read(lambda db: outdated(db, self._files))

@@ -196,6 +196,21 @@ def hashes(db: sqlite3.Connection, hidden: bool) -> dict[str, bytes]:
     return dict(db.execute(f"SELECT memory_id, hash FROM standing_files {live}").fetchall())
 
 
+def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Size and time of these files, of those that are in the index, as they were entered."""
+    found = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        row = db.execute(
+            "SELECT size, mtime_ns FROM files WHERE name = :name"
+            " AND folder = (SELECT number FROM folders WHERE path = :folder)",
+            {"folder": folder, "name": name},
+        ).fetchone()
+        if row:
+            found[path] = row
+    return found
+
+
 def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
     rows = db.execute(
         "SELECT superseded_id, max(memory_id) FROM supersessions"

@@ -105,7 +105,8 @@ class MemoryStore:
         )
         memory = without_secrets(memory)
         validate(memory)
-        return readable(*self._save([(memory, None)]))
+        with self._catalogue.alone():
+            return readable(*self._save([(memory, None)]))
 
     def put(self, memory: Memory) -> Memory:
         """Store a note under its own id and times, in place of the one that has this id."""
@@ -323,13 +324,16 @@ class MemoryStore:
         return self._catalogue.refresh()
 
     def receive(self, paths: Sequence[str]) -> None:
-        """Enter files that another program has just changed, given by their paths under the root."""
+        """Enter files that another program has just changed, given by their paths under the root; if they have."""
         if len(paths) > _MANY_FILES:
             self.refresh()
             return
-        with self._catalogue.one_operation():
-            read = {path: self._files.read(path) for path in paths if path.endswith(".md")}
-            self._catalogue.mend(read, patient=True)
+        notes = [path for path in paths if path.endswith(".md")]
+        with self._catalogue.alone():
+            entered = self._catalogue.ask(lambda db: queries.seen(db, notes))
+            read = {path: self._files.read(path) for path in notes if self._files.seen(path) != entered.get(path)}
+            if read:
+                self._catalogue.mend(read, patient=True)
             self._catalogue.look(again=True)
 
     def reindex(self, progress: Progress | None = None) -> int:
