@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from tests.bridge.killing import fork, wait_for
 from tests.bridge.memory import assert_settled, assert_twins, ids_in, observations_of, state
 
 from anamnesis.bridge import journal
@@ -469,3 +471,24 @@ def test_two_homes_that_use_one_engram_in_turn_do_not_delete_each_others_notes(t
             two.agree()
             assert not [row for row in two.rows() if row.deleted_at]
             assert len(two.notes()) == len(two.rows()) == 3 + 2 * number
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a killed process is a forked one")
+def test_an_observation_that_goes_after_a_kill_leaves_no_note_behind(two: Two) -> None:
+    def take_over() -> None:
+        with BridgedStore(two.store.root, two.path, "here") as store:
+            store.bridge.reconcile()
+
+    two.bridge.close()
+    two.store.close()
+    is_killed, number = True, 1
+    while is_killed:
+        two.add(f"Title {number}", f"content {number}")
+        is_killed = wait_for(fork(take_over, number))
+        two.db.execute("DELETE FROM observations")
+        two.reopen()
+        two.agree()
+        assert two.notes() == []
+        two.bridge.close()
+        two.store.close()
+        number += 5

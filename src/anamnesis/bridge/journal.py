@@ -172,19 +172,22 @@ def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None)
     return id
 
 
+_SAVE_TWIN = """
+    INSERT OR REPLACE INTO anamnesis_twins (observation_id, note_id, row_hash, note_hash, front, revision)
+    VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front,
+        ifnull((SELECT max(number) FROM anamnesis_revisions WHERE observation_id = :observation_id), 0))
+"""
+
+
 def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
     """Remember what was agreed, and that nothing has changed since. `revision` is the last one by now."""
-    db.execute(
-        "DELETE FROM anamnesis_twins WHERE observation_id = :observation_id OR note_id = :note_id",
-        {"observation_id": twin.observation_id, "note_id": twin.note_id},
-    )
-    db.execute(
-        "INSERT INTO anamnesis_twins (observation_id, note_id, row_hash, note_hash, front, revision)"
-        " VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front,"
-        " ifnull((SELECT max(number) FROM anamnesis_revisions WHERE observation_id = :observation_id), 0))",
-        asdict(twin),
-    )
+    db.execute(_SAVE_TWIN, asdict(twin))
     forget_changes(db, twin.observation_id)
+
+
+def announce(db: sqlite3.Connection, twins: Iterable[Twin]) -> None:
+    """Remember twins of which only the observation is there. That it has changed stays noted down."""
+    db.executemany(_SAVE_TWIN, [asdict(twin) for twin in twins])
 
 
 def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
