@@ -28,7 +28,7 @@ from bench.client import Measured, ask, drive, get, post
 from bench.driver import show
 from bench.verdict import Figure, Load, Start
 
-_OURS = f"{shlex.quote(str(Path(sys.executable).with_name('anamnesis')))} daemon --port {{port}}"
+OURS = f"{shlex.quote(str(Path(sys.executable).with_name('anamnesis')))} daemon --port {{port}}"
 _BESIDE = ("GET /health", "GET /observations/{id}", "GET /context", "GET /observations/recent", "POST /observations")
 _STARTS = 5
 
@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def _measure(options: argparse.Namespace, home: Path, size: int) -> Load:
-    _fill(options.command, home, size)
+    fill(options.command, home, size)
     load = Load(size, [], [])
     for start in _starts(options.command, home):
         load.starts.append(start)
@@ -84,7 +84,7 @@ def _measure(options: argparse.Namespace, home: Path, size: int) -> Load:
     return load
 
 
-def _fill(command: str, home: Path, size: int) -> None:
+def fill(command: str, home: Path, size: int) -> None:
     with running(command, home) as daemon:
         for number, body in enumerate(dialect.imports(size)):
             show(f"filling: {number * 2000:,} of {size:,}")
@@ -96,7 +96,7 @@ def _fill(command: str, home: Path, size: int) -> None:
 
 def _starts(command: str, home: Path) -> Iterator[Start]:
     """The starts of the daemon; of ours also by its other name, and of the server that agents start."""
-    if command != _OURS:
+    if command != OURS:
         yield _start_of("start", command, home)
         return
     yield _start_of("start of `anamnesis daemon`", command, home)
@@ -119,7 +119,7 @@ def _start_mcp(program: Path, home: Path) -> tuple[float, float, float]:
     """How long it takes until the tools are listed, and the memory then."""
     started = time.perf_counter()
     with subprocess.Popen(
-        [program, "mcp"], env=_environment(home, 0), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [program, "mcp"], env=environment(home, 0), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin
         assert process.stdout
@@ -163,15 +163,15 @@ def _figure(name: str, connections: int, measured: Measured, daemon: Running, cp
 
 
 @contextlib.contextmanager
-def running(command: str, home: Path) -> Iterator[Running]:
-    """The daemon on a free port, with its memory in `home`."""
+def running(command: str, home: Path, bridge: str = "off") -> Iterator[Running]:
+    """The daemon on a free port, with its memory in `home`; alone, or with the notes that are twins of it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     started = time.perf_counter()
     process = subprocess.Popen(
         shlex.split(command.format(port=port)),
-        env=_environment(home, port),
+        env=environment(home, port, bridge),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -186,9 +186,9 @@ def running(command: str, home: Path) -> Iterator[Running]:
         process.wait(60)
 
 
-def _environment(home: Path, port: int) -> dict[str, str]:
+def environment(home: Path, port: int, bridge: str = "off") -> dict[str, str]:
     places = dict.fromkeys(("HOME", "ENGRAM_DATA_DIR", "ANAMNESIS_HOME"), str(home))
-    return {**os.environ, **places, "ENGRAM_PORT": str(port)}
+    return {**os.environ, **places, "ENGRAM_PORT": str(port), "ANAMNESIS_BRIDGE": bridge}
 
 
 def _accepted(process: subprocess.Popen[bytes], port: int) -> float:
@@ -201,7 +201,7 @@ def _accepted(process: subprocess.Popen[bytes], port: int) -> float:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.load", description="Drives a daemon of Engram's dialect.")
-    parser.add_argument("--command", default=_OURS, help="how to start it; {port} is where it has to listen")
+    parser.add_argument("--command", default=OURS, help="how to start it; {port} is where it has to listen")
     parser.add_argument("--sizes", type=_numbers, default=[1_000, 50_000], help="observations: 1000,50000")
     parser.add_argument("--connections", type=_numbers, default=[1, 8, 32], help="1,8,32")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each is measured (3)")

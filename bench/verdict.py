@@ -133,22 +133,22 @@ def _memory(load: Load, connections: int) -> list[float]:
 def start_row(size: int, start: Start) -> str:
     accepted = "" if math.isnan(start.accepted_ms) else f"accepts after {start.accepted_ms:.0f} ms, "
     what = f"{start.name}: {accepted}answers after {start.answered_ms:.0f} ms"
-    return _line(f"{size:,}", what, *[""] * 6, f"{start.memory_mb:.0f}")
+    return line(f"{size:,}", what, *[""] * 6, f"{start.memory_mb:.0f}")
 
 
 def figure_row(size: int, figure: Figure) -> str:
     times = f"{figure.rate:,.0f}", f"{figure.p50:.2f}", f"{figure.p99:.2f}"
     cpu = "" if math.isnan(figure.cpu) else f"{figure.cpu:.0f}"
     rest = str(figure.errors), cpu, f"{figure.memory_mb:.0f}"
-    return _line(f"{size:,}", figure.name, str(figure.connections), *times, *rest)
+    return line(f"{size:,}", figure.name, str(figure.connections), *times, *rest)
 
 
 def head(*columns: str) -> str:
-    return _line(*columns) + "\n" + "|---" * len(columns) + "|"
+    return line(*columns) + "\n" + "|---" * len(columns) + "|"
 
 
 def judged(load: Load) -> str:
-    rows = [_line(*target.row(load)) for target in TARGETS]
+    rows = [line(*target.row(load)) for target in TARGETS]
     return "\n".join([head(f"target at {load.size:,} observations", "wanted", "measured", "met"), *rows])
 
 
@@ -170,5 +170,5 @@ def _rows(load: Load) -> Iterator[str]:
     yield from (figure_row(load.size, figure) for figure in load.figures)
 
 
-def _line(*cells: str) -> str:
+def line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
