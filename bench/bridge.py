@@ -1,0 +1,167 @@
+"""`python -m bench.bridge`: what it costs that notes and observations are one memory."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.store import MemoryStore
+from bench import dialect, report
+from bench.client import Measured, Requests, drive
+from bench.corpus import Vocabulary
+from bench.driver import show
+from bench.load import OURS, environment, fill, running
+from bench.verdict import head, line
+
+HEADING = "# The bridge"
+_WRITES = 300
+_OPENINGS = 20
+# A read is as fast as without the bridge, if it is within what two runs of the same differ by.
+_NOISE = 1.2
+_METHOD = """\
+An `engram.db` of that many observations of 106 words is adopted by `anamnesis bridge reconcile`, then written to
+through either door. *Notes*: `MemoryStore.write` of 100 words, in a process of its own. *Observations*: `POST
+/observations` to the daemon. *Without*: the same with the setting `bridge` off. An opening is that of a store and its
+bridge, and the question whether anything has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A figure, what it has to be, and what it is without the bridge."""
+
+    label: str
+    unit: str
+    value: float
+    most: float | None = None
+    least: float | None = None
+    without: float | None = None
+
+    def text(self) -> str:
+        most = self.without * _NOISE if self.most is None and self.least is None and self.without else self.most
+        wanted = f"≥ {self.least:,.0f}" if self.least else f"≤ {most:,.2f}" if most else ""
+        met = "" if not wanted else "yes" if (self.least or 0) <= self.value <= (most or float("inf")) else "NO"
+        without = "" if self.without is None else f"{self.without:,.2f}"
+        return line(
+            self.label, f"{wanted} {self.unit}" if wanted else "", f"{self.value:,.2f} {self.unit}", without, met
+        )
+
+
+def main() -> int:
+    options = _options()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = list(_measured(Path(folder), options.size, options.seconds))
+    columns = (f"at {options.size:,} observations", "wanted", "measured", "without", "met")
+    table = "\n".join([head(*columns), *(row.text() for row in rows)])
+    print(table)
+    if options.record:
+        about = f"Written by `python -m bench.bridge --record` on {datetime.now(UTC):%Y-%m-%d}."
+        place = f"Machine: {report.machine(sqlite3.sqlite_version)}."
+        report.record(options.record, "\n\n".join([HEADING, f"{about} {place}", table, _METHOD]) + "\n")
+    return 0
+
+
+def _measured(home: Path, size: int, seconds: float) -> Iterator[Row]:
+    fill(OURS, home, size)
+    alone = _driven(home, size, seconds, "off")
+    yield from _adoption(home, size)
+    twins = _driven(home, size, seconds, "on")
+    yield Row("opening with nothing changed, p50", "ms", _opening(home), most=10.0)
+    show("writing notes")
+    bridged = _notes(lambda: BridgedStore(home, home / "engram.db", "bench"))
+    plain = _notes(lambda: MemoryStore(home))
+    yield Row("a note written, p50", "ms", bridged["write"], most=2.5, without=plain["write"])
+    post, many = "POST /observations", twins["POST /observations", 32]
+    yield Row(
+        "an observation posted, p50", "ms", twins[post, 1].percentile(50), 2.5, None, alone[post, 1].percentile(50)
+    )
+    yield Row("observations posted, 32 connections", "a second", many.rate, None, 800, alone[post, 32].rate)
+    yield Row("notes searched, p50", "ms", bridged["search"], without=plain["search"])
+    for name in ("GET /observations/{id}", "GET /search, a rare word"):
+        with_twins, without = (each[name, 1].percentile(50) for each in (twins, alone))
+        yield Row(f"{name}, p50", "ms", with_twins, without=without)
+    errors = sum(measured.errors for driven in (alone, twins) for measured in driven.values())
+    yield Row("errors", "answers", errors, most=0.0)
+
+
+def _adoption(home: Path, size: int) -> Iterator[Row]:
+    show(f"adopting {size:,}")
+    program = Path(sys.executable).with_name("anamnesis")
+    started = time.perf_counter()
+    subprocess.run([program, "bridge", "reconcile"], env=environment(home, 0, "on"), check=True, capture_output=True)
+    yield Row("adoption", "s", time.perf_counter() - started, most=60.0)
+    yield Row("adoption, memory", "MB", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+
+
+def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[str, int], Measured]:
+    """What the daemon does, each kind of request on one connection, and the writes on many too."""
+    found = {}
+    kinds = dialect.requests(size, dialect.words(size))
+    with running(OURS, home, bridge) as daemon:
+        for name, connections in (
+            ("GET /observations/{id}", 1),
+            ("GET /search, a rare word", 1),
+            ("POST /observations", 1),
+            ("POST /observations", 32),
+        ):
+            show(f"{name}, {connections} connections, bridge {bridge}")
+            requests: Requests = kinds[name]
+            [found[name, connections]] = drive(daemon.port, [(requests, connections)], seconds)
+    return found
+
+
+def _opening(home: Path) -> float:
+    def opened() -> None:
+        with BridgedStore(home, home / "engram.db", "bench") as store:
+            store.catch_up(200)
+
+    opened()
+    return statistics.median(_timed(opened) for _ in range(_OPENINGS))
+
+
+def _notes(opened: Callable[[], MemoryStore]) -> dict[str, float]:
+    vocabulary = Vocabulary(os.getpid())
+    with closing(opened()) as store:
+        writes = [
+            _timed(lambda: store.write(type="semantic", title=vocabulary.text(6), body=vocabulary.text(100)))
+            for _ in range(_WRITES)
+        ]
+        searches = [_timed(lambda: store.search(vocabulary.text(4))) for _ in range(_WRITES)]
+    return {"write": statistics.median(writes), "search": statistics.median(searches)}
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.bridge", description="Measures the bridge.")
+    parser.add_argument("--size", type=int, default=50_000, help="observations (50000)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long each kind of request is measured (5)")
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        type=Path,
+        const=Path(__file__).with_name("RESULTS.md"),
+        metavar="FILE",
+        help="also put the figures into this file (RESULTS.md)",
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
