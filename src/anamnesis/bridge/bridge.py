@@ -55,6 +55,11 @@ class Bridge:
             self._db.close()
             raise
 
+    def leave_checkpoints(self) -> None:
+        """Let somebody else bring the log of engram.db home: beside a daemon, a commit would try that each time."""
+        with self._guard:
+            self._db.execute("PRAGMA wal_autocheckpoint = 0")
+
     def close(self) -> None:
         with self._guard:
             self._db.close()

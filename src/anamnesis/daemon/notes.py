@@ -82,9 +82,10 @@ class Notes:
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
             return
-        bridged = as_bridged(self.store())
-        if bridged and bridged.reconcile(stop=self._stopping.is_set):
-            self._log("bridge reconciled")
+        if bridged := as_bridged(self.store()):
+            bridged.bridge.leave_checkpoints()
+            if bridged.reconcile(stop=self._stopping.is_set):
+                self._log("bridge reconciled")
 
     def _watch(self) -> None:
         """Enter what is saved in the notes' folders, whoever saves it."""
