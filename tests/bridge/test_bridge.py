@@ -492,3 +492,39 @@ def test_an_observation_that_goes_after_a_kill_leaves_no_note_behind(two: Two) -
         two.bridge.close()
         two.store.close()
         number += 5
+
+
+def test_a_backup_of_engram_that_is_brought_back_learns_what_the_notes_know(two: Two) -> None:
+    kept, removed, edited = two.add("Kept"), two.add("Removed"), two.add("Edited")
+    two.agree()
+    two.bridge.close()
+    with contextlib.closing(sqlite3.connect(two.path.with_name("backup.db"))) as backup:
+        two.db.backup(backup)
+    two.reopen()
+    [note] = [note for note in two.notes() if note.title == "Edited"]
+    two.store.update(note.id, body="newer")
+    two.store.delete(next(note.id for note in two.notes() if note.title == "Removed"))
+    two.store.write(type="semantic", title="New", body="b")
+    two.agree()
+    two.bridge.close()
+    with contextlib.closing(sqlite3.connect(two.path.with_name("backup.db"))) as backup:
+        backup.backup(two.db)
+    two.reopen()
+    two.agree()
+    assert two.row(edited).content == "newer"
+    assert two.row(kept).deleted_at is None
+    assert two.row(removed).deleted_at
+    assert {note.title for note in two.notes()} == {"Kept", "Edited", "New"}
+    assert len(two.rows()) == 4
+
+
+def test_a_lock_file_that_somebody_wrote_over_costs_a_look_and_no_more(two: Two) -> None:
+    two.add()
+    two.agree()
+    before = state(two.store.root, two.path)[0]
+    for text in ("", "something else", "x y z"):
+        two.bridge.close()
+        (two.store.root / "bridge.lock").write_text(text)
+        two.reopen()
+        two.agree()
+        assert state(two.store.root, two.path)[0] == before

@@ -413,7 +413,7 @@ class TwoDoors(RuleBasedStateMachine):
 
 TestTwoDoors = TwoDoors.TestCase
 TestTwoDoors.settings = settings(
-    max_examples=int(os.environ.get("BRIDGE_EXAMPLES", "30")),
+    max_examples=40,
     stateful_step_count=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -6,6 +6,8 @@ twin looked at. Whatever is interrupted is noted down still, and found to be equ
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -62,6 +64,7 @@ class Bridge:
 
     def close(self) -> None:
         with self._guard:
+            self._part()
             self._db.close()
 
     def last_change(self) -> int:
@@ -136,12 +139,27 @@ class Bridge:
         """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""
         place = self._store.root / LOCK
         with locked(place):
-            is_known = place.read_text("utf-8") == journal.identity(self._db)
+            said = place.read_text("utf-8", "replace")
+            known, _, seen = said.partition(" ")
+            is_known = known == journal.identity(self._db)
             identity = journal.prepare(self._db)
             if not is_known:
                 identity = journal.begin(self._db)
-            place.write_text(identity, "utf-8")
+            elif seen.isdigit() and journal.last_change(self._db) < int(seen):
+                # A backup was brought back, which does not know what came since.
+                identity = journal.look_again(self._db)
+            if said != (now := f"{identity} {journal.last_change(self._db)}"):
+                place.write_text(now, "utf-8")
         return identity
+
+    def _part(self) -> None:
+        """Remember how far engram.db was, for who opens it next; unless it met another home meanwhile."""
+        place = self._store.root / LOCK
+        with contextlib.suppress(AnamnesisError, OSError, sqlite3.Error), locked(place):
+            said = place.read_text("utf-8", "replace")
+            known, now = said.partition(" ")[0], f"{journal.identity(self._db)} {journal.last_change(self._db)}"
+            if now != said and now.startswith(f"{known} "):
+                place.write_text(now, "utf-8")
 
     def _track(self) -> None:
         """See that the store notes down what changes. A new index does not tell which notes have gone."""

@@ -74,6 +74,13 @@ def begin(db: sqlite3.Connection) -> str:
         return _renew_identity(db)
 
 
+def look_again(db: sqlite3.Connection) -> str:
+    """Have everything on both sides looked at again, by what was agreed; the new identity."""
+    with writing(db):
+        note_all(db)
+        return _renew_identity(db)
+
+
 def note_all(db: sqlite3.Connection) -> None:
     """Note down every observation as changed, and every twin whose observation has gone."""
     db.execute("DELETE FROM anamnesis_changes")
