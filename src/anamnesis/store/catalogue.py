@@ -58,13 +58,18 @@ class Catalogue:
         self.look()
         return self._index.read(query)
 
-    def look(self, *, again: bool = False) -> None:
-        """Enter what other programs did to the folders, unless a look was just taken or the index is busy."""
+    def look(self, *, again: bool = False) -> bool:
+        """Enter what other programs did to the folders, unless a look was just taken or the index is busy.
+
+        Whether anybody had done anything.
+        """
         now = time.monotonic()
+        is_outdated = False
         if again or self._behind or now - self._checked > _TRUST_SECONDS:
             self._behind = False
             try:
-                if self._index.is_outdated():
+                is_outdated = self._index.is_outdated()
+                if is_outdated:
                     # Perhaps by one of us who is writing: he will say what he did, and no folder need be listed.
                     with self.alone(_PATIENCE_SECONDS):
                         self._news.changed |= self._index.catch_up()
@@ -75,6 +80,7 @@ class Catalogue:
             except StoreUnavailable:
                 self._behind = True
             self._pass_on()
+        return is_outdated
 
     def enter(
         self, steps: Sequence[Step], written: Sequence[NoteFile], gone: Sequence[str], *, quietly: bool = False
@@ -141,8 +147,8 @@ class Catalogue:
     def find(self, ids: Collection[str]) -> dict[str, NoteFile]:
         """The files that hold notes, also if they have just been renamed."""
         found = self.known(ids)
-        if missing := [memory_id for memory_id in ids if memory_id not in found]:
-            self.look(again=True)
+        missing = [memory_id for memory_id in ids if memory_id not in found]
+        if missing and self.look(again=True):
             found |= self.known(missing)
         return found
 
