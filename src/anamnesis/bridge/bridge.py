@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,6 +36,8 @@ from anamnesis.store.files import NoteFile
 LOCK = "bridge.lock"
 # So many changes are taken over at a time: others wait for these.
 _BATCH = 200
+# Between two of them, a reconciliation waits so many milliseconds for those who hurry.
+_MOST_LET_PASS = 50
 
 Progress = Callable[[int, int], None]
 
@@ -47,6 +51,7 @@ class Bridge:
         self._machine_id = machine_id
         self._guard = threading.RLock()
         self._is_busy = False
+        self._hurried: deque[bool] = deque()
         database.prepare(path)
         self._db = database.connect(path, check_same_thread=False)
         self._keys = Keys(self._db, store)
@@ -92,11 +97,14 @@ class Bridge:
             self._store.track("")
             self._track()
 
-    def follow(self, since: int | None = None, most: int = 10 * _BATCH) -> bool:
-        """Take over what has changed, the last changes first: all since a mark, or at `most` so many; False if more.
+    def follow_rows(self, since: int) -> None:
+        """Take over the observations that have changed since a mark. What cannot be taken over stays noted down."""
+        with self._hurrying(), self._guard:
+            for _ in self._take_over(journal.changed(self._db, since), []):
+                pass
 
-        What cannot be taken over now is logged and stays noted down.
-        """
+    def follow(self, most: int = 10 * _BATCH) -> bool:
+        """Take over what has changed, the last changes first, and at `most` so many of each side; False if more."""
         with self._guard:
             if self._is_busy:  # our own writing, of which the store tells us
                 return True
@@ -106,11 +114,8 @@ class Bridge:
                 noted_down = self._store.changed(most)
             notes = list(noted_down)
             is_all = len(notes) < most
-            rows: list[int] = []
-            if since is not None:
-                rows = journal.changed(self._db, since)
-            elif is_all:  # the observation of a note that is still to come would pass for a new one
-                rows = journal.changed(self._db, limit=most)
+            # The observation of a note that is still to come would pass for a new one.
+            rows = journal.changed(self._db, limit=most) if is_all else []
         for _ in self._take_over(rows, notes):
             pass
         return is_all and len(rows) < most
@@ -134,6 +139,22 @@ class Bridge:
                     progress(done, total)
                 if stop():
                     return done
+                self._let_pass()
+
+    @contextlib.contextmanager
+    def _hurrying(self) -> Iterator[None]:
+        self._hurried.append(True)
+        try:
+            yield
+        finally:
+            self._hurried.pop()
+
+    def _let_pass(self) -> None:
+        """Let those go first for whom somebody waits; a thread that takes a lock again at once would never let go."""
+        for _ in range(_MOST_LET_PASS):
+            if not self._hurried:
+                return
+            time.sleep(0.001)
 
     def _introduce(self) -> str:
         """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""

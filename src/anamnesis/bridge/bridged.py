@@ -44,7 +44,7 @@ class BridgedStore(MemoryStore):
     def keep_up(self) -> None:
         """Take over everything that was written to engram.db since the last time."""
         mark = self.bridge.last_change()
-        self._safely(lambda: self.bridge.follow(since=self._mark), default=True)
+        self._safely(lambda: self.bridge.follow_rows(self._mark), default=None)
         self._mark = mark
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
@@ -59,7 +59,7 @@ class BridgedStore(MemoryStore):
         try:
             yield db
         finally:
-            self._safely(lambda: self.bridge.follow(since=mark), default=True)
+            self._safely(lambda: self.bridge.follow_rows(mark), default=None)
 
     def _follow(self) -> None:
         self._safely(self.bridge.follow, default=True)
