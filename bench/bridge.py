@@ -152,14 +152,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.bridge", description="Measures the bridge.")
     parser.add_argument("--size", type=int, default=50_000, help="observations (50000)")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long each kind of request is measured (5)")
-    parser.add_argument(
-        "--record",
-        nargs="?",
-        type=Path,
-        const=Path(__file__).with_name("RESULTS.md"),
-        metavar="FILE",
-        help="also put the figures into this file (RESULTS.md)",
-    )
+    report.add_record_option(parser)
     return parser.parse_args()
 
 

@@ -206,14 +206,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--connections", type=_numbers, default=[1, 8, 32], help="1,8,32")
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each is measured (3)")
     parser.add_argument("--only", nargs="*", default=[""], help="only requests whose names have one of these")
-    parser.add_argument(
-        "--record",
-        nargs="?",
-        type=Path,
-        const=Path(__file__).with_name("RESULTS.md"),
-        metavar="FILE",
-        help="also put the figures into this file (RESULTS.md), in the place of those that are there",
-    )
+    report.add_record_option(parser)
     return parser.parse_args()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import re
@@ -164,6 +165,17 @@ def verdict(results: Results) -> str:
 def machine(sqlite: str) -> str:
     system = f"{platform.system()} {platform.release()}, Python {platform.python_version()}, SQLite {sqlite}"
     return f"{os.cpu_count()} cores, {_cpu_model()}, {_memory_gb():.0f} GB of memory, {system}"
+
+
+def add_record_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        type=Path,
+        const=Path(__file__).with_name("RESULTS.md"),
+        metavar="FILE",
+        help="also put the figures into this file (RESULTS.md), in the place of those that are there",
+    )
 
 
 def record(path: Path, part: str) -> None:
