@@ -51,8 +51,9 @@ class Row:
 
     def text(self) -> str:
         most = self.without * _NOISE if self.most is None and self.least is None and self.without else self.most
-        wanted = f"≥ {self.least:,.0f}" if self.least else f"≤ {most:,.2f}" if most else ""
-        met = "" if not wanted else "yes" if (self.least or 0) <= self.value <= (most or float("inf")) else "NO"
+        wanted = f"≥ {self.least:,.0f}" if self.least else "" if most is None else f"≤ {most:,.2f}"
+        is_met = self.value >= self.least if self.least else most is None or self.value <= most
+        met = "" if not wanted else "yes" if is_met else "NO"
         without = "" if self.without is None else f"{self.without:,.2f}"
         return line(
             self.label, f"{wanted} {self.unit}" if wanted else "", f"{self.value:,.2f} {self.unit}", without, met

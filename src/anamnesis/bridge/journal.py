@@ -6,7 +6,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,7 @@ def revisions(db: sqlite3.Connection, observation_id: int) -> list[Revision]:
 
 def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None) -> int:
     """Write what an observation has other than the one `over` it, or a new one; its id."""
-    values = asdict(row)
+    values = _values(row)
     if over is None or row.content != over.content:
         values["normalized_hash"] = content_hash(row.content)
     if over:
@@ -188,13 +188,13 @@ _SAVE_TWIN = """
 
 def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
     """Remember what was agreed, and that nothing has changed since. `revision` is the last one by now."""
-    db.execute(_SAVE_TWIN, asdict(twin))
+    db.execute(_SAVE_TWIN, _values(twin))
     forget_changes(db, twin.observation_id)
 
 
 def announce(db: sqlite3.Connection, twins: Iterable[Twin]) -> None:
     """Remember twins of which only the observation is there. That it has changed stays noted down."""
-    db.executemany(_SAVE_TWIN, [asdict(twin) for twin in twins])
+    db.executemany(_SAVE_TWIN, [_values(twin) for twin in twins])
 
 
 def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
@@ -249,6 +249,11 @@ def _observation(row: Sequence[Any]) -> Observation:
     """A row as a value. SQLite lets a column of texts hold bytes."""
     values: list[Any] = [str(each, "utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in row]
     return Observation(*values)
+
+
+def _values(record: Twin | Observation) -> dict[str, Any]:
+    """The fields by name. (`asdict` would copy each of them.)"""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def _list(values: Iterable[object]) -> str:
