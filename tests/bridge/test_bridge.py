@@ -518,13 +518,13 @@ def test_a_backup_of_engram_that_is_brought_back_learns_what_the_notes_know(two:
     assert len(two.rows()) == 4
 
 
-def test_a_lock_file_that_somebody_wrote_over_costs_a_look_and_no_more(two: Two) -> None:
+def test_a_home_that_forgot_whom_it_met_costs_a_look_and_no_more(two: Two) -> None:
     two.add()
     two.agree()
     before = state(two.store.root, two.path)[0]
     for text in ("", "something else", "x y z"):
         two.bridge.close()
-        (two.store.root / "bridge.lock").write_text(text)
+        (two.store.root / "bridge.met").write_text(text)
         two.reopen()
         two.agree()
         assert state(two.store.root, two.path)[0] == before

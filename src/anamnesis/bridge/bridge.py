@@ -34,6 +34,8 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
 
 LOCK = "bridge.lock"
+# With which engram.db the notes of this home agreed, and how far that was. Locked for a moment only.
+MET = "bridge.met"
 # So many changes are taken over at a time: others wait for these.
 _BATCH = 200
 # Between two of them, a reconciliation waits so many milliseconds for those who hurry.
@@ -158,7 +160,7 @@ class Bridge:
 
     def _introduce(self) -> str:
         """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""
-        place = self._store.root / LOCK
+        place = self._store.root / MET
         with locked(place):
             said = place.read_text("utf-8", "replace")
             known, _, seen = said.partition(" ")
@@ -175,7 +177,7 @@ class Bridge:
 
     def _part(self) -> None:
         """Remember how far engram.db was, for who opens it next; unless it met another home meanwhile."""
-        place = self._store.root / LOCK
+        place = self._store.root / MET
         with contextlib.suppress(AnamnesisError, OSError, sqlite3.Error), locked(place):
             said = place.read_text("utf-8", "replace")
             known, now = said.partition(" ")[0], f"{journal.identity(self._db)} {journal.last_change(self._db)}"
