@@ -75,8 +75,8 @@ class Bridge:
             self._db.close()
 
     def last_change(self) -> int:
-        """A mark by which `follow` knows what has changed since."""
-        with self._guard:
+        """A mark by which `follow_rows` knows what has changed since."""
+        with self._hurrying():
             return journal.last_change(self._db)
 
     def waiting(self) -> Waiting:
@@ -101,13 +101,13 @@ class Bridge:
 
     def follow_rows(self, since: int) -> None:
         """Take over the observations that have changed since a mark. What cannot be taken over stays noted down."""
-        with self._hurrying(), self._guard:
+        with self._hurrying():
             for _ in self._take_over(journal.changed(self._db, since), []):
                 pass
 
     def follow(self, most: int = 10 * _BATCH) -> bool:
         """Take over what has changed, the last changes first, and at `most` so many of each side; False if more."""
-        with self._guard:
+        with self._hurrying():
             if self._is_busy:  # our own writing, of which the store tells us
                 return True
             noted_down = self._store.changed_for(self._identity, most)
@@ -145,9 +145,11 @@ class Bridge:
 
     @contextlib.contextmanager
     def _hurrying(self) -> Iterator[None]:
+        """Have the connection as soon as possible, for somebody who waits for an answer."""
         self._hurried.append(True)
         try:
-            yield
+            with self._guard:
+                yield
         finally:
             self._hurried.pop()
 
