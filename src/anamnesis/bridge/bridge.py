@@ -28,7 +28,7 @@ from anamnesis.disk import locked
 from anamnesis.engram import database
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
-from anamnesis.notes import Memory, parse, render, writable
+from anamnesis.notes import Memory, parse, writable
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
@@ -219,7 +219,6 @@ class Bridge:
                 decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one that cannot be said must not stop the others
                 self._log(pair.note_id, error)
-        self._announce(decided)
         now = self._write_notes(decided)
         superseding = self._superseding([(pair, now[pair.note_id][0]) for pair in pairs if pair.note_id in now])
         agreed: dict[str, bytes | None] = {}
@@ -233,19 +232,9 @@ class Bridge:
             journal.supersede(self._db, superseding)
             for id in {*rows} - present.keys() - paired:
                 journal.forget_changes(self._db, id)
-        # What we wrote ourselves was not noted down.
-        self._store.settle({id: hash for id, hash in agreed.items() if hash is None or id in notes})
-
-    def _announce(self, decided: Sequence[tuple[Pair, Outcome]]) -> None:
-        """Remember for which observations notes will be made: if we are killed and they go, the notes go too."""
-        new = [
-            Twin(pair.row.id, pair.note_id, b"", None, render(outcome.note), 0)
-            for pair, outcome in decided
-            if pair.twin is None and pair.note is None and pair.row and outcome.note
-        ]
-        if new:
-            with database.writing(self._db):
-                journal.announce(self._db, new)
+        # What we wrote over a note was not noted down.
+        noted_down = {*notes, *(pair.note_id for pair, outcome in decided if pair.note is None or outcome.note is None)}
+        self._store.settle({id: agreed[id] for id in noted_down & agreed.keys()})
 
     def _write_notes(self, decided: list[tuple[Pair, Outcome]]) -> dict[str, tuple[Memory | None, bytes | None]]:
         """Write and remove files; the notes that are now as they should be, with their hashes."""

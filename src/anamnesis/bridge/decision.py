@@ -65,8 +65,7 @@ def decide(pair: Pair, as_: Translation) -> Outcome:
         return _follow_note(pair, pair.row, as_)
     if pair.note and pair.row:
         return _meet(pair, pair.note, pair.row, as_)
-    # A note that is as it was announced was written by us, whom somebody killed, and its observation went since.
-    if pair.note and not (pair.twin and pair.twin.front == render(pair.note)):
+    if pair.note:
         return Outcome(pair.note, None if pair.note.is_hidden else as_.row(pair.note, None))
     return _follow_row(pair, as_)
 

@@ -192,11 +192,6 @@ def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
     forget_changes(db, twin.observation_id)
 
 
-def announce(db: sqlite3.Connection, twins: Iterable[Twin]) -> None:
-    """Remember twins of which only the observation is there. That it has changed stays noted down."""
-    db.executemany(_SAVE_TWIN, [_values(twin) for twin in twins])
-
-
 def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
     """Forget what was agreed, and that the observation has changed since."""
     db.execute("DELETE FROM anamnesis_twins WHERE note_id = :note_id", {"note_id": twin.note_id})

@@ -83,11 +83,17 @@ class Catalogue:
         return is_outdated
 
     def enter(
-        self, steps: Sequence[Step], written: Sequence[NoteFile], gone: Sequence[str], *, quietly: bool = False
+        self,
+        steps: Sequence[Step],
+        written: Sequence[NoteFile],
+        gone: Sequence[str],
+        *,
+        quietly: bool = False,
+        settled: Sequence[str] = (),
     ) -> None:
         """Enter our changes of files; if the index cannot take them now, whoever looks next finds them.
 
-        What is entered `quietly` is not told, nor noted down in the journal: its consumer wrote it.
+        What is entered `quietly` is not told; that notes which are `settled` have changed is not noted down.
         """
 
         def change(db: Connection) -> bool:
@@ -97,8 +103,8 @@ class Catalogue:
                 forget_file(db, path)
             for step in steps:
                 advance_folder(db, step)
-            if quietly:
-                journal.forget(db, [file.memory.id for file in written if file.memory])
+            if settled:
+                journal.forget(db, settled)
             return has_unread(db)
 
         try:

@@ -121,8 +121,8 @@ class MemoryStore:
     ) -> builtins.list[NoteFile]:
         """Store many notes as they are given: nothing is kept of the files they replace.
 
-        It is for the consumer of the journal, which is not told of its own changes, there or by `on_change`. Where it
-        is `expected` which hash a note's file has, one that has another by now is left alone.
+        It is for the consumer of the journal: `on_change` is not called, and notes that were there before are not noted
+        down. Where it is `expected` which hash a note's file has, one that has another by now is left alone.
         """
         return self._put(memories, whole=True, expected=expected)
 
@@ -367,14 +367,17 @@ class MemoryStore:
         """Write notes' files and enter them, each in place of the file that held it so far."""
         placed: dict[str, Memory] = {}
         moved = []
+        settled = []
         for memory, found in notes:
+            if quietly and found:
+                settled.append(memory.id)
             path = place(memory, found, lambda other: other in placed or self._files.exists(other))
             placed[path] = memory
             if found and found.path != path:
                 moved.append(found.path)
         written, steps = self._files.write(placed)
         steps += [self._files.remove(path) for path in moved]
-        self._catalogue.enter(steps, written, moved, quietly=quietly)
+        self._catalogue.enter(steps, written, moved, quietly=quietly, settled=settled)
         return written
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
