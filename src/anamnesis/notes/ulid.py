@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from datetime import UTC, datetime, timedelta
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_VALUES = {character: value for value, character in enumerate(_ALPHABET)}
+_DIGITS = frozenset(_ALPHABET)
+_PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
+_SHIFTS = range(120, -1, -10)
+_TO_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def ulid(milliseconds: int, randomness: int) -> str:
     """The ULID of a moment and 80 random bits."""
     number = (milliseconds << 80) | randomness
-    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in _SHIFTS])
 
 
 def ulid_of(number: int) -> str:
@@ -24,9 +26,9 @@ def ulid_of(number: int) -> str:
 
 def number_of(text: str) -> int | None:
     """The 128 bits of a ULID; None if the text is none."""
-    if len(text) != 26 or text[0] > "7" or not _VALUES.keys() >= set(text):
+    if len(text) != 26 or text[0] > "7" or not _DIGITS.issuperset(text):
         return None
-    return functools.reduce(lambda number, character: number << 5 | _VALUES[character], text, 0)
+    return int(text.translate(_TO_BASE_32), 32)
 
 
 def moment_of(text: str) -> str:

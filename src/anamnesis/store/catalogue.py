@@ -150,22 +150,26 @@ class Catalogue:
             raise NoteNotFound(f"No note has the id {memory_id}.", "`anamnesis list` shows the ids.")
         return found, readable(found)
 
-    def find(self, ids: Collection[str]) -> dict[str, NoteFile]:
+    def find(self, ids: Collection[str], *, probing: bool = True) -> dict[str, NoteFile]:
         """The files that hold notes, also if they have just been renamed."""
-        found = self.known(ids)
+        found = self.known(ids, probing=probing)
         missing = [memory_id for memory_id in ids if memory_id not in found]
         if missing and self.look(again=True):
-            found |= self.known(missing)
+            found |= self.known(missing, probing=probing)
         return found
 
-    def known(self, ids: Collection[str]) -> dict[str, NoteFile]:
-        """The files that hold notes: where the index says, or else where they belong."""
+    def known(self, ids: Collection[str], *, probing: bool = True) -> dict[str, NoteFile]:
+        """The files that hold notes: where the index says, or else where they belong.
+
+        Who has just looked, and wants no file that cannot be read, need not look there.
+        """
         if not ids:
             return {}
         paths: dict[str, str | None] = {}
         with contextlib.suppress(StoreUnavailable):
             paths = self.ask(lambda db: {memory_id: queries.path_of(db, memory_id) for memory_id in ids})
-        found = {memory_id: self._read(memory_id, paths.get(memory_id)) for memory_id in ids}
+        asked = ids if probing or self._behind else [memory_id for memory_id in ids if paths.get(memory_id)]
+        found = {memory_id: self._read(memory_id, paths.get(memory_id)) for memory_id in asked}
         return {memory_id: file for memory_id, file in found.items() if file}
 
     def _read(self, memory_id: str, known: str | None) -> NoteFile | None:

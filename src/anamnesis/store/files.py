@@ -127,28 +127,30 @@ class NoteFiles:
     def write(self, notes: Mapping[str, Memory]) -> tuple[list[NoteFile], list[Step]]:
         """Write notes to their paths, each atomically, durable together at the end: many wait for the disk once."""
         steps = Steps(self.folder_time)
-        waiting: list[tuple[str, Path, Path, bytes]] = []
+        folders = {folder: self._prepare(folder) for folder in dict.fromkeys(map(_folder_of, notes))}
+        encoded: dict[str, bytes] = {}
+        waiting: dict[str, Path] = {}
         target = self.root
         try:
             for path, memory in notes.items():
-                data = _encoded(memory)
-                target = self._prepare(path)
+                encoded[path] = _encoded(memory)
+                target = folders[_folder_of(path)] / path.rpartition("/")[2]
                 with steps.change(_folder_of(path)):
-                    descriptor, temporary = create_beside(target)
-                waiting.append((path, temporary, target, data))
-                fill(descriptor, temporary, data, durable=len(notes) == 1)
+                    descriptor, waiting[path] = create_beside(target)
+                fill(descriptor, waiting[path], encoded[path], durable=len(notes) == 1)
             if len(waiting) > 1:
-                sync_files([temporary for _, temporary, *_ in waiting])
-            for path, temporary, target, _ in waiting:
+                sync_files([*waiting.values()])
+            for path in notes:
                 with steps.change(_folder_of(path)):
-                    os.replace(temporary, target)
-            for folder in {target.parent for _, _, target, _ in waiting}:
+                    os.replace(waiting[path], f"{self._root}/{path}")
+                del waiting[path]
+            for folder in folders.values():
                 sync_folder(folder)
-            return [self._written(path, data, notes[path]) for path, *_, data in waiting], steps.undisturbed()
+            return [self._written(path, data, notes[path]) for path, data in encoded.items()], steps.undisturbed()
         except OSError as error:
             raise _failed("write", target, error) from error
         finally:
-            for _, temporary, *_ in waiting:
+            for temporary in waiting.values():
                 temporary.unlink(missing_ok=True)
 
     def remove(self, path: str) -> Step:
@@ -180,7 +182,7 @@ class NoteFiles:
 
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash, as it is."""
-        target = self._prepare(trashed.home)
+        target = self._prepare(_folder_of(trashed.home)) / f"{trashed.id}.md"
         source = self.root / trashed.path
         if os.path.lexists(target):
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
@@ -273,15 +275,15 @@ class NoteFiles:
                 found += [f"{inside}/{name}" for name in (*folders, *names)]
         return sorted(found)
 
-    def _prepare(self, path: str) -> Path:
-        """The absolute path of a file to write, its folder made."""
-        target = self.root / path
+    def _prepare(self, folder: str) -> Path:
+        """The absolute path of a folder to write to, made."""
+        place = self.root / folder
         try:
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise _failed("create", target.parent, error) from error
-        self._refuse_links(path)
-        return target
+            raise _failed("create", place, error) from error
+        self._refuse_links(f"{folder}/")
+        return place
 
     def _refuse_links(self, path: str) -> None:
         """No folder between the tree and the file may be a link. (The tree itself is the user's to place.)"""
@@ -296,7 +298,7 @@ class NoteFiles:
                 )
 
     def _written(self, path: str, data: bytes, memory: Memory) -> NoteFile:
-        status = os.stat(self.root / path, follow_symlinks=False)
+        status = os.stat(f"{self._root}/{path}", follow_symlinks=False)
         return NoteFile(path, status.st_size, status.st_mtime_ns, _digest(data), memory)
 
 

@@ -201,7 +201,7 @@ class MemoryStore:
 
     def files(self, ids: Iterable[str]) -> dict[str, NoteFile]:
         """The files that stand for notes, by id, but for those that cannot be read. Edits in place are entered."""
-        found = self._catalogue.find([check_id(memory_id) for memory_id in dict.fromkeys(ids)])
+        found = self._catalogue.find([check_id(memory_id) for memory_id in dict.fromkeys(ids)], probing=False)
         if not found:
             return {}
         entered = self._catalogue.ask(lambda db: queries.hashes_of(db, found))
