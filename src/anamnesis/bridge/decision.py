@@ -50,7 +50,8 @@ class Translation:
 
 def front_of(note: Memory) -> str:
     """The note without its body, as text."""
-    return render(replace(note, body=""))
+    text = render(note)
+    return text[: len(text) - len(note.body) - len(note.newline)] + note.newline
 
 
 def decide(pair: Pair, as_: Translation) -> Outcome:

@@ -50,7 +50,7 @@ class Keys:
         if now - self._looked > _TRUST_SECONDS:
             self._looked = now
             self._of_name.clear()
-            for project in self._store.stats().by_project:
+            for project in self._store.projects():
                 name = project_name(project)
                 if name and "/" in project:
                     self._of_name.setdefault(name, []).append(project)

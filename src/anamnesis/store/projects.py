@@ -23,16 +23,21 @@ def by_any_name(db: Connection, wanted: Filter) -> Filter:
     """The same filter, with every name that the project has in the index."""
     if wanted.project is None:
         return wanted
-    learned = db.learned()
-    if learned.projects is None:
-        learned.projects = _projects(db)
-    known = learned.projects.get(_last_part(wanted.project), [])
+    known = projects_of(db).get(_last_part(wanted.project), [])
     names = [name for name in known if is_same(name, wanted.project)]
     return wanted if names in ([], [wanted.project]) else replace(wanted, project=names[0], names=tuple(names))
 
 
+def projects_of(db: Connection) -> dict[str, list[str]]:
+    """The projects of all notes, by the last part of their names."""
+    learned = db.learned()
+    if learned.projects is None:
+        learned.projects = _projects(db)
+    return learned.projects
+
+
 def _projects(db: Connection) -> dict[str, list[str]]:
-    """The projects of all notes, by the last part of their names: one step in an index for each."""
+    """One step in an index for each."""
     rows = db.execute(
         "WITH RECURSIVE projects (name) AS ("
         " SELECT min(project) FROM memories WHERE deleted_at IS NULL"

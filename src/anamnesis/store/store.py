@@ -18,7 +18,7 @@ from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
-from anamnesis.store.projects import by_any_name
+from anamnesis.store.projects import by_any_name, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
@@ -267,6 +267,10 @@ class MemoryStore:
     def stats(self) -> StoreStats:
         """How many notes there are, in all, by type, project and scope."""
         return self._catalogue.ask(queries.stats)
+
+    def projects(self) -> builtins.list[str]:
+        """The projects that notes are of."""
+        return self._catalogue.ask(lambda db: [name for names in projects_of(db).values() for name in names])
 
     def hashes(self, *, hidden: bool = True) -> dict[str, bytes]:
         """The hash of the file of every note, or of every one that is not hidden."""
