@@ -285,7 +285,9 @@ def _connect(path: Path, *, create: bool = False) -> Connection:
     try:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA cache_size = -16000")
-        db.execute("PRAGMA journal_size_limit = 4000000")
+        # Most writes change the same pages: a log of 16 MB, kept at that size, is brought home a fifth as often.
+        db.execute("PRAGMA wal_autocheckpoint = 4000")
+        db.execute("PRAGMA journal_size_limit = 16000000")
     except sqlite3.DatabaseError:
         db.close()
         raise

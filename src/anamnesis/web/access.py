@@ -139,7 +139,8 @@ class Writer:
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             for each in gathered:
                 each.response = each.failed(error)
-        if self._follow:
+        # While nobody waits to write, this thread has nothing better to do than what follows.
+        if self._follow and not self._commits.queue.empty():
             self._answers.queue.put(gathered)
         else:
             self._answer(gathered)
