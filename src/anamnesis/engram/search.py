@@ -78,9 +78,10 @@ def _matching(db: sqlite3.Connection, filters: list[str], values: dict[str, obje
     for narrowing, slack in (("", _SLACK), (_on_hit(filters), 0)):
         rows = db.execute(
             f"SELECT {COLUMNS}, hit.rank FROM (SELECT rowid AS number, bm25(observations_fts) AS rank"
-            f" FROM observations_fts WHERE observations_fts MATCH :match AND {_IS_VALID} {narrowing}"
+            f" FROM observations_fts WHERE observations_fts MATCH :match {narrowing}"
             " ORDER BY rank, number LIMIT :limit + :slack) AS hit CROSS JOIN observations ON id = hit.number"
-            f" WHERE deleted_at IS NULL {_on_row(filters)} ORDER BY hit.rank, hit.number LIMIT :limit",
+            f" WHERE deleted_at IS NULL AND superseded_by IS NULL {_on_row(filters)}"
+            " ORDER BY hit.rank, hit.number LIMIT :limit",
             {**values, "slack": slack},
         ).fetchall()
         if len(rows) == values["limit"]:
@@ -95,8 +96,9 @@ def _on_row(filters: list[str]) -> str:
 def _on_hit(filters: list[str]) -> str:
     """The filters as looks into Engram's narrow indexes, so that only the rows of the best hits are read."""
     conditions = {**{name: f"{name} = :{name}" for name in filters}, "deleted": "deleted_at IS NULL"}
-    return " ".join(
+    narrow = " ".join(
         f"AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_{index}"
         f" WHERE {condition} AND id = observations_fts.rowid)"
         for index, condition in conditions.items()
     )
+    return f"AND {_IS_VALID} {narrow}"
