@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import queue
 import sqlite3
+import sys
 import threading
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Sequence
@@ -29,6 +31,8 @@ Failed = Callable[[Exception], Response]
 
 # As many as a small machine has cores, for each of the two kinds of reads.
 _THREADS = 2
+# How far a thread that searches stands back from the others: two of them would leave a small machine nothing.
+_NICE = 10
 # What a reader may keep in memory, in KiB: more was no faster, and there are five of them.
 _CACHE = 6_000
 # A transaction that grew without end would let its first writer wait for its last.
@@ -37,7 +41,7 @@ _MOST_GATHERED = 256
 # keep up, after so many pages, a writer does that itself: as it would do after every thousand pages without the thread.
 # The file of the log keeps the size it has grown to while the daemon runs: to cut it and let it grow again cost a
 # quarter of the time of a write.
-_CHECKPOINT_AFTER = 1_000
+_CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
 
 
@@ -53,7 +57,7 @@ class Access:
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
         self._lists = ThreadPoolExecutor(_THREADS, "list")
-        self._searches = ThreadPoolExecutor(_THREADS, "search")
+        self._searches = ThreadPoolExecutor(_THREADS, "search", initializer=_step_back)
         self.writer = Writer(path, follow)
 
     def aside(self, work: Work, failed: Failed, *, may_be_long: bool) -> Future[Response]:
@@ -87,6 +91,12 @@ class Access:
             db = self._of_thread.db = _connect(self._path, check_same_thread=False)
             self._opened.append(db)
         return db
+
+
+def _step_back() -> None:
+    """Let what is short go before the searches of this thread, where the system knows threads one by one."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
 
 def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
