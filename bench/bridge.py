@@ -29,6 +29,7 @@ from bench.verdict import head, line
 HEADING = "# The bridge"
 _WRITES = 300
 _OPENINGS = 20
+_OTHERS = 10_000_000
 # A read is as fast as without the bridge, if it is within what two runs of the same differ by.
 _NOISE = 1.2
 _METHOD = """\
@@ -110,6 +111,7 @@ def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[st
     """What the daemon does, each kind of request on one connection, and the writes on many too."""
     found = {}
     kinds = dialect.requests(size, dialect.words(size))
+    kinds["POST /observations"] = dialect.posts(_OTHERS if bridge == "on" else 0)
     with running(OURS, home, bridge) as daemon:
         for name, connections in (
             ("GET /observations/{id}", 1),

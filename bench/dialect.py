@@ -97,17 +97,18 @@ def requests(size: int, sought: Words) -> dict[str, Requests]:
         "GET /observations/recent": itertools.repeat(get("/observations/recent?limit=20")),
         "GET /timeline": (get(f"/timeline?observation_id={chance.randint(1, size)}") for _ in itertools.count()),
         "GET /stats": itertools.repeat(get("/stats")),
-        "POST /observations": _posts(),
+        "POST /observations": posts(),
     }
     parts = [kinds[name] for name in kinds if name not in ("GET /health", "GET /search, a common word")]
     kinds["mixed"] = (next(each) for each in itertools.cycle(parts))
     return kinds
 
 
-def _posts() -> Requests:
+def posts(first: int = 0) -> Requests:
+    """New observations without end, numbered: one that was sent a while ago would be a repetition."""
     vocabulary = Vocabulary(17)
     contents = [vocabulary.text(WORDS) for _ in range(500)]
-    for number in itertools.count():
+    for number in itertools.count(first):
         body = {
             "session_id": f"s{number % 10}",
             "type": _TYPES[number % len(_TYPES)],
