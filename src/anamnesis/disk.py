@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anamnesis.errors import StoreUnavailable
+from anamnesis.errors import LockHeld, StoreUnavailable
 
 _serial = itertools.count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -102,7 +102,7 @@ def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
         pause = 0.001
         while not _try_lock(descriptor):
             if time.monotonic() > deadline:
-                raise StoreUnavailable(
+                raise LockHeld(
                     f"Another process has held {path} for {timeout:.0f} s.",
                     "Wait for it or stop it, then try again.",
                 )

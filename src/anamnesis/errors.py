@@ -38,3 +38,7 @@ class NoteConflict(AnamnesisError):
 
 class StoreUnavailable(AnamnesisError):
     """The files or the index cannot be read or written now."""
+
+
+class LockHeld(StoreUnavailable):
+    """Another process has held a lock for longer than one is willing to wait."""

@@ -8,9 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.bridge import _clean
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import note_id_of, observed
+from anamnesis.bridge.mapping import fitting, note_id_of, observed
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import parse
@@ -75,7 +74,7 @@ def assert_twins(store: MemoryStore, db: sqlite3.Connection, unreadable: Collect
             assert note.is_hidden, f"{note_id} has no observation"
         else:
             assert bool(row.deleted_at) == note.is_hidden, (note, row)
-            assert observed(note, row, _clean) == row
+            assert observed(note, row, fitting) == row
     for row in rows.values():
         note_id = numbers.get(row.id, "")
         own = note_id or note_id_of(row.sync_id, row.created_at)

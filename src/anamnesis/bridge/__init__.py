@@ -39,9 +39,10 @@ def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> Memo
     Who only reads notes spends no time on a twin that has nothing new.
     """
     home = home or resolve_home()
-    if only_to_read and (path := find_engram()) and not has_news(path):
-        return MemoryStore(home)
-    store = open_bridged(home)
+    path = find_engram()
+    if path and only_to_read and not has_news(path):
+        path = None
+    store = open_bridged(home, path)
     if (bridged := as_bridged(store)) and not bridged.catch_up(most=_AT_ONCE):
         from anamnesis.later import run_later
 
@@ -49,9 +50,8 @@ def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> Memo
     return store
 
 
-def open_bridged(home: Path) -> MemoryStore:
-    """The store, of which nothing has been taken over yet."""
-    path = find_engram()
+def open_bridged(home: Path, path: Path | None) -> MemoryStore:
+    """The store, with an engram.db of which nothing has been taken over yet."""
     if path is None:
         return MemoryStore(home)
     from anamnesis.bridge.bridged import BridgedStore

@@ -21,15 +21,14 @@ from anamnesis.bridge import journal, upkeep
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
-from anamnesis.bridge.mapping import fingerprint, noted, observed
+from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
 from anamnesis.bridge.pairing import pairs_of
 from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked
 from anamnesis.engram import database
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
-from anamnesis.notes import Memory, parse, writable
-from anamnesis.notes.redaction import redact
+from anamnesis.notes import Memory, parse
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
 
@@ -311,9 +310,9 @@ class Bridge:
 
     def _translation(self) -> Translation:
         return Translation(
-            note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=_clean),
-            row=partial(observed, clean=_clean),
-            clean=_clean,
+            note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=fitting),
+            row=partial(observed, clean=fitting),
+            clean=fitting,
             now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
         )
 
@@ -326,7 +325,3 @@ def _number(pair: Pair) -> int:
 def _superseded_by_then(pair: Pair) -> list[str]:
     front = pair.twin.front if pair.twin else ""
     return parse(front).superseded if "supersedes:" in front else []
-
-
-def _clean(text: str) -> str:
-    return redact(writable(text))

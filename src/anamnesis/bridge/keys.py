@@ -7,9 +7,9 @@ import sqlite3
 import time
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.mapping import GLOBAL, project_name
+from anamnesis.bridge.mapping import project_name
 from anamnesis.engram.record import Observation
-from anamnesis.project import resolve_project_key
+from anamnesis.project import GLOBAL, resolve_project_key
 from anamnesis.store import MemoryStore
 
 # How long the projects of the notes are taken to be the same.

@@ -15,9 +15,10 @@ from typing import Any
 from anamnesis.engram import projects
 from anamnesis.engram.record import Observation
 from anamnesis.engram.sessions import default_session
-from anamnesis.notes import Memory, MemoryType, derived_id, moment_of, number_of, ulid_of, utc_time, writable
+from anamnesis.notes import COUNTS, Memory, MemoryType, derived_id, moment_of, number_of, ulid_of, utc_time, writable
+from anamnesis.notes.redaction import redact
+from anamnesis.project import GLOBAL
 
-GLOBAL = "global"
 _NO_TITLE = "Untitled"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
@@ -33,13 +34,17 @@ _TYPES: dict[str, MemoryType] = {
     **dict.fromkeys(_EPISODIC.split(), "episodic"),
 }
 _KEPT = [name for name in Observation.__slots__ if name not in ("id", "content")]
-_TEXTS = [name for name in Observation.__slots__ if name not in ("id", "revision_count", "duplicate_count")]
-_COUNTS = ("revision_count", "duplicate_count")
+_TEXTS = [name for name in Observation.__slots__ if name not in ("id", *COUNTS)]
 _NULLABLE = ("tool_name", "project", "topic_key", "last_seen_at", "deleted_at")
 # Texts that have a form of their own and are no place for a secret.
 _FORMAL = ("sync_id", "last_seen_at", "created_at", "updated_at", "deleted_at", "scope")
 
 Clean = Callable[[str], str]
+
+
+def fitting(text: str) -> str:
+    """A text as a note may hold it: without secrets and without bytes that are no characters."""
+    return redact(writable(text))
 
 
 def note_type(kind: str) -> MemoryType:
@@ -49,7 +54,7 @@ def note_type(kind: str) -> MemoryType:
 
 def project_name(project: str) -> str | None:
     """What Engram calls a project: the last part of its key; None for what belongs to none."""
-    name = projects.normalise(project.rstrip("/").rpartition("/")[2])
+    name = projects.short_name(project)
     return name if name and project != GLOBAL else None
 
 
@@ -172,7 +177,7 @@ def _told(note: Memory) -> dict[str, Any]:
 
 def _is_current(name: str, value: object, note: Memory) -> bool:
     """Whether a field of `engram` still stands: the note's own field, if it shows it, has not been changed since."""
-    if name in _COUNTS:
+    if name in COUNTS:
         return isinstance(value, int)
     if value is None:
         return name in _NULLABLE and (name != "project" or note.project == GLOBAL)

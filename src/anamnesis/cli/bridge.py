@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 import click
 
-from anamnesis.bridge import as_bridged, open_bridged
+from anamnesis.bridge import as_bridged, find_engram, open_bridged
 from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar, visible
 from anamnesis.config import resolve_home
 from anamnesis.disk import locked
-from anamnesis.errors import NoteNotFound, StoreUnavailable
+from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
 
 
 @click.group()
@@ -70,9 +70,7 @@ def reconcile(everything: bool, as_json: bool) -> None:
             with progress_bar("Bringing notes and observations together") as progress:
                 count = store.bridge.reconcile(progress)
             waiting = store.bridge.waiting().total
-    except StoreUnavailable as error:
-        if not error.message.startswith("Another process has held"):
-            raise
+    except LockHeld as error:
         raise StoreUnavailable("Another process is doing that.", "`anamnesis bridge status` shows how far.") from error
     if as_json:
         print_json({"looked_at": count, "waiting": waiting})
@@ -82,7 +80,7 @@ def reconcile(everything: bool, as_json: bool) -> None:
 
 
 def _opened() -> BridgedStore:
-    store = open_bridged(resolve_home())
+    store = open_bridged(resolve_home(), find_engram())
     bridged = as_bridged(store)
     if bridged is None:
         store.close()

@@ -6,6 +6,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,8 +62,8 @@ class Notes:
         if bridged is None:
             return {"bridge": "off", "notes": self.store().count()}
         state = bridged.bridge.state()
-        waiting = {"notes": state.waiting.notes, "observations": state.waiting.observations}
-        return {"bridge": "on", "notes": state.notes, "observations": state.observations, "waiting": waiting}
+        held = {"notes": state.notes, "observations": state.observations}
+        return {"bridge": "on", **held, "waiting": asdict(state.waiting)}
 
     def close(self) -> None:
         """End what is under way, between two changes."""
@@ -74,10 +75,10 @@ class Notes:
 
     def _adopt(self) -> None:
         """Open the notes, then take over what changed while nobody was here: perhaps all that there is."""
-        from anamnesis.bridge import as_bridged, open_bridged
+        from anamnesis.bridge import as_bridged, find_engram, open_bridged
 
         try:
-            self._opened.set_result(open_bridged(self._home))
+            self._opened.set_result(open_bridged(self._home, find_engram()))
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)

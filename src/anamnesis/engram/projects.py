@@ -62,7 +62,12 @@ def meant(db: sqlite3.Connection, project: str) -> str:
         for table in _TABLES
     ):
         return name
-    return normalise(name.rstrip("/").rpartition("/")[2])
+    return short_name(name)
+
+
+def short_name(key: str) -> str:
+    """What Engram calls the project of a key such as host/owner/name: its last part."""
+    return normalise(key.rstrip("/").rpartition("/")[2])
 
 
 def names(db: sqlite3.Connection) -> list[str]:

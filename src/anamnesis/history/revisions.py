@@ -15,7 +15,7 @@ from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.keys import Keys
-from anamnesis.bridge.mapping import note_id_of, noted, observed, sync_id_of
+from anamnesis.bridge.mapping import fitting, note_id_of, noted, observed, sync_id_of
 from anamnesis.engram import database
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote, NoteNotFound
@@ -23,7 +23,6 @@ from anamnesis.history.commits import committed
 from anamnesis.history.observation import Spell, has_journal, spells
 from anamnesis.history.version import Revision, Version, numbered
 from anamnesis.notes import Memory, check_id, decode, parse, utc_time, writable
-from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, NoteFile, Trashed
 from anamnesis.store.ids import utcnow
@@ -104,7 +103,7 @@ def _with_journal(
             return versions
         told, agreed = _told(db, note_id)
         over = next((each.note for each in versions if each.note), file.memory if file else None) or agreed
-        as_note = partial(noted, key_of=Keys(db, store).of, machine_id="unknown", clean=_clean)
+        as_note = partial(noted, key_of=Keys(db, store).of, machine_id="unknown", clean=fitting)
         return list(_in_order(told, versions, over, as_note))
 
 
@@ -162,7 +161,7 @@ def _is_said(row: Observation, note: Memory | None) -> bool:
     """Whether a note says what the observation says."""
     if note is None or row.deleted_at:
         return note is None and row.deleted_at is not None
-    seen = observed(note, row, clean=_clean)
+    seen = observed(note, row, clean=fitting)
     return all(getattr(seen, name) == getattr(row, name) for name in _TOLD)
 
 
@@ -185,7 +184,3 @@ def _is_broken(store: MemoryStore, note_id: str) -> bool:
     except InvalidNote:
         return True
     return False
-
-
-def _clean(text: str) -> str:
-    return redact(writable(text))

@@ -2,6 +2,7 @@
 
 from anamnesis.notes.markdown import decode, parse, render
 from anamnesis.notes.record import (
+    COUNTS,
     SCOPES,
     SOURCES,
     TYPES,
@@ -17,6 +18,7 @@ from anamnesis.notes.record import (
 from anamnesis.notes.ulid import derived_id, moment_of, number_of, ulid, ulid_of
 
 __all__ = [
+    "COUNTS",
     "SCOPES",
     "SOURCES",
     "TYPES",

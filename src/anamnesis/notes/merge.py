@@ -8,14 +8,13 @@ from typing import Any
 
 from anamnesis.notes.lines import merge_lines
 from anamnesis.notes.markdown import render
-from anamnesis.notes.record import EngramValue, Memory
+from anamnesis.notes.record import COUNTS, EngramValue, Memory
 from anamnesis.notes.ulid import derived_id
 
 CONFLICT_TAG = "conflict"
 _LINK = "conflict_of"
 _LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
 
-_COUNTS = ("revision_count", "duplicate_count")
 # Of these there is one on each machine: a version set aside has them no more.
 _IDENTITY = ("sync_id", "topic_key")
 _ABSENT = object()
@@ -89,7 +88,7 @@ def _merged_fields(base: Fields, older: Fields, newer: Fields) -> Fields:
     merged = {}
     for name in {**older, **newer}:
         side = older if newer.get(name, _ABSENT) == base.get(name, _ABSENT) else newer
-        if name in _COUNTS:
+        if name in COUNTS:
             side = max((older, newer), key=lambda fields: _count(fields.get(name)))
         if name in side and (name != "deleted_at" or (older.get(name) and newer.get(name))):
             merged[name] = side[name]

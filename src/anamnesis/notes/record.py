@@ -14,6 +14,8 @@ from anamnesis.errors import InvalidNote
 MemoryType = str
 Scope = str
 EngramValue = str | int | None
+# Of Engram's fields, those that count.
+COUNTS = ("revision_count", "duplicate_count")
 
 TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")

@@ -120,7 +120,7 @@ class Writer:
         self._checkpoints = Checkpoints(path)
         self._follow = follow
         self._commits = _Stage("writer", self._commit)
-        self._answers = _Stage("follower", self._answer)
+        self._answers = _Stage("follower", self._answer) if follow else None
 
     def submit(self, change: Change, request: Request, failed: Failed) -> Future[Response]:
         waiting = _Waiting(change, request, failed, asyncio.get_running_loop())
@@ -130,7 +130,8 @@ class Writer:
     def close(self) -> None:
         """Make the changes that are waiting, then end."""
         self._commits.close()
-        self._answers.close()
+        if self._answers:
+            self._answers.close()
         self._checkpoints.close()
         self._db.close()
 
@@ -150,7 +151,7 @@ class Writer:
             for each in gathered:
                 each.response = each.failed(error)
         # While nobody waits to write, this thread has nothing better to do than what follows.
-        if self._follow and not self._commits.queue.empty():
+        if self._answers and not self._commits.queue.empty():
             self._answers.queue.put(gathered)
         else:
             self._answer(gathered)
