@@ -194,9 +194,10 @@ def test_update_changes_what_is_named_and_the_time(store: MemoryStore) -> None:
 
 def test_update_without_a_difference_leaves_the_file_alone(store: MemoryStore) -> None:
     memory = store.put(Memory("x", "semantic", "t", "b", updated_at=OLD))
-    status = (store.memory_dir / "semantic" / "x.md").stat()
+    file = store.memory_dir / "semantic" / "x.md"
+    before = file.stat()
     assert store.update("x", title="t") == memory
-    assert (store.memory_dir / "semantic" / "x.md").stat() == status
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_update_refuses_a_note_that_is_no_longer_as_expected(store: MemoryStore) -> None:

@@ -84,32 +84,33 @@ class Catalogue:
 
     def enter(
         self,
-        steps: Sequence[Step],
         written: Sequence[NoteFile],
         gone: Sequence[str],
+        finish: Callable[[], Sequence[Step]],
         *,
         quietly: bool = False,
-        settled: Sequence[str] = (),
     ) -> None:
         """Enter our changes of files; if the index cannot take them now, whoever looks next finds them.
 
-        What is entered `quietly` is not told; that notes which are `settled` have changed is not noted down.
+        `finish` makes these changes, and is called while they can still be taken back from the index. What is entered
+        `quietly` is not told and not noted down.
         """
 
         def change(db: Connection) -> bool:
             for file in written:
-                save_file(db, file, self._files.exists)
+                save_file(db, file, lambda path: path not in gone and self._files.exists(path))
             for path in gone:
                 forget_file(db, path)
-            for step in steps:
+            for step in finish():
                 advance_folder(db, step)
-            if settled:
-                journal.forget(db, settled)
+            if quietly:
+                journal.forget(db, [file.memory.id for file in written if file.memory])
             return has_unread(db)
 
         try:
             unsettled = self._index.write(change)
         except StoreUnavailable:
+            finish()  # if it was this that failed, nothing has changed
             self._behind = True
             for folder in {path.rpartition("/")[0] for path in (*(file.path for file in written), *gone)}:
                 self._files.touch_folder(folder)
@@ -150,29 +151,44 @@ class Catalogue:
             raise NoteNotFound(f"No note has the id {memory_id}.", "`anamnesis list` shows the ids.")
         return found, readable(found)
 
-    def find(self, ids: Collection[str], *, probing: bool = True) -> dict[str, NoteFile]:
+    def find(self, ids: Collection[str]) -> dict[str, NoteFile]:
         """The files that hold notes, also if they have just been renamed."""
-        found = self.known(ids, probing=probing)
-        missing = [memory_id for memory_id in ids if memory_id not in found]
-        if missing and self.look(again=True):
-            found |= self.known(missing, probing=probing)
-        return found
+        return self._find(ids, probing=True, renamed=True)[0]
 
-    def known(self, ids: Collection[str], *, probing: bool = True) -> dict[str, NoteFile]:
-        """The files that hold notes: where the index says, or else where they belong.
+    def known(self, ids: Collection[str]) -> dict[str, NoteFile]:
+        """The files that hold notes: where the index says, or else where they belong."""
+        return self._find(ids, probing=True, renamed=False)[0]
 
-        Who has just looked, and wants no file that cannot be read, need not look there.
+    def readable(self, ids: Collection[str], *, renamed: bool) -> dict[str, NoteFile]:
+        """The files that stand for notes, but for those that cannot be read. Edits in place are entered."""
+        found, entered = self._find(ids, probing=False, renamed=renamed)
+        stale = {file.path: file for memory_id, file in found.items() if entered.get(memory_id) != file.hash}
+        if stale:
+            self.mend(stale)
+        return {memory_id: file for memory_id, file in found.items() if file.memory}
+
+    def _find(
+        self, ids: Collection[str], *, probing: bool, renamed: bool
+    ) -> tuple[dict[str, NoteFile], dict[str, bytes]]:
+        """The files that hold notes, and the hashes that the index has of them.
+
+        Who wants no file that cannot be read need not look for it where it belongs.
         """
-        if not ids:
-            return {}
-        paths: dict[str, str | None] = {}
-        with contextlib.suppress(StoreUnavailable):
-            paths = self.ask(lambda db: {memory_id: queries.path_of(db, memory_id) for memory_id in ids})
-        asked = ids if probing or self._behind else [memory_id for memory_id in ids if paths.get(memory_id)]
-        found = {memory_id: self._read(memory_id, paths.get(memory_id)) for memory_id in asked}
-        return {memory_id: file for memory_id, file in found.items() if file}
+        standing: dict[str, tuple[str, bytes]] = {}
+        if ids:
+            with contextlib.suppress(StoreUnavailable):
+                standing = self.ask(lambda db: queries.standing(db, ids))
+        asked = ids if probing or self._behind else standing
+        read = {memory_id: self._read(memory_id, standing.get(memory_id, ("",))[0]) for memory_id in asked}
+        found = {memory_id: file for memory_id, file in read.items() if file}
+        entered = {memory_id: hash for memory_id, (_, hash) in standing.items()}
+        missing = [memory_id for memory_id in ids if memory_id not in found]
+        if renamed and missing and self.look(again=True):
+            others, hashes = self._find(missing, probing=probing, renamed=False)
+            return found | others, entered | hashes
+        return found, entered
 
-    def _read(self, memory_id: str, known: str | None) -> NoteFile | None:
+    def _read(self, memory_id: str, known: str) -> NoteFile | None:
         proper = (proper_path(scope, kind, memory_id) for scope in SCOPES for kind in TYPES)
         for path in chain([known] if known else [], filter(self._files.exists, proper)):
             file = self._files.read(path)

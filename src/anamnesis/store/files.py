@@ -11,8 +11,9 @@ import hashlib
 import os
 import re
 import stat
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,8 @@ _UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
 # The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
 # the time that the listing has already recorded.
 _CLOCK_TICK_NS = 20_000_000
+# To have more written than these, a thread of its own is worth what it costs.
+_FEW_NOTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class NoteFiles:
     def read(self, path: str) -> NoteFile | None:
         """The file as it is now; None if there is no such file."""
         try:
-            self._refuse_links(path)
+            self.refuse_links(path)
             descriptor = os.open(f"{self._root}/{path}", _READ)
         except FileNotFoundError:
             # A name that is not UTF-8 is known only as it is shown, and nothing is found under that.
@@ -124,48 +127,20 @@ class NoteFiles:
             return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
         return NoteFile(*seen, memory)
 
-    def write(self, notes: Mapping[str, Memory]) -> tuple[list[NoteFile], list[Step]]:
-        """Write notes to their paths, each atomically, durable together at the end: many wait for the disk once."""
-        steps = Steps(self.folder_time)
-        folders = {folder: self._prepare(folder) for folder in dict.fromkeys(map(_folder_of, notes))}
-        encoded: dict[str, bytes] = {}
-        waiting: dict[str, Path] = {}
-        target = self.root
-        try:
-            for path, memory in notes.items():
-                encoded[path] = _encoded(memory)
-                target = folders[_folder_of(path)] / path.rpartition("/")[2]
-                with steps.change(_folder_of(path)):
-                    descriptor, waiting[path] = create_beside(target)
-                fill(descriptor, waiting[path], encoded[path], durable=len(notes) == 1)
-            if len(waiting) > 1:
-                sync_files([*waiting.values()])
-            for path in notes:
-                with steps.change(_folder_of(path)):
-                    os.replace(waiting[path], f"{self._root}/{path}")
-                del waiting[path]
-            for folder in folders.values():
-                sync_folder(folder)
-            return [self._written(path, data, notes[path]) for path, data in encoded.items()], steps.undisturbed()
-        except OSError as error:
-            raise _failed("write", target, error) from error
-        finally:
-            for temporary in waiting.values():
-                temporary.unlink(missing_ok=True)
+    def writing(self, notes: Mapping[str, Memory], moved: Sequence[str] = (), *, durable: bool = True) -> Writing:
+        """Write notes to their paths, and take away the files that held them so far."""
+        return Writing(self, notes, moved, durable=durable)
 
-    def remove(self, path: str) -> Step:
-        """Remove a file whose note has been written elsewhere."""
-        self._refuse_links(path)
-        folder = _folder_of(path)
-        before = self.folder_time(folder)
-        (self.root / path).unlink(missing_ok=True)
-        step = Step(folder, before, self.folder_time(folder))
-        sync_folder(self.root / folder)
-        return step
+    def secure(self, paths: Sequence[str]) -> None:
+        """Wait until the disk has what was written; of files that are still there."""
+        with _telling("write", self.root):
+            sync_files([self.root / path for path in paths if self.exists(path)])
+            for folder in dict.fromkeys(map(_folder_of, paths)):
+                sync_folder(self.root / folder)
 
     def discard(self, path: str, memory: Memory, moment: str) -> Step:
         """Move a file to the trash, as it is; the same id may be there more than once."""
-        self._refuse_links(path)
+        self.refuse_links(path)
         target = trash_place(self.root, TREES[memory.scope], memory, moment)
         source = _folder_of(path)
         before = self.folder_time(source)
@@ -182,7 +157,7 @@ class NoteFiles:
 
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash, as it is."""
-        target = self._prepare(_folder_of(trashed.home)) / f"{trashed.id}.md"
+        target = self.prepare(_folder_of(trashed.home)) / f"{trashed.id}.md"
         source = self.root / trashed.path
         if os.path.lexists(target):
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
@@ -275,17 +250,17 @@ class NoteFiles:
                 found += [f"{inside}/{name}" for name in (*folders, *names)]
         return sorted(found)
 
-    def _prepare(self, folder: str) -> Path:
+    def prepare(self, folder: str) -> Path:
         """The absolute path of a folder to write to, made."""
         place = self.root / folder
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise _failed("create", place, error) from error
-        self._refuse_links(f"{folder}/")
+        self.refuse_links(f"{folder}/")
         return place
 
-    def _refuse_links(self, path: str) -> None:
+    def refuse_links(self, path: str) -> None:
         """No folder between the tree and the file may be a link. (The tree itself is the user's to place.)"""
         tree, *folders, _ = path.split("/")
         place = f"{self._root}/{tree}"
@@ -297,9 +272,78 @@ class NoteFiles:
                     "Replace it by a folder.",
                 )
 
-    def _written(self, path: str, data: bytes, memory: Memory) -> NoteFile:
-        status = os.stat(f"{self._root}/{path}", follow_symlinks=False)
-        return NoteFile(path, status.st_size, status.st_mtime_ns, _digest(data), memory)
+
+class Writing:
+    """Notes on the way to their files, each atomically, durable together: the disk is at work while others are too.
+
+    `files` are as they will be after `finish`; without it, nothing is left behind.
+    """
+
+    def __init__(self, place: NoteFiles, notes: Mapping[str, Memory], moved: Sequence[str], *, durable: bool) -> None:
+        self.files: list[NoteFile] = []
+        self._is_durable = durable
+        self._place = place
+        self._moved = moved
+        self._steps = Steps(place.folder_time)
+        self._waiting: dict[str, Path] = {}
+        self._folders = {folder: place.prepare(folder) for folder in dict.fromkeys(map(_folder_of, notes))}
+        self._is_finished = False
+        self._ahead: threading.Thread | None = None
+        try:
+            for path, memory in notes.items():
+                self._stage(path, memory, begin=len(notes) <= _FEW_NOTES)
+        except BaseException:
+            self.close()
+            raise
+        if len(notes) > _FEW_NOTES:
+            self._ahead = threading.Thread(target=self._finish_ahead, name="disk")
+            self._ahead.start()
+
+    def finish(self) -> list[Step]:
+        """Let every note be in its place, and say what that did to the folders; to call it again changes nothing."""
+        if self._ahead:
+            self._ahead.join()
+        self._finish()
+        return self._steps.undisturbed()
+
+    def _finish_ahead(self) -> None:
+        with contextlib.suppress(StoreUnavailable):  # `finish` tries it again, and fails where somebody hears of it
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._is_finished:
+            return
+        with _telling("write", self._place.root):
+            if self._is_durable:
+                sync_files([*self._waiting.values()])
+            for path in [*self._waiting]:
+                with self._steps.change(_folder_of(path)):
+                    os.replace(self._waiting[path], self._place.root / path)
+                del self._waiting[path]
+            for path in self._moved:
+                self._place.refuse_links(path)
+                with self._steps.change(_folder_of(path)):
+                    (self._place.root / path).unlink(missing_ok=True)
+                self._folders[_folder_of(path)] = (self._place.root / path).parent
+            for folder in self._folders.values() if self._is_durable else ():
+                sync_folder(folder)
+        self._is_finished = True
+
+    def close(self) -> None:
+        if self._ahead:
+            self._ahead.join()
+        for temporary in self._waiting.values():
+            temporary.unlink(missing_ok=True)
+
+    def _stage(self, path: str, memory: Memory, *, begin: bool) -> None:
+        data = _encoded(memory)
+        folder, _, name = path.rpartition("/")
+        target = self._folders[folder] / name
+        with _telling("write", target):
+            with self._steps.change(folder):
+                descriptor, self._waiting[path] = create_beside(target)
+            status = fill(descriptor, self._waiting[path], data, durable=False, begin=begin)
+        self.files.append(NoteFile(path, status.st_size, status.st_mtime_ns, _digest(data), memory))
 
 
 def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
@@ -343,6 +387,14 @@ def _encoded(memory: Memory) -> bytes:
 def _storable(name: str) -> str:
     """A file name as text; bytes that are not UTF-8 are shown as U+FFFD, and no file is found under it."""
     return name if name.isascii() else writable(name)
+
+
+@contextlib.contextmanager
+def _telling(action: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _failed(action, path, error) from error
 
 
 def _failed(action: str, path: Path, error: OSError) -> StoreUnavailable:

@@ -36,7 +36,8 @@ def without_secrets(memory: Memory, fields: Collection[str] = ("title", "body", 
     clean: dict[str, Any] = {name: redact(getattr(memory, name)) for name in ("title", "body") if name in fields}
     if "tags" in fields:
         clean["tags"] = [redact(tag) for tag in memory.tags]
-    return replace(memory, **clean)
+    is_clean = all(getattr(memory, name) == value for name, value in clean.items())
+    return memory if is_clean else replace(memory, **clean)
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:

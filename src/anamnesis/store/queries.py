@@ -86,19 +86,13 @@ def at_least_zero(name: str, value: int) -> int:
     return min(value, 2**31 - 1)
 
 
-def path_of(db: sqlite3.Connection, memory_id: str) -> str | None:
-    """The file that stands for a note."""
-    row = db.execute("SELECT scope, body_path FROM memories WHERE id = :id", {"id": memory_id}).fetchone()
-    return f"{TREES[row[0]]}/{row[1]}" if row else None
-
-
-def hashes_of(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, bytes]:
-    """The hashes of the files that stand for notes, as they were entered."""
+def standing(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+    """The files that stand for notes, by id: where they are, and their hashes as they were entered."""
     rows = db.execute(
-        "SELECT memory_id, hash FROM standing_files WHERE memory_id IN (SELECT value FROM json_each(:ids))",
+        "SELECT memory_id, path, hash FROM standing_files WHERE memory_id IN (SELECT value FROM json_each(:ids))",
         {"ids": json.dumps(list(ids))},
     )
-    return dict(rows.fetchall())
+    return {memory_id: (path, hash) for memory_id, path, hash in rows}
 
 
 def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:

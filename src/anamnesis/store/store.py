@@ -117,14 +117,19 @@ class MemoryStore:
         return len(self._put(memories))
 
     def put_whole(
-        self, memories: Iterable[Memory], expected: Mapping[str, bytes | None] | None = None
+        self, memories: Iterable[Memory], expected: Mapping[str, bytes | None] | None = None, *, durable: bool = True
     ) -> builtins.list[NoteFile]:
         """Store many notes as they are given: nothing is kept of the files they replace.
 
-        It is for the consumer of the journal: `on_change` is not called, and notes that were there before are not noted
-        down. Where it is `expected` which hash a note's file has, one that has another by now is left alone.
+        It is for the consumer of the journal: `on_change` is not called, and nothing is noted down. Where it is
+        `expected` which hash a note's file has, one that has another by now is left alone. What is not `durable` may
+        be lost with the power until `secure` has returned.
         """
-        return self._put(memories, whole=True, expected=expected)
+        return self._put(memories, whole=True, expected=expected, durable=durable)
+
+    def secure(self, files: Iterable[NoteFile]) -> None:
+        """Wait until these files are on the disk; those that are still there."""
+        self._files.secure([file.path for file in files])
 
     def update(self, memory_id: str, *, expected: Memory | None = None, **changes: Any) -> Memory:
         """Change some fields of a note and set its `updated_at`; not if it is no longer as `expected`."""
@@ -153,7 +158,7 @@ class MemoryStore:
         with self._catalogue.alone():
             found, memory = self._catalogue.located(memory_id)
             step = self._files.discard(found.path, memory, utcnow())
-            self._catalogue.enter([step], [], [found.path])
+            self._catalogue.enter([], [found.path], lambda: [step])
         return memory
 
     def discard(self, ids: Iterable[str]) -> None:
@@ -177,7 +182,7 @@ class MemoryStore:
                 raise NoteConflict(f"A note {memory_id} exists.", "Delete it first, then restore the other.")
             step = self._files.restore(trashed)
             file = self._files.read(trashed.home)
-            self._catalogue.enter([step], [file] if file else [], [])
+            self._catalogue.enter([file] if file else [], [], lambda: [step])
         return self.get(memory_id)
 
     def trashed(self) -> builtins.list[Trashed]:
@@ -199,15 +204,12 @@ class MemoryStore:
         """The file that stands for a note; None if there is none that can be read."""
         return self.files([memory_id]).get(memory_id)
 
-    def files(self, ids: Iterable[str]) -> dict[str, NoteFile]:
-        """The files that stand for notes, by id, but for those that cannot be read. Edits in place are entered."""
-        found = self._catalogue.find([check_id(memory_id) for memory_id in dict.fromkeys(ids)], probing=False)
-        if not found:
-            return {}
-        entered = self._catalogue.ask(lambda db: queries.hashes_of(db, found))
-        if stale := {file.path: file for name, file in found.items() if entered.get(name) != file.hash}:
-            self._catalogue.mend(stale)
-        return {memory_id: file for memory_id, file in found.items() if file.memory}
+    def files(self, ids: Iterable[str], *, renamed: bool = True) -> dict[str, NoteFile]:
+        """The files that stand for notes, by id, but for those that cannot be read. Edits in place are entered.
+
+        Who can do without those that have just been `renamed` is spared a look at the folders.
+        """
+        return self._catalogue.readable([check_id(memory_id) for memory_id in dict.fromkeys(ids)], renamed=renamed)
 
     def search(
         self,
@@ -346,7 +348,12 @@ class MemoryStore:
         return self.count()
 
     def _put(
-        self, memories: Iterable[Memory], *, whole: bool = False, expected: Mapping[str, bytes | None] | None = None
+        self,
+        memories: Iterable[Memory],
+        *,
+        whole: bool = False,
+        expected: Mapping[str, bytes | None] | None = None,
+        durable: bool = True,
     ) -> builtins.list[NoteFile]:
         """Store notes under their ids; of one id, the last."""
         notes = {memory.id: without_secrets(memory) for memory in memories}
@@ -363,26 +370,22 @@ class MemoryStore:
                 for memory, old in pairs
                 if not expected or memory.id not in expected or expected[memory.id] == (old.hash if old else None)
             ]
-            return self._save(pairs, quietly=whole)
+            return self._save(pairs, quietly=whole, durable=durable)
 
     def _save(
-        self, notes: Iterable[tuple[Memory, NoteFile | None]], *, quietly: bool = False
+        self, notes: Iterable[tuple[Memory, NoteFile | None]], *, quietly: bool = False, durable: bool = True
     ) -> builtins.list[NoteFile]:
         """Write notes' files and enter them, each in place of the file that held it so far."""
         placed: dict[str, Memory] = {}
         moved = []
-        settled = []
         for memory, found in notes:
-            if quietly and found:
-                settled.append(memory.id)
             path = place(memory, found, lambda other: other in placed or self._files.exists(other))
             placed[path] = memory
             if found and found.path != path:
                 moved.append(found.path)
-        written, steps = self._files.write(placed)
-        steps += [self._files.remove(path) for path in moved]
-        self._catalogue.enter(steps, written, moved, quietly=quietly, settled=settled)
-        return written
+        with contextlib.closing(self._files.writing(placed, moved, durable=durable)) as writing:
+            self._catalogue.enter(writing.files, moved, writing.finish, quietly=quietly)
+        return writing.files
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
         """The notes of the hits, and those files that are not as the index has them."""
