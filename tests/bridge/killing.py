@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from types import FrameType
@@ -25,6 +26,7 @@ def die_at(number: int) -> None:
                 os._exit(_KILLED)
 
     sys.setprofile(count)
+    threading.setprofile(count)
 
 
 def fork(work: Callable[[], None], number: int) -> int:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from anamnesis.bridge import journal
+from anamnesis.bridge.bridge import Bridge
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.mapping import fitting, note_id_of, observed
+from anamnesis.engram import observations
+from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import parse
+from anamnesis.notes import Memory, parse
 from anamnesis.store import MemoryStore
 
 State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
@@ -108,3 +112,47 @@ def texts_in(root: Path, path: Path) -> bytes:
                 rows = db.execute(f"SELECT CAST(title AS BLOB), CAST(content AS BLOB) FROM {table}")
                 kept += [data for row in rows for data in row]
     return b"\n".join(kept)
+
+
+@dataclass
+class Two:
+    """A memory of two sides."""
+
+    store: MemoryStore
+    path: Path
+    db: sqlite3.Connection
+    bridge: Bridge
+
+    def agree(self, *unreadable: str) -> None:
+        """Take everything over: both sides say the same, and doing it again changes nothing."""
+        self.store.refresh()
+        self.bridge.reconcile()
+        assert_settled(self.store, self.db, unreadable)
+        assert_twins(self.store, self.db, unreadable)
+        before = state(self.store.root, self.path)
+        self.bridge.reconcile()
+        assert state(self.store.root, self.path) == before
+
+    def reopen(self) -> None:
+        self.bridge.close()
+        self.bridge = Bridge(self.store, self.path, "here")
+
+    def add(self, title: str = "Title", content: str = "content", **fields: str) -> int:
+        return observations.add(self.db, NewObservation("s1", title, content, **fields)).id
+
+    def row(self, id: int) -> Observation:
+        return observations_of(self.db)[id]
+
+    def rows(self) -> list[Observation]:
+        return [*observations_of(self.db).values()]
+
+    def file_of(self, title: str) -> Path:
+        [found] = [
+            path
+            for path in (self.store.root / "memory").rglob("*.md")
+            if f"\ntitle: {title}\n" in path.read_text("utf-8")
+        ]
+        return found
+
+    def notes(self) -> list[Memory]:
+        return [file.memory for file in self.store.files(ids_in(self.store.root)).values() if file.memory]

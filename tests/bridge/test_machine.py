@@ -366,8 +366,18 @@ class TwoDoors(RuleBasedStateMachine):
         self.db.close()  # SQLite does not look again for the table of a trigger
         self.db = connect(self.path)
 
-    @rule(numbers=st.lists(st.integers(1, 400), min_size=1, max_size=2), through=st.booleans())
-    def be_killed(self, numbers: list[int], through: bool) -> None:
+    @rule(last=st.integers(1, 4))
+    def follow_hastily(self, last: int) -> None:
+        """As a daemon does after each write: what can wait is done later, or by the next one who comes."""
+        self.bridge.follow_rows(max(0, self.bridge.last_change() - last), hastily=True)
+
+    @rule()
+    def somebody_else_reconciles(self) -> None:
+        with BridgedStore(self.root, self.path, "here") as other:
+            other.bridge.reconcile()
+
+    @rule(numbers=st.lists(st.integers(1, 400), min_size=1, max_size=2), through=st.booleans(), hastily=st.booleans())
+    def be_killed(self, numbers: list[int], through: bool, hastily: bool) -> None:
         """One or two processes take over what has changed, and each is killed somewhere, or not."""
         self.close()
         before = texts_in(self.root, self.path)
@@ -375,10 +385,12 @@ class TwoDoors(RuleBasedStateMachine):
         def work() -> None:
             if through:
                 with BridgedStore(self.root, self.path, "here") as bridged:
+                    bridged.bridge.follow_rows(max(0, bridged.bridge.last_change() - 4), hastily=hastily)
                     bridged.bridge.reconcile()
             else:
                 with MemoryStore(self.root) as store, contextlib.closing(Bridge(store, self.path, "here")) as bridge:
                     store.refresh()
+                    bridge.follow_rows(max(0, bridge.last_change() - 4), hastily=hastily)
                     bridge.reconcile()
 
         for process in [fork(work, number) for number in numbers]:

@@ -12,6 +12,7 @@ import pytest
 
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
+from anamnesis.engram.shared import Shared
 from anamnesis.web.access import Access
 from anamnesis.web.message import Request, Response
 
@@ -54,7 +55,7 @@ def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: s
     sessions.create(db, "s", "p")
 
     async def write() -> tuple[list[int], int, int]:
-        access = Access(path)
+        access = Access(Shared(path))
         begun, may_end = threading.Event(), threading.Event()
 
         def hold(*_: object) -> list[Response]:
@@ -83,7 +84,7 @@ def test_nothing_is_answered_before_it_is_committed(path: Path, db: sqlite3.Conn
     sessions.create(db, "s", "p")
 
     async def write() -> None:
-        access = Access(path)
+        access = Access(Shared(path))
         try:
             for number in range(50):
                 waiting = [access.write(save, ask("s", f"{number}-{each}"), failed) for each in range(5)]
@@ -103,7 +104,7 @@ def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.C
         return [Response(201) for _ in requests]
 
     async def write() -> list[int]:
-        access = Access(path)
+        access = Access(Shared(path))
         begun, may_end = threading.Event(), threading.Event()
 
         def hold(*_: object) -> list[Response]:

@@ -20,6 +20,7 @@ from tests.engram.rows import assert_sound
 from tests.web.daemon import Daemon, Reply
 
 from anamnesis.engram import database, sessions
+from anamnesis.engram.shared import Shared
 from anamnesis.web import engram
 from anamnesis.web.access import Access
 from anamnesis.web.app import App
@@ -84,7 +85,7 @@ def _rows(db: sqlite3.Connection) -> list[object]:
 
 
 async def _answer(path: Path, requests: Sequence[Request], *, are_together: bool) -> list[Response]:
-    access = Access(path)
+    access = Access(Shared(path))
     app = App(engram.ROUTES, [], access, build_guard("127.0.0.1", ""), Metrics(), pytest.fail)
 
     async def ask(request: Request) -> Response:

@@ -19,6 +19,7 @@ from anamnesis.store import MemoryStore
 
 if TYPE_CHECKING:
     from anamnesis.bridge.bridged import BridgedStore
+    from anamnesis.engram.shared import Shared
 
 # What an opening takes over by itself; beyond, a process of its own does it while others work.
 _AT_ONCE = 200
@@ -50,14 +51,14 @@ def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> Memo
     return store
 
 
-def open_bridged(home: Path, path: Path | None) -> MemoryStore:
+def open_bridged(home: Path, engram: Path | Shared | None) -> MemoryStore:
     """The store, with an engram.db of which nothing has been taken over yet."""
-    if path is None:
+    if engram is None:
         return MemoryStore(home)
     from anamnesis.bridge.bridged import BridgedStore
 
     try:
-        return BridgedStore(home, path, resolve_machine_id())
+        return BridgedStore(home, engram, resolve_machine_id())
     except AnamnesisError as error:
         log(home, "bridge failed", reason=error.message)
         return MemoryStore(home)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from anamnesis.bridge.bridge import Bridge, Progress
+from anamnesis.engram.shared import Shared
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -22,10 +23,10 @@ class BridgedStore(MemoryStore):
     Nobody's call fails because the other side cannot be written now: that is logged, and stays noted down.
     """
 
-    def __init__(self, root: Path | str, path: Path, machine_id: str) -> None:
+    def __init__(self, root: Path | str, engram: Path | Shared, machine_id: str) -> None:
         super().__init__(root)
         try:
-            self.bridge = Bridge(self, path, machine_id)
+            self.bridge = Bridge(self, engram, machine_id)
         except BaseException:
             super().close()
             raise
@@ -42,10 +43,12 @@ class BridgedStore(MemoryStore):
         return self._safely(lambda: self.bridge.follow(most=most), default=True)
 
     def keep_up(self) -> None:
-        """Take over everything that was written to engram.db since the last time."""
-        mark = self.bridge.last_change()
-        self._safely(lambda: self.bridge.follow_rows(self._mark), default=None)
-        self._mark = mark
+        """Take over everything that was written to engram.db since the last time; `rest` does what can wait of it."""
+        self._mark = self._safely(lambda: self.bridge.follow_rows(self._mark, hastily=True), default=self._mark)
+
+    def rest(self) -> None:
+        """Do what could wait while somebody waited for an answer."""
+        self._safely(self.bridge.finish, default=None)
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
         """Take over everything; how many changes there were."""
@@ -59,7 +62,7 @@ class BridgedStore(MemoryStore):
         try:
             yield db
         finally:
-            self._safely(lambda: self.bridge.follow_rows(mark), default=None)
+            self._safely(lambda: self.bridge.follow_rows(mark), default=mark)
 
     def _follow(self) -> None:
         self._safely(self.bridge.follow, default=True)

@@ -70,6 +70,7 @@ def begin(db: sqlite3.Connection) -> str:
     """Forget what was agreed, with other notes than these; the identity of what will be."""
     with writing(db):
         db.execute("DELETE FROM anamnesis_twins")
+        db.execute("DELETE FROM anamnesis_revisions WHERE observation_id NOT IN (SELECT id FROM observations)")
         note_all(db)
         return _renew_identity(db)
 
@@ -82,11 +83,12 @@ def look_again(db: sqlite3.Connection) -> str:
 
 
 def note_all(db: sqlite3.Connection) -> None:
-    """Note down every observation as changed, and every twin whose observation has gone."""
+    """Note down every observation as changed, and every one that has gone with its note still there."""
     db.execute("DELETE FROM anamnesis_changes")
     db.execute(
         "INSERT INTO anamnesis_changes (observation_id)"
-        " SELECT id FROM observations UNION SELECT observation_id FROM anamnesis_twins ORDER BY 1"
+        " SELECT id FROM observations UNION SELECT observation_id FROM anamnesis_twins"
+        " UNION SELECT observation_id FROM anamnesis_revisions ORDER BY 1"
     )
 
 
@@ -96,13 +98,21 @@ def last_change(db: sqlite3.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> list[int]:
-    """The observations with changes after that number, the last changed first."""
+def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> dict[int, int]:
+    """The observations with changes after that number, the last changed first, each with that of its last one."""
     rows = db.execute(
-        "SELECT observation_id FROM anamnesis_changes WHERE seq > :since ORDER BY seq DESC LIMIT :limit",
+        "SELECT observation_id, seq FROM anamnesis_changes WHERE seq > :since ORDER BY seq DESC LIMIT :limit",
         {"since": since, "limit": limit},
     )
-    return list(dict.fromkeys(id for (id,) in rows))
+    last: dict[int, int] = {}
+    for id, number in rows:
+        last.setdefault(id, number)
+    return last
+
+
+def gone(db: sqlite3.Connection, ids: Iterable[int]) -> list[Observation]:
+    """The last versions of observations that are no longer there, as long as that has still to be dealt with."""
+    return [versions[-1].observation for id in ids if (versions := revisions(db, id))]
 
 
 def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observation]:
@@ -134,13 +144,12 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
     return [Twin(*row) for row in rows]
 
 
-def versions(db: sqlite3.Connection, twin: Twin) -> tuple[Observation, ...]:
-    """What the observation was since the two agreed, the oldest first, without what it is now."""
-    return tuple(
-        revision.observation
-        for revision in revisions(db, twin.observation_id)
-        if revision.number > twin.revision != UNKNOWN
-    )
+def versions(db: sqlite3.Connection, observation_id: int, twin: Twin | None) -> tuple[Observation, ...]:
+    """What an observation was since it agreed with its note, or ever, the oldest first, without what it is now."""
+    last = twin.revision if twin else 0
+    if last == UNKNOWN:
+        return ()
+    return tuple(each.observation for each in revisions(db, observation_id) if each.number > last)
 
 
 def revisions(db: sqlite3.Connection, observation_id: int) -> list[Revision]:
@@ -181,15 +190,25 @@ def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None)
 
 _SAVE_TWIN = """
     INSERT OR REPLACE INTO anamnesis_twins (observation_id, note_id, row_hash, note_hash, front, revision)
-    VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front,
-        ifnull((SELECT max(number) FROM anamnesis_revisions WHERE observation_id = :observation_id), 0))
+    VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front, :revision)
 """
 
 
 def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
     """Remember what was agreed, and that nothing has changed since. `revision` is the last one by now."""
-    db.execute(_SAVE_TWIN, _values(twin))
+    (last,) = db.execute(
+        "SELECT ifnull(max(number), 0) FROM anamnesis_revisions WHERE observation_id = :id",
+        {"id": twin.observation_id},
+    ).fetchone()
+    db.execute(_SAVE_TWIN, _values(twin) | {"revision": last})
     forget_changes(db, twin.observation_id)
+
+
+def save_former_twin(db: sqlite3.Connection, twin: Twin, row: Observation) -> None:
+    """Remember what was agreed on by an observation that has changed since, if it is known when it was like this."""
+    numbers = [each.number for each in revisions(db, row.id) if each.observation == row]
+    if numbers:
+        db.execute(_SAVE_TWIN, _values(twin) | {"revision": numbers[0] - 1})
 
 
 def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
@@ -200,6 +219,15 @@ def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
 
 def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:
     db.execute("DELETE FROM anamnesis_changes WHERE observation_id = :id", {"id": observation_id})
+
+
+def forget_gone(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Forget what observations were that have gone, where that has been dealt with."""
+    db.execute(
+        "DELETE FROM anamnesis_revisions WHERE observation_id IN (SELECT value FROM json_each(:ids))"
+        " AND observation_id NOT IN (SELECT observation_id FROM anamnesis_changes)",
+        {"ids": _list(ids)},
+    )
 
 
 def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> None:

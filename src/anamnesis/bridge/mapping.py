@@ -100,7 +100,8 @@ def noted(
     clean: Clean,
 ) -> Memory:
     """The observation as a note, in place of the one that was `over` it so far, or else a new one of this id."""
-    shown = replace(row, title=clean(row.title), content=clean(row.content))
+    title, content = clean(row.title), clean(row.content)
+    shown = row if (title, content) == (row.title, row.content) else replace(row, title=title, content=content)
     note = _changed(shown, over, key_of) if over else _new(shown, note_id, key_of(row), machine_id)
     told = _told(note)
     fields = {

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, count
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Pair
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import fingerprint, note_id_of, observed
+from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, derived_id
 from anamnesis.store import MemoryStore
+from anamnesis.store.files import NoteFile
 
 _ID = re.compile(r"^[{\s]*id:\s*[\"']?([\w.-]+)", re.MULTILINE)
 _Known = tuple[Observation | None, Twin | None]
@@ -22,9 +23,12 @@ _Known = tuple[Observation | None, Twin | None]
 
 def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], notes: Sequence[str]) -> list[Pair]:
     """Each of these with its twin, as both are now; without those whose file cannot be read, which wait for that."""
-    twins = journal.twins(db, of_rows=rows, of_notes=notes)
+    there = journal.observations(db, rows) if rows else {}
+    usual = {id: note_id_of(row.sync_id, row.created_at) for id, row in there.items()}
+    twins = journal.twins(db, of_rows=rows, of_notes=[*notes, *usual.values()])
     taken = {twin.observation_id for twin in twins}
-    there = journal.observations(db, {*rows, *taken})
+    if others := taken - there.keys():
+        there |= journal.observations(db, others)
     found: dict[str, _Known] = {twin.note_id: (there.get(twin.observation_id), twin) for twin in twins}
     files = store.files({*found, *notes})
     for note_id in notes:
@@ -34,9 +38,14 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
             found[note_id] = (row, None)
             taken |= {row.id} if row else set()
     for id in sorted(there.keys() - taken):
-        note_id, twin = _note_of(db, there[id], found)
+        note_id, twin = (usual[id], None) if usual[id] not in found else _note_of(db, there[id], found)
         found[note_id] = (there[id], twin)
-    files |= store.files(found.keys() - files.keys() - {*notes})
+    # If one of these has just been renamed, nothing is written in its place.
+    files |= store.files(found.keys() - files.keys() - {*notes}, renamed=False)
+    if gone := {*rows} - there.keys() - taken:
+        for twin, file in _forgotten(db, store, gone):
+            if found.get(twin.note_id, (None, None)) == (None, None):
+                found[twin.note_id], files[twin.note_id] = (None, twin), file
     unreadable = _unreadable(
         store, [id for id, (_, twin) in found.items() if twin and twin.note_hash and id not in files]
     )
@@ -45,8 +54,8 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
         if note_id not in unreadable:
             file = files.get(note_id)
             note, hash = (file.memory, file.hash) if file else (None, None)
-            is_changed = twin and row and fingerprint(row) != twin.row_hash
-            versions = journal.versions(db, twin) if twin and is_changed else ()
+            is_changed = row and (fingerprint(row) != twin.row_hash if twin else note)
+            versions = journal.versions(db, row.id, twin) if row and is_changed else ()
             pairs.append(Pair(note_id, note, hash, row, twin, versions))
     return pairs
 
@@ -81,6 +90,15 @@ def _note_of(db: sqlite3.Connection, row: Observation, found: dict[str, _Known])
         if other is None:
             return note_id, twin
     raise AssertionError
+
+
+def _forgotten(db: sqlite3.Connection, store: MemoryStore, ids: Iterable[int]) -> Iterator[tuple[Twin, NoteFile]]:
+    """The notes of observations that have gone before it was remembered that these were written for them."""
+    for row in journal.gone(db, ids):
+        remembered = {twin.note_id for twin in journal.twins(db, of_notes=_ids(row))}
+        for note_id, file in store.files({*_ids(row)} - remembered).items():
+            if file.memory and observed(file.memory, row, fitting) == row:
+                yield Twin(row.id, note_id, fingerprint(row), file.hash, "", 0), file
 
 
 def _ids(row: Observation) -> tuple[str, str]:

@@ -9,7 +9,8 @@ CREATE TABLE anamnesis_changes (
 
 CREATE INDEX anamnesis_changes_of ON anamnesis_changes(observation_id);
 
--- Every version of an observation that an update replaced.
+-- Every version of an observation that an update replaced. Of one that has gone the last, until that is dealt with: a note
+-- that was written but not remembered is known by it.
 CREATE TABLE anamnesis_revisions (
     number          INTEGER PRIMARY KEY AUTOINCREMENT,
     observation_id  INTEGER NOT NULL,
@@ -61,7 +62,6 @@ END;
 
 CREATE TRIGGER anamnesis_changes_delete AFTER DELETE ON observations BEGIN
     INSERT INTO anamnesis_changes (observation_id) VALUES (old.id);
-    DELETE FROM anamnesis_revisions WHERE observation_id = old.id;
 END;
 
 CREATE TRIGGER anamnesis_revisions_update AFTER UPDATE OF session_id, type, title, content, tool_name, project, scope,
@@ -70,6 +70,15 @@ WHEN old.session_id IS NOT new.session_id OR old.type IS NOT new.type OR old.tit
     OR old.content IS NOT new.content OR old.tool_name IS NOT new.tool_name OR old.project IS NOT new.project
     OR old.scope IS NOT new.scope OR old.topic_key IS NOT new.topic_key OR old.deleted_at IS NOT new.deleted_at
 BEGIN
+    INSERT INTO anamnesis_revisions (observation_id, replaced_at, sync_id, session_id, type, title, content, tool_name,
+        project, scope, topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at)
+    VALUES (old.id, strftime('%Y-%m-%d %H:%M:%S', 'now'), old.sync_id, old.session_id, old.type, old.title,
+        old.content, old.tool_name, old.project, old.scope, old.topic_key, old.revision_count, old.duplicate_count,
+        old.last_seen_at, old.created_at, old.updated_at, old.deleted_at);
+END;
+
+CREATE TRIGGER anamnesis_revisions_delete AFTER DELETE ON observations BEGIN
+    DELETE FROM anamnesis_revisions WHERE observation_id = old.id;
     INSERT INTO anamnesis_revisions (observation_id, replaced_at, sync_id, session_id, type, title, content, tool_name,
         project, scope, topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at)
     VALUES (old.id, strftime('%Y-%m-%d %H:%M:%S', 'now'), old.sync_id, old.session_id, old.type, old.title,

@@ -15,6 +15,8 @@ from anamnesis.errors import AnamnesisError
 if TYPE_CHECKING:
     from watchfiles import Change
 
+    from anamnesis.bridge.bridged import BridgedStore
+    from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
 
 # An edit is seen after so many milliseconds of quiet, and while there is none, at least so often.
@@ -27,8 +29,9 @@ _LOOK_SECONDS = 1.0
 class Notes:
     """The store of a daemon. Opening it takes longer than binding a port: who needs it waits until it is there."""
 
-    def __init__(self, home: Path, log: Callable[..., None]) -> None:
+    def __init__(self, home: Path, shared: Shared, log: Callable[..., None]) -> None:
         self._home = home
+        self._shared = shared
         self._log = log
         self._opened: Future[MemoryStore] = Future()
         self._stopping = threading.Event()
@@ -42,13 +45,11 @@ class Notes:
 
     def keep_up(self) -> None:
         """Bring to the notes what was written to engram.db until now; what fails stays noted down."""
-        from anamnesis.bridge import as_bridged
+        self._with_bridge(lambda bridged: bridged.keep_up())
 
-        try:
-            if not self._opened.exception() and (bridged := as_bridged(self.store())):
-                bridged.keep_up()
-        except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
-            self._log("bridge failed", trace=traceback.format_exc())
+    def rest(self) -> None:
+        """Do what could wait while clients waited."""
+        self._with_bridge(lambda bridged: bridged.rest())
 
     def halves(self) -> dict[str, object]:
         """What the notes and engram.db hold, and what is waiting between them."""
@@ -73,20 +74,27 @@ class Notes:
         if not self._opened.exception():
             self.store().close()
 
+    def _with_bridge(self, work: Callable[[BridgedStore], None]) -> None:
+        from anamnesis.bridge import as_bridged
+
+        try:
+            if not self._opened.exception() and (bridged := as_bridged(self.store())):
+                work(bridged)
+        except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
+            self._log("bridge failed", trace=traceback.format_exc())
+
     def _adopt(self) -> None:
         """Open the notes, then take over what changed while nobody was here: perhaps all that there is."""
         from anamnesis.bridge import as_bridged, find_engram, open_bridged
 
         try:
-            self._opened.set_result(open_bridged(self._home, find_engram()))
+            self._opened.set_result(open_bridged(self._home, self._shared if find_engram() else None))
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
             return
-        if bridged := as_bridged(self.store()):
-            bridged.bridge.leave_checkpoints()
-            if bridged.reconcile(stop=self._stopping.is_set):
-                self._log("bridge reconciled")
+        if (bridged := as_bridged(self.store())) and bridged.reconcile(stop=self._stopping.is_set):
+            self._log("bridge reconciled")
 
     def _watch(self) -> None:
         """Enter what is saved in the notes' folders, whoever saves it."""

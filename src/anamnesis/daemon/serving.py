@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.config import resolve_bridge
 from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
+from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.web import engram, later, mcp, operations
 from anamnesis.web.access import Access
@@ -47,8 +48,9 @@ async def _serve(
     report = functools.partial(_report, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
     server = Server()
-    notes = Notes(home, functools.partial(log, home))
-    access = Access(path, notes.keep_up if resolve_bridge() else None)
+    shared = Shared(path)
+    notes = Notes(home, shared, functools.partial(log, home))
+    access = Access(shared, notes if resolve_bridge() else None)
     try:
         stopping = _signalled()
         await server.listen(listening, _build_app(server, access, notes, guard, report))
@@ -64,6 +66,7 @@ async def _serve(
     finally:
         access.close()
         notes.close()
+        shared.close()
 
 
 def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report) -> App:

@@ -18,8 +18,10 @@ from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 from anamnesis.engram import database
+from anamnesis.engram.shared import Shared
 from anamnesis.errors import AnamnesisError
 from anamnesis.web.message import Request, Response
 
@@ -37,6 +39,8 @@ _NICE = 10
 _CACHE = 6_000
 # A transaction that grew without end would let its first writer wait for its last.
 _MOST_GATHERED = 256
+# When nothing has come for so many seconds, what could wait is done.
+_MOMENT = 0.005
 # After so many changes a thread for which no writer waits brings the log of the database home. Only where it does not
 # keep up, after so many pages, a writer does that itself: as it would do after every thousand pages without the thread.
 # The file of the log keeps the size it has grown to while the daemon runs: to cut it and let it grow again cost a
@@ -45,20 +49,25 @@ _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
 
 
+class Follower(Protocol):
+    """What has to be done after changes: before they are answered, and when nothing has come for a moment."""
+
+    def keep_up(self) -> None: ...
+
+    def rest(self) -> None: ...
+
+
 class Access:
-    """The connections of a daemon, opened in the thread that runs the loop. `here` is that thread's own.
+    """The connections of a daemon, opened in the thread that runs the loop. `here` is that thread's own."""
 
-    Changes are answered when `follow` has returned that was called after their commit.
-    """
-
-    def __init__(self, path: Path, follow: Callable[[], None] | None = None) -> None:
-        self._path = path
-        self.here = _connect(path)
+    def __init__(self, shared: Shared, follower: Follower | None = None) -> None:
+        self._path = shared.path
+        self.here = _connect(shared.path)
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
         self._lists = ThreadPoolExecutor(_THREADS, "list")
         self._searches = ThreadPoolExecutor(_THREADS, "search", initializer=_step_back)
-        self.writer = Writer(path, follow)
+        self.writer = Writer(shared, follower)
 
     def aside(self, work: Work, failed: Failed, *, may_be_long: bool) -> Future[Response]:
         """Do it in a thread; where that has no connection, the answer is what `failed` makes of the reason."""
@@ -106,34 +115,58 @@ def _connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connectio
 
 
 class Writer:
-    """One thread that makes all changes, in the order in which they were asked for.
+    """One thread that makes all changes, in the order in which they were asked for, and then what has to follow them.
 
-    Where something has to follow the changes before they are answered, a second thread does it while the first goes on.
+    What has gathered while it did so is its next transaction.
     """
 
-    def __init__(self, path: Path, follow: Callable[[], None] | None) -> None:
+    def __init__(self, shared: Shared, follower: Follower | None) -> None:
         self.changes = 0
         self.transactions = 0
-        self._db = database.connect(path, check_same_thread=False)
-        self._db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
-        self._db.execute("PRAGMA journal_size_limit = -1")
-        self._checkpoints = Checkpoints(path)
-        self._follow = follow
-        self._commits = _Stage("writer", self._commit)
-        self._answers = _Stage("follower", self._answer) if follow else None
+        self._shared = shared
+        with shared.lock:
+            shared.db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
+            shared.db.execute("PRAGMA journal_size_limit = -1")
+        self._checkpoints = Checkpoints(shared.path)
+        self._follower = follower
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="writer")
+        self._thread.start()
 
     def submit(self, change: Change, request: Request, failed: Failed) -> Future[Response]:
         waiting = _Waiting(change, request, failed, asyncio.get_running_loop())
-        self._commits.queue.put([waiting])
+        self._queue.put(waiting)
         return waiting.future
 
     def close(self) -> None:
         """Make the changes that are waiting, then end."""
-        self._commits.close()
-        if self._answers:
-            self._answers.close()
+        self._queue.put(None)
+        self._thread.join()
         self._checkpoints.close()
-        self._db.close()
+
+    def _run(self) -> None:
+        while gathered := self._gather():
+            self._commit(gathered)
+            if self._follower:
+                self._follower.keep_up()
+            gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
+
+    def _gather(self) -> list[_Waiting]:
+        """What waits to be written, once there is something; nothing if there will be no more."""
+        try:
+            waiting = self._queue.get(timeout=_MOMENT)
+        except queue.Empty:
+            if self._follower:
+                self._follower.rest()
+            waiting = self._queue.get()
+        gathered: list[_Waiting] = []
+        while waiting:
+            gathered.append(waiting)
+            if len(gathered) == _MOST_GATHERED or self._queue.empty():
+                return gathered
+            waiting = self._queue.get()
+        self._queue.put(None)
+        return gathered
 
     def _commit(self, gathered: list[_Waiting]) -> None:
         if self.changes // _CHECKPOINT_AFTER != (self.changes + len(gathered)) // _CHECKPOINT_AFTER:
@@ -141,60 +174,16 @@ class Writer:
         self.changes += len(gathered)
         self.transactions += 1
         try:
-            if len(gathered) == 1:
-                self._make(gathered)
-            else:
-                # Each change is a savepoint of its own, so that one that fails does not take the others with it.
-                with database.writing(self._db):
-                    self._make(gathered)
+            with self._shared.hurrying() as db:
+                if len(gathered) == 1:
+                    _make(gathered, db)
+                else:
+                    # Each change is a savepoint of its own, so that one that fails does not take the others with it.
+                    with database.writing(db):
+                        _make(gathered, db)
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             for each in gathered:
                 each.response = each.failed(error)
-        # While nobody waits to write, this thread has nothing better to do than what follows.
-        if self._answers and not self._commits.queue.empty():
-            self._answers.queue.put(gathered)
-        else:
-            self._answer(gathered)
-
-    def _answer(self, gathered: list[_Waiting]) -> None:
-        if self._follow:
-            self._follow()
-        gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
-
-    def _make(self, gathered: list[_Waiting]) -> None:
-        for change, alike in itertools.groupby(gathered, lambda each: each.change):
-            row = list(alike)
-            responses = change([each.request for each in row], self._db)
-            for each, response in zip(row, responses, strict=True):
-                each.response = response
-
-
-class _Stage:
-    """A thread that works on everything that has gathered while it worked on what came before."""
-
-    def __init__(self, name: str, work: Callable[[list[_Waiting]], None]) -> None:
-        self.queue: queue.SimpleQueue[list[_Waiting] | None] = queue.SimpleQueue()
-        self._work = work
-        self._thread = threading.Thread(target=self._run, name=name)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Do what is waiting, then end."""
-        self.queue.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        more = True
-        while more:
-            first = self.queue.get()
-            gathered = first or []
-            more = first is not None
-            while more and len(gathered) < _MOST_GATHERED and not self.queue.empty():
-                next = self.queue.get()
-                gathered += next or []
-                more = next is not None
-            if gathered:
-                self._work(gathered)
 
 
 class Checkpoints:
@@ -232,6 +221,14 @@ class _Waiting:
         self.loop = loop
         self.future: Future[Response] = loop.create_future()
         self.response = Response(500)
+
+
+def _make(gathered: list[_Waiting], db: sqlite3.Connection) -> None:
+    for change, alike in itertools.groupby(gathered, lambda each: each.change):
+        row = list(alike)
+        responses = change([each.request for each in row], db)
+        for each, response in zip(row, responses, strict=True):
+            each.response = response
 
 
 def _deliver(answered: list[_Waiting]) -> None:

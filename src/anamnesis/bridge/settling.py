@@ -1,0 +1,233 @@
+"""Takes changes over: each side becomes what it should be, and then it is remembered that both agree.
+
+Whatever is interrupted before that is still noted down, and found to be equal the next time.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from anamnesis.bridge import journal
+from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
+from anamnesis.bridge.journal import Twin
+from anamnesis.bridge.keys import Keys
+from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
+from anamnesis.bridge.pairing import pairs_of
+from anamnesis.engram import database
+from anamnesis.engram.record import Observation
+from anamnesis.errors import AnamnesisError, NoteNotFound
+from anamnesis.log import log
+from anamnesis.notes import Memory, parse
+from anamnesis.store import MemoryStore
+from anamnesis.store.files import NoteFile
+
+# What is done in haste is finished after so many changes; of more at a time, the disk takes no longer than the index.
+_MOST_UNFINISHED = 16
+_FEW = 4
+
+# A note with the hash of its file.
+_Note = tuple[Memory | None, bytes | None]
+
+
+@dataclass(slots=True)
+class _Changes:
+    """Changes and what becomes of them, and the notes that are as they should be by now: None if one has gone."""
+
+    rows: list[int]
+    notes: list[str]
+    pairs: list[Pair]
+    decided: list[tuple[Pair, Outcome]]
+    now: dict[str, _Note] = field(default_factory=dict)
+    written: list[NoteFile] = field(default_factory=list)
+
+    @property
+    def only_make_notes(self) -> bool:
+        return all(pair.note is None and pair.twin is None and outcome.note for pair, outcome in self.decided)
+
+    def add(self, others: _Changes) -> None:
+        self.rows += others.rows
+        self.pairs += others.pairs
+        self.decided += others.decided
+        self.now |= others.now
+        self.written += others.written
+
+
+class Settling:
+    """The changes of a store and an engram.db, for one thread at a time."""
+
+    def __init__(self, store: MemoryStore, db: sqlite3.Connection, machine_id: str) -> None:
+        self._store = store
+        self._db = db
+        self._keys = Keys(db, store)
+        self._machine_id = machine_id
+        self._unfinished = _Changes([], [], [], [])
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether everything is remembered that was settled."""
+        return not self._unfinished.rows
+
+    def settle(self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False) -> None:
+        """Let both sides of these changes be as they should, then remember that they agree.
+
+        If `hastily`, the notes of a few new observations are there, but `finish` has still to wait for the disk. Only
+        then they are remembered: one that the disk had lost would pass for deleted by somebody.
+        """
+        changes = self._decided(rows, notes)
+        is_hasty = hastily and len(rows) <= _FEW and changes.only_make_notes
+        if not self.is_finished and (not is_hasty or len(self._unfinished.rows) >= _MOST_UNFINISHED):
+            self.finish()
+            changes = self._decided(rows, notes)  # they may be changes of those
+        self._write_notes(changes, durable=not is_hasty)
+        if is_hasty:
+            self._unfinished.add(changes)
+        else:
+            self._remember(changes)
+
+    def finish(self) -> None:
+        """Wait for the disk, and remember what was settled in haste, unless somebody else has."""
+        changes, self._unfinished = self._unfinished, _Changes([], [], [], [])
+        self._store.secure(changes.written)
+        for twin in journal.twins(self._db, of_rows=changes.rows):
+            changes.now.pop(twin.note_id, None)
+        self._remember(changes)
+
+    def _decided(self, rows: Sequence[int], notes: Sequence[str]) -> _Changes:
+        with database.reading(self._db):
+            pairs = pairs_of(self._db, self._store, rows, notes)
+        decided: list[tuple[Pair, Outcome]] = []
+        as_ = self._translation()
+        for pair in pairs:
+            try:
+                decided.append((pair, decide(pair, as_)))
+            except (AnamnesisError, TypeError, ValueError) as error:  # one that cannot be said must not stop the others
+                self._log(pair.note_id, error)
+        return _Changes([*rows], [*notes], pairs, decided)
+
+    def _write_notes(self, changes: _Changes, *, durable: bool) -> None:
+        """Write and remove files."""
+        expected = {pair.note_id: pair.note_hash for pair, _ in changes.decided}
+        wanted: list[Memory] = []
+        for pair, outcome in changes.decided:
+            if outcome.aside and not self._set_aside(outcome.aside):
+                continue
+            if outcome.note == pair.note:
+                changes.now[pair.note_id] = pair.note, pair.note_hash
+            elif outcome.note:
+                wanted.append(outcome.note)
+            elif self._remove(pair.note_id):
+                changes.now[pair.note_id] = None, None
+        changes.written = self._put(wanted, expected, durable=durable)
+        changes.now |= {file.memory.id: (file.memory, file.hash) for file in changes.written if file.memory}
+
+    def _remember(self, changes: _Changes) -> None:
+        """Write observations, and remember both sides as they are now."""
+        now = changes.now
+        superseding = self._superseding([(pair, now[pair.note_id][0]) for pair in changes.pairs if pair.note_id in now])
+        agreed: dict[str, bytes | None] = {}
+        paired = {_number(pair) for pair in changes.pairs}
+        with database.writing(self._db):
+            present = journal.observations(self._db, {*changes.rows, *paired})
+            for pair, outcome in changes.decided:
+                if pair.note_id not in now:
+                    continue
+                note, hash = now[pair.note_id]
+                if present.get(_number(pair)) == pair.row:
+                    self._agree(pair, outcome, note, hash)
+                    agreed[pair.note_id] = hash
+                elif note and pair.row and pair.twin is None and outcome.row == pair.row:
+                    # It has changed meanwhile, which is noted down: from what will be asked then.
+                    journal.save_former_twin(self._db, _twin(pair.row, note, hash), pair.row)
+            journal.supersede(self._db, superseding)
+            if gone := {*changes.rows} - present.keys():
+                for id in gone - paired:
+                    journal.forget_changes(self._db, id)
+                journal.forget_gone(self._db, gone)
+        # What we wrote ourselves was not noted down, but what we removed was.
+        noted_down = {*changes.notes, *(pair.note_id for pair, outcome in changes.decided if outcome.note is None)}
+        self._store.settle({id: agreed[id] for id in noted_down & agreed.keys()})
+
+    def _set_aside(self, note: Memory) -> bool:
+        """Keep a version as a note like any other, which is noted down to become an observation."""
+        try:
+            self._store.put(note)
+        except AnamnesisError as error:
+            self._log(note.id, error)
+            return False
+        return True
+
+    def _put(self, notes: list[Memory], expected: Mapping[str, bytes | None], *, durable: bool) -> list[NoteFile]:
+        """Write notes, together if none is in the way of the others; those that were, for nobody else has meanwhile."""
+        try:
+            return self._store.put_whole(notes, expected, durable=durable)
+        except AnamnesisError as error:
+            if len(notes) == 1:
+                self._log(notes[0].id, error)
+                return []
+            return [file for note in notes for file in self._put([note], expected, durable=durable)]
+
+    def _remove(self, note_id: str) -> bool:
+        """Move a note to the trash, from every file that holds it."""
+        try:
+            while True:
+                self._store.delete(note_id)
+        except NoteNotFound:
+            return True
+        except AnamnesisError as error:
+            self._log(note_id, error)
+            return False
+
+    def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> None:
+        """Write the observation as it should be, and remember both as they are."""
+        row, before = outcome.row, pair.row
+        if outcome.replaced and outcome.replaced != before:
+            journal.save_row(self._db, outcome.replaced, before)
+            before = outcome.replaced
+        if row and row != before:
+            row = replace(row, id=journal.save_row(self._db, row, before))
+        if pair.twin:
+            journal.forget_twin(self._db, pair.twin)
+        if row and note:
+            journal.save_twin(self._db, _twin(row, note, hash))
+        elif row and pair.twin:
+            journal.save_twin(
+                self._db, replace(pair.twin, observation_id=row.id, row_hash=fingerprint(row), note_hash=hash)
+            )
+        elif row:
+            journal.forget_changes(self._db, row.id)
+
+    def _superseding(self, changed: Sequence[tuple[Pair, Memory | None]]) -> dict[str, str | None]:
+        """By which note each of these is superseded, and each that one of these superseded or does now."""
+        others = {
+            id for pair, note in changed for id in (*(note.superseded if note else ()), *_superseded_by_then(pair))
+        }
+        return dict.fromkeys(others) | self._store.superseding({*others, *(pair.note_id for pair, _ in changed)})
+
+    def _log(self, note_id: str, error: Exception) -> None:
+        log(self._store.root, "bridge failed", note=note_id, reason=str(error))
+
+    def _translation(self) -> Translation:
+        return Translation(
+            note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=fitting),
+            row=partial(observed, clean=fitting),
+            clean=fitting,
+            now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
+        )
+
+
+def _twin(row: Observation, note: Memory, hash: bytes | None) -> Twin:
+    return Twin(row.id, note.id, fingerprint(row), hash, front_of(note), 0)
+
+
+def _number(pair: Pair) -> int:
+    """The observation's, also of one that has gone; 0 if there was none."""
+    return pair.row.id if pair.row else pair.twin.observation_id if pair.twin else 0
+
+
+def _superseded_by_then(pair: Pair) -> list[str]:
+    front = pair.twin.front if pair.twin else ""
+    return parse(front).superseded if "supersedes:" in front else []
