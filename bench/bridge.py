@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import resource
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -29,14 +30,13 @@ from bench.verdict import head, line
 HEADING = "# The bridge"
 _WRITES = 300
 _OPENINGS = 20
-_OTHERS = 10_000_000
 # A read is as fast as without the bridge, if it is within what two runs of the same differ by.
 _NOISE = 1.2
 _METHOD = """\
 An `engram.db` of that many observations of 106 words is adopted by `anamnesis bridge reconcile`, then written to
 through either door. *Notes*: `MemoryStore.write` of 100 words, in a process of its own. *Observations*: `POST
-/observations` to the daemon. *Without*: the same with the setting `bridge` off. An opening is that of a store and its
-bridge, and the question whether anything has changed."""
+/observations` to the daemon. *Without*: the same with the setting `bridge` off, and with a copy of `engram.db` that was
+not adopted. An opening is that of a store and its bridge, and the question whether anything has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,12 @@ def main() -> int:
     return 0
 
 
-def _measured(home: Path, size: int, seconds: float) -> Iterator[Row]:
+def _measured(folder: Path, size: int, seconds: float) -> Iterator[Row]:
+    home, other = folder / "home", folder / "other"
+    home.mkdir()
     fill(OURS, home, size)
-    alone = _driven(home, size, seconds, "off")
+    shutil.copytree(home, other)
+    alone = _driven(other, size, seconds, "off")
     yield from _adoption(home, size)
     twins = _driven(home, size, seconds, "on")
     yield Row("opening with nothing changed, p50", "ms", _opening(home), most=10.0)
@@ -111,7 +114,6 @@ def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[st
     """What the daemon does, each kind of request on one connection, and the writes on many too."""
     found = {}
     kinds = dialect.requests(size, dialect.words(size))
-    kinds["POST /observations"] = dialect.posts(_OTHERS if bridge == "on" else 0)
     with running(OURS, home, bridge) as daemon:
         for name, connections in (
             ("GET /observations/{id}", 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from anamnesis.errors import InvalidNote
@@ -86,15 +87,21 @@ def _indented(values: dict[str, EngramValue]) -> list[tuple[str, EngramValue]]:
 
 def _usual(value: Any) -> str | None:
     if isinstance(value, str):
-        if _UNQUOTED.fullmatch(value):
-            return value
-        if _QUOTED.fullmatch(value) or _WITH_COLON.fullmatch(value):
-            return "'{}'".format(value.replace("'", "''"))
-        return None
+        return _usual_text(value)
     if value is None:
         return "null"
     text = repr(value)
     return text if isinstance(value, int) or _DECIMAL.fullmatch(text) else None
+
+
+# Types, projects, machines and times are the same in note after note.
+@lru_cache(maxsize=2048)
+def _usual_text(value: str) -> str | None:
+    if _UNQUOTED.fullmatch(value):
+        return value
+    if _QUOTED.fullmatch(value) or _WITH_COLON.fullmatch(value):
+        return "'{}'".format(value.replace("'", "''"))
+    return None
 
 
 def decode(data: bytes) -> str:
