@@ -28,13 +28,14 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
 
 def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:
     """A new temporary file in the folder of `path`, open, with `mode` or the one `path` has or 0600."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
+    folder, name = os.path.split(path)  # a fifth of the time that `with_name` takes
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
     if mode is None:
         try:
             mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
         except OSError:
             mode = 0o600
-    return os.open(temporary, _CREATE, mode), temporary
+    return os.open(temporary, _CREATE, mode), Path(temporary)
 
 
 def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True, begin: bool = False) -> os.stat_result:
@@ -43,18 +44,19 @@ def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True,
     It is `durable` then, or will be by `sync_files`, for which the disk may `begin` now.
     """
     try:
-        with os.fdopen(descriptor, "wb", buffering=0) as file:
-            view = memoryview(data)
-            while view:
-                view = view[file.write(view) :]
-            if durable:
-                os.fsync(descriptor)
-            elif begin:
-                _begin_sync(descriptor)
-            return os.fstat(descriptor)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        if durable:
+            os.fsync(descriptor)
+        elif begin:
+            _begin_sync(descriptor)
+        return os.fstat(descriptor)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(descriptor)
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
