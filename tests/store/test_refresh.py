@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,17 +191,27 @@ def test_a_store_whose_tree_was_removed_can_be_written_to(store: MemoryStore, pa
         assert found(again, "common") == ["y"]
 
 
+ANOTHER_PROGRAM = """
+import os, pathlib, sys, time
+folder, text = pathlib.Path(sys.argv[1]), sys.argv[2]
+beside = folder.parent.parent / "theirs"
+beside.write_text(text, "utf-8")
+print("ready", flush=True)
+while not any(name.endswith(".tmp") for name in os.listdir(folder)):
+    pass
+time.sleep(0.001)  # nobody can tell what happens between our change of a folder and our look at its time
+os.replace(beside, folder / "theirs.md")
+"""
+
+
 def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_opening(
     store: MemoryStore, path: Path
 ) -> None:
     MemoryStore(store.root).close()
-    ours = Memory("ours", "semantic", "t", "common " * 1_000_000)
-    writer = threading.Thread(target=store.put, args=(ours,))
-    writer.start()
-    while writer.is_alive() and not any(store.root.rglob("*.tmp")):
-        pass
-    replace_file(path.with_name("theirs.md"), text("theirs", "common"))
-    writer.join()
+    command = [sys.executable, "-c", ANOTHER_PROGRAM, str(path.parent), text("theirs", "common")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
+        assert program.stdout and program.stdout.readline() == b"ready\n"
+        store.put(Memory("ours", "semantic", "t", "common " * 1_000_000))
     with MemoryStore(store.root) as again:
         assert found(again, "common") == ["ours", "theirs", "x"]
 
