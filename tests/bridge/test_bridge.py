@@ -19,9 +19,10 @@ from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import observations
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
-from anamnesis.notes import Memory, parse, render
+from anamnesis.notes import Memory, parse, render, utc_time
 from anamnesis.notes.merge import conflict_of
 from anamnesis.store import MemoryStore
+from anamnesis.store.deleted import deleted
 
 INSERT = (
     "INSERT INTO observations (sync_id, session_id, type, title, content, created_at, updated_at)"
@@ -470,3 +471,21 @@ def test_a_home_that_forgot_whom_it_met_costs_a_look_and_no_more(two: Two) -> No
         two.reopen()
         two.agree()
         assert state(two.store.root, two.path)[0] == before
+
+
+def test_what_was_deleted_through_either_door_is_listed_and_comes_back(two: Two) -> None:
+    ours, theirs = two.add("Ours"), two.add("Theirs")
+    two.agree()
+    titles = {note.title: note.id for note in two.notes()}
+    two.store.delete(titles["Ours"])
+    observations.delete(two.db, theirs)
+    two.agree()
+    found = {each.title: each for each in deleted(two.store)}
+    assert {title: each.id for title, each in found.items()} == titles
+    assert found["Theirs"].deleted_at == utc_time(two.row(theirs).deleted_at or "")
+    assert (two.store.root / found["Theirs"].path).exists()
+    for each in found.values():
+        two.store.restore(each.id)
+    two.agree()
+    assert deleted(two.store) == []
+    assert [two.row(id).deleted_at for id in (ours, theirs)] == [None, None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_json_of_each_command_has_the_documented_shape(anamnesis: Command) -> No
     assert anamnesis("doctor", "--json").json == {"mended": [], "faults": []}
     assert [each["id"] for each in anamnesis("delete", note["id"], "--json").json] == [note["id"]]
     (trashed,) = anamnesis("restore", "--json").json
-    assert list(trashed) == ["id", "scope", "path", "deleted_at"]
+    assert list(trashed) == ["id", "title", "scope", "path", "deleted_at"]
     assert anamnesis("restore", note["id"], "--json").json == note
     assert list(anamnesis("completion", "bash", "--json").json) == ["shell", "script"]
 
@@ -185,7 +186,10 @@ def test_a_deleted_note_is_restored_as_it_was(anamnesis: Command) -> None:
     before = anamnesis("show", note_id).out
     anamnesis("delete", note_id)
     assert anamnesis("search", "body").out == ""
-    assert anamnesis("restore").out.split("\t")[0] == note_id
+    listed, time, file, title = anamnesis("restore").out.rstrip().split("\t")
+    assert (listed, title) == (note_id, "Title")
+    assert datetime.fromisoformat(time).tzinfo
+    assert file.startswith("trash/memory/semantic/")
     assert anamnesis("restore", note_id).code == 0
     assert anamnesis("show", note_id).out == before
     again = anamnesis("restore", note_id)

@@ -1,36 +1,58 @@
-"""`anamnesis restore`: notes out of the trash."""
+"""`anamnesis restore`: deleted notes brought back."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import click
 
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import print_json, print_lines
+from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines, visible
 from anamnesis.notes import as_dict
+from anamnesis.store.deleted import Deleted, deleted
 
 
 @click.command()
 @click.argument("note_id", metavar="[ID]", required=False)
 @as_json
 def command(note_id: str | None, as_json: bool) -> None:
-    """Bring back a deleted note, or list the trash, the last deleted first.
+    """Bring back a deleted note, or list the deleted ones, the last deleted first.
+
+    These are the notes in the trash, and those that were deleted through Engram, whose files stay where they are.
 
     \b
-    In a pipe: id, time of deletion, file, separated by tabs.
-    JSON: the note, as of show; or [{"id", "scope", "path", "deleted_at", "title"}]
+    In a pipe: id, time of deletion, file, title, separated by tabs.
+    JSON: the note, as of show; or [{"id", "title", "scope", "path", "deleted_at"}]
     """
     with open_store() as store:
         if note_id:
             note = store.restore(note_id)
         else:
-            trashed = store.trashed()
+            found = deleted(store)
     if note_id and as_json:
         print_json(as_dict(note))
     elif note_id:
         click.echo(f"Restored: {note.id} ({note.title})")
     elif as_json:
-        print_json([asdict(item) for item in trashed])
+        print_json([asdict(each) for each in found])
+    elif on_terminal():
+        _draw(found)
     else:
-        print_lines([(item.id, item.deleted_at, item.path) for item in trashed])
+        print_lines([(each.id, each.deleted_at, each.path, each.title) for each in found])
+
+
+def _draw(found: Sequence[Deleted]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="dim", padding=(0, 1))
+    table.add_column("id", no_wrap=True)
+    table.add_column("deleted", no_wrap=True)
+    table.add_column("title", ratio=1)
+    for each in found:
+        table.add_row(Text(each.id, "cyan"), age(each.deleted_at), Text(visible(each.title), "bold"))
+    screen = console()
+    if found:
+        screen.print(table)
+    screen.print(f"{len(found):,} deleted; `anamnesis restore ID` brings one back", style="dim", markup=False)

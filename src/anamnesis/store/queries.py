@@ -95,6 +95,12 @@ def standing(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, tuple[str,
     return {memory_id: (path, hash) for memory_id, path, hash in rows}
 
 
+def hidden(db: sqlite3.Connection) -> list[tuple[str, str, Scope, str, str]]:
+    """Of the notes that Engram has deleted: id, title, scope, path and when."""
+    rows = db.execute("SELECT id, title, scope, body_path, deleted_at FROM memories WHERE deleted_at IS NOT NULL")
+    return [(id, title, scope, f"{TREES[scope]}/{path}", deleted_at) for id, title, scope, path, deleted_at in rows]
+
+
 def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     """The ids that start with a prefix, in either case."""
     rows = db.execute(

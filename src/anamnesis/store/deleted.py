@@ -1,0 +1,48 @@
+"""What can be restored: the notes in the trash, and those that Engram has deleted and that are hidden since."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from anamnesis.errors import InvalidNote
+from anamnesis.notes import Scope, decode, parse, utc_time
+from anamnesis.store import queries
+from anamnesis.store.files import Trashed
+from anamnesis.store.store import MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A note that `restore` brings back."""
+
+    id: str
+    title: str
+    scope: Scope
+    path: str
+    deleted_at: str
+
+
+def deleted(store: MemoryStore) -> list[Deleted]:
+    """Every one, the last deleted first; of one that was deleted more than once, each version."""
+    thrown = [Deleted(each.id, _title(store, each), each.scope, each.path, _moment(each)) for each in store.trashed()]
+    hidden = [
+        Deleted(id, title, scope, path, utc_time(deleted_at))
+        for id, title, scope, path, deleted_at in store._catalogue.ask(queries.hidden)
+    ]
+    return sorted([*thrown, *hidden], key=lambda each: (each.deleted_at, each.path), reverse=True)
+
+
+def _title(store: MemoryStore, trashed: Trashed) -> str:
+    with contextlib.suppress(OSError, InvalidNote):
+        return parse(decode((store.root / trashed.path).read_bytes())).title
+    return ""
+
+
+def _moment(trashed: Trashed) -> str:
+    """The time that is in the name of a file in the trash."""
+    with contextlib.suppress(ValueError):
+        stamp = datetime.strptime(trashed.deleted_at.partition("-")[0], "%Y%m%dT%H%M%S")
+        return stamp.replace(tzinfo=UTC).isoformat()
+    return ""
