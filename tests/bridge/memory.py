@@ -104,12 +104,16 @@ def assert_settled(store: MemoryStore, db: sqlite3.Connection, unreadable: Colle
 
 
 def texts_in(root: Path, path: Path) -> bytes:
-    """Everything that is kept anywhere: notes, trash, observations and their revisions."""
+    """Everything that is kept anywhere, but for what was deleted for good: notes, trash, observations, revisions."""
     kept = [*files_in(root).values()]
     with contextlib.closing(sqlite3.connect(path)) as db:
         for table in ("observations", "anamnesis_revisions"):
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
-                rows = db.execute(f"SELECT CAST(title AS BLOB), CAST(content AS BLOB) FROM {table}")
+                id = "id" if table == "observations" else "observation_id"
+                rows = db.execute(
+                    f"SELECT CAST(title AS BLOB), CAST(content AS BLOB) FROM {table}"
+                    f" WHERE {id} IN (SELECT id FROM observations)"
+                )
                 kept += [data for row in rows for data in row]
     return b"\n".join(kept)
 
