@@ -64,7 +64,7 @@ def reconcile(everything: bool, as_json: bool) -> None:
     JSON: {"looked_at", "waiting"}
     """
     try:
-        with locked(resolve_home() / "reconcile.lock", timeout=0.0), _opened() as store:
+        with _opened() as store, locked(store.root / "reconcile.lock", timeout=0.0):
             if everything:
                 store.bridge.note_all()
             with progress_bar("Bringing notes and observations together") as progress:

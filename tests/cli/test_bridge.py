@@ -1,0 +1,63 @@
+"""`anamnesis bridge`: an engram.db that was there before us, adopted by hand."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.command import Command
+from tests.cli.test_terminal import plain
+
+from anamnesis.disk import locked
+from anamnesis.engram import database, observations, sessions
+from anamnesis.engram.observations import NewObservation
+
+
+@pytest.fixture
+def engram(anamnesis: Command) -> Path:
+    """Three observations in ~/.engram, of which one is deleted."""
+    path = Path(anamnesis.variables["HOME"]) / ".engram" / "engram.db"
+    database.prepare(path)
+    with closing(database.connect(path)) as db:
+        sessions.create(db, "s", "shop", "")
+        for number in range(3):
+            observations.add(db, NewObservation("s", f"Title {number}", f"zebra {number}", project="shop"))
+        observations.delete(db, 3)
+    return path
+
+
+def test_the_first_thing_done_in_a_new_home_may_be_an_adoption(anamnesis: Command, engram: Path) -> None:
+    done = anamnesis("bridge", "reconcile")
+    assert (done.code, done.out, done.err) == (0, "Looked at 3 changes; 0 are left.\n", "")
+    assert len(anamnesis("search", "zebra", "--json").json) == 2
+    assert anamnesis("bridge", "reconcile").out == "Nothing had changed.\n"
+    assert anamnesis("bridge", "reconcile", "--all", "--json").json["waiting"] == 0
+
+
+def test_its_state_is_told_before_and_after(anamnesis: Command, engram: Path) -> None:
+    before = anamnesis("bridge", "status", "--json")
+    assert (before.code, before.json["notes"], before.json["waiting"]) == (1, 0, {"notes": 0, "observations": 3})
+    assert before.json["database"] == str(engram)
+    assert "3 changed observations are waiting: anamnesis bridge reconcile" in plain(
+        anamnesis.on_terminal("bridge", "status")
+    )
+    anamnesis("bridge", "reconcile")
+    after = anamnesis("bridge", "status", "--json")
+    assert (after.code, after.json["notes"], after.json["observations"], after.json["twins"]) == (0, 2, 2, 2)
+    assert "2 notes ⇄ 2 observations" in plain(anamnesis.on_terminal("bridge", "status"))
+
+
+def test_two_do_not_reconcile_at_once(anamnesis: Command, engram: Path) -> None:
+    anamnesis.home.mkdir()
+    with locked(anamnesis.home / "reconcile.lock"):
+        refused = anamnesis("bridge", "reconcile")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == "anamnesis: Another process is doing that. `anamnesis bridge status` shows how far.\n"
+
+
+@pytest.mark.parametrize("verb", ["status", "reconcile"])
+def test_without_an_engram_db_there_is_no_bridge(anamnesis: Command, verb: str) -> None:
+    refused = anamnesis("bridge", verb)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith("anamnesis: There is no bridge: no engram.db was found")
