@@ -80,14 +80,33 @@ def test_what_changes_before_it_is_remembered_is_one_note_without_a_conflict(two
     )
 
 
-def test_an_observation_that_goes_before_its_note_is_remembered_takes_it_along(two: Two) -> None:
+@pytest.mark.parametrize("before", ["nothing", "a change", "a deletion", "a repetition"])
+def test_an_observation_that_goes_before_its_note_is_remembered_takes_it_along(two: Two, before: str) -> None:
     id = two.add()
     follow(two)
-    observations.delete(two.db, id, hard=True)
+    if before == "a change":
+        observations.update(two.db, id, {"content": "changed"})
+    elif before == "a deletion":
+        observations.delete(two.db, id)
+    elif before == "a repetition":
+        assert two.add() == id
+    two.db.execute("DELETE FROM observations")
     follow(two)
     assert two.notes() == []
     two.agree()
     assert (two.notes(), two.rows()) == ([], [])
+    assert two.db.execute("SELECT count(*) FROM anamnesis_revisions").fetchone() == (0,)
+
+
+def test_a_note_that_was_edited_outlives_an_observation_that_went_before_it_was_remembered(two: Two) -> None:
+    id = two.add("Title", "content")
+    follow(two)
+    file = two.file_of("Title")
+    file.write_text(file.read_text("utf-8").replace("content", "edited"), "utf-8")
+    observations.delete(two.db, id, hard=True)
+    follow(two)
+    two.agree()
+    assert [row.content for row in two.rows()] == ["edited"]
 
 
 def test_who_comes_next_remembers_what_a_killed_process_left(two: Two) -> None:

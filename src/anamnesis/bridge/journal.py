@@ -110,11 +110,6 @@ def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> dict[int
     return last
 
 
-def gone(db: sqlite3.Connection, ids: Iterable[int]) -> list[Observation]:
-    """The last versions of observations that are no longer there, as long as that has still to be dealt with."""
-    return [versions[-1].observation for id in ids if (versions := revisions(db, id))]
-
-
 def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observation]:
     """The observations of these ids, deleted ones too."""
     rows = db.execute(

@@ -18,6 +18,7 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
 
 _ID = re.compile(r"^[{\s]*id:\s*[\"']?([\w.-]+)", re.MULTILINE)
+_SAID = ("session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key")
 _Known = tuple[Observation | None, Twin | None]
 
 
@@ -42,10 +43,10 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
         found[note_id] = (there[id], twin)
     # If one of these has just been renamed, nothing is written in its place.
     files |= store.files(found.keys() - files.keys() - {*notes}, renamed=False)
-    if gone := {*rows} - there.keys() - taken:
-        for twin, file in _forgotten(db, store, gone):
-            if found.get(twin.note_id, (None, None)) == (None, None):
-                found[twin.note_id], files[twin.note_id] = (None, twin), file
+    for id in {*rows} - there.keys() - taken:
+        for note_id, file, twin in _forgotten(db, store, id):
+            if found.get(note_id, (None, None)) == (None, None):
+                found[note_id], files[note_id] = (None, twin), file
     unreadable = _unreadable(
         store, [id for id, (_, twin) in found.items() if twin and twin.note_hash and id not in files]
     )
@@ -92,13 +93,23 @@ def _note_of(db: sqlite3.Connection, row: Observation, found: dict[str, _Known])
     raise AssertionError
 
 
-def _forgotten(db: sqlite3.Connection, store: MemoryStore, ids: Iterable[int]) -> Iterator[tuple[Twin, NoteFile]]:
-    """The notes of observations that have gone before it was remembered that these were written for them."""
-    for row in journal.gone(db, ids):
-        remembered = {twin.note_id for twin in journal.twins(db, of_notes=_ids(row))}
-        for note_id, file in store.files({*_ids(row)} - remembered).items():
-            if file.memory and observed(file.memory, row, fitting) == row:
-                yield Twin(row.id, note_id, fingerprint(row), file.hash, "", 0), file
+def _forgotten(db: sqlite3.Connection, store: MemoryStore, id: int) -> Iterator[tuple[str, NoteFile, Twin | None]]:
+    """The notes of an observation that has gone before it was remembered that they were written for it.
+
+    With the twin that they would have been, unless they have been changed since.
+    """
+    versions = [revision.observation for revision in journal.revisions(db, id)]
+    ids = {note_id for version in versions for note_id in _ids(version)}
+    ids -= {twin.note_id for twin in journal.twins(db, of_notes=ids)}
+    for note_id, file in store.files(ids).items():
+        if file.memory and observed(file.memory).sync_id in {version.sync_id for version in versions}:
+            is_unchanged = any(_says_the_same(observed(file.memory, row, fitting), row) for row in versions)
+            yield note_id, file, Twin(id, note_id, b"", file.hash, "", 0) if is_unchanged else None
+
+
+def _says_the_same(one: Observation, other: Observation) -> bool:
+    """Whether the two differ in nothing but counters and times."""
+    return all(getattr(one, name) == getattr(other, name) for name in _SAID)
 
 
 def _ids(row: Observation) -> tuple[str, str]:

@@ -9,8 +9,8 @@ CREATE TABLE anamnesis_changes (
 
 CREATE INDEX anamnesis_changes_of ON anamnesis_changes(observation_id);
 
--- Every version of an observation that an update replaced. Of one that has gone the last, until that is dealt with: a note
--- that was written but not remembered is known by it.
+-- Every version of an observation that an update replaced. Of one that has gone all, until that is dealt with: a note that
+-- was written but not remembered is known by them.
 CREATE TABLE anamnesis_revisions (
     number          INTEGER PRIMARY KEY AUTOINCREMENT,
     observation_id  INTEGER NOT NULL,
@@ -78,7 +78,6 @@ BEGIN
 END;
 
 CREATE TRIGGER anamnesis_revisions_delete AFTER DELETE ON observations BEGIN
-    DELETE FROM anamnesis_revisions WHERE observation_id = old.id;
     INSERT INTO anamnesis_revisions (observation_id, replaced_at, sync_id, session_id, type, title, content, tool_name,
         project, scope, topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at)
     VALUES (old.id, strftime('%Y-%m-%d %H:%M:%S', 'now'), old.sync_id, old.session_id, old.type, old.title,
