@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from tests.bridge.killing import fork, wait_for
 from tests.bridge.memory import assert_settled, assert_twins, state, texts_in
 
@@ -294,8 +294,7 @@ class TwoDoors(RuleBasedStateMachine):
             self.broken[path] = (text, parse(text).id)
             self.save(path, text.replace("title:", "title: [", 1))
 
-    @precondition(lambda self: self.broken)
-    @rule()
+    @rule()  # without a precondition: what a killed process left is not always the same
     def mend_them(self) -> None:
         for path, (text, _) in self.broken.items():
             if path.exists():
