@@ -185,17 +185,14 @@ def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None)
 
 _SAVE_TWIN = """
     INSERT OR REPLACE INTO anamnesis_twins (observation_id, note_id, row_hash, note_hash, front, revision)
-    VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front, :revision)
+    VALUES (:observation_id, :note_id, :row_hash, :note_hash, :front, ifnull(:revision,
+        ifnull((SELECT max(number) FROM anamnesis_revisions WHERE observation_id = :observation_id), 0)))
 """
 
 
 def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
     """Remember what was agreed, and that nothing has changed since. `revision` is the last one by now."""
-    (last,) = db.execute(
-        "SELECT ifnull(max(number), 0) FROM anamnesis_revisions WHERE observation_id = :id",
-        {"id": twin.observation_id},
-    ).fetchone()
-    db.execute(_SAVE_TWIN, _values(twin) | {"revision": last})
+    db.execute(_SAVE_TWIN, _values(twin) | {"revision": None})
     forget_changes(db, twin.observation_id)
 
 

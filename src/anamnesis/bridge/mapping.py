@@ -35,6 +35,7 @@ _TYPES: dict[str, MemoryType] = {
 }
 _KEPT = [name for name in Observation.__slots__ if name not in ("id", "content")]
 _TEXTS = [name for name in Observation.__slots__ if name not in ("id", *COUNTS)]
+_SAID = ("title", "content", "type", "project", "scope", "topic_key", "tool_name", "session_id")
 _NULLABLE = ("tool_name", "project", "topic_key", "last_seen_at", "deleted_at")
 # Texts that have a form of their own and are no place for a secret.
 _FORMAL = ("sync_id", "last_seen_at", "created_at", "updated_at", "deleted_at", "scope")
@@ -116,6 +117,11 @@ def noted(
 def fingerprint(row: Observation) -> bytes:
     """The same for equal observations, whatever their number here."""
     return hashlib.blake2b(repr(replace(row, id=0)).encode(), digest_size=16).digest()
+
+
+def says_the_same(one: Observation, other: Observation) -> bool:
+    """Whether two observations differ in nothing but counters, times and whether they are deleted."""
+    return all(getattr(one, name) == getattr(other, name) for name in _SAID)
 
 
 def _new(row: Observation, note_id: str, project: str, machine_id: str) -> Memory:

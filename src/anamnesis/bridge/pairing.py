@@ -11,14 +11,13 @@ from itertools import chain, count
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Pair
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed
+from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed, says_the_same
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, derived_id
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
 
 _ID = re.compile(r"^[{\s]*id:\s*[\"']?([\w.-]+)", re.MULTILINE)
-_SAID = ("session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key")
 _Known = tuple[Observation | None, Twin | None]
 
 
@@ -103,13 +102,8 @@ def _forgotten(db: sqlite3.Connection, store: MemoryStore, id: int) -> Iterator[
     ids -= {twin.note_id for twin in journal.twins(db, of_notes=ids)}
     for note_id, file in store.files(ids).items():
         if file.memory and observed(file.memory).sync_id in {version.sync_id for version in versions}:
-            is_unchanged = any(_says_the_same(observed(file.memory, row, fitting), row) for row in versions)
+            is_unchanged = any(says_the_same(observed(file.memory, row, fitting), row) for row in versions)
             yield note_id, file, Twin(id, note_id, b"", file.hash, "", 0) if is_unchanged else None
-
-
-def _says_the_same(one: Observation, other: Observation) -> bool:
-    """Whether the two differ in nothing but counters and times."""
-    return all(getattr(one, name) == getattr(other, name) for name in _SAID)
 
 
 def _ids(row: Observation) -> tuple[str, str]:

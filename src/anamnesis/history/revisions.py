@@ -15,7 +15,7 @@ from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.keys import Keys
-from anamnesis.bridge.mapping import fitting, note_id_of, noted, observed, sync_id_of
+from anamnesis.bridge.mapping import fitting, note_id_of, noted, observed, says_the_same, sync_id_of
 from anamnesis.engram import database
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote, NoteNotFound
@@ -27,7 +27,6 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, NoteFile, Trashed
 from anamnesis.store.ids import utcnow
 
-_TOLD = ("title", "content", "type", "project", "scope", "topic_key", "tool_name", "session_id")
 _PORTABLE = f"{TREES['portable']}/"
 _STAMP_LENGTH = 15
 # Unlike a ULID, which starts with 0 for some thousand years to come.
@@ -161,8 +160,7 @@ def _is_said(row: Observation, note: Memory | None) -> bool:
     """Whether a note says what the observation says."""
     if note is None or row.deleted_at:
         return note is None and row.deleted_at is not None
-    seen = observed(note, row, clean=fitting)
-    return all(getattr(seen, name) == getattr(row, name) for name in _TOLD)
+    return says_the_same(observed(note, row, clean=fitting), row)
 
 
 def _present(file: NoteFile | None, versions: list[Version], trash: list[Trashed]) -> Version:

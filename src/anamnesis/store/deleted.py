@@ -6,8 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from anamnesis.errors import InvalidNote
-from anamnesis.notes import Scope, decode, parse, utc_time
+from anamnesis.notes import Scope, utc_time
 from anamnesis.store import queries
 from anamnesis.store.files import Trashed
 from anamnesis.store.store import MemoryStore
@@ -35,9 +34,8 @@ def deleted(store: MemoryStore) -> list[Deleted]:
 
 
 def _title(store: MemoryStore, trashed: Trashed) -> str:
-    with contextlib.suppress(OSError, InvalidNote):
-        return parse(decode((store.root / trashed.path).read_bytes())).title
-    return ""
+    file = store._files.read(trashed.path)
+    return file.memory.title if file and file.memory else ""
 
 
 def _moment(trashed: Trashed) -> str:
