@@ -14,7 +14,7 @@ from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import observations
 from anamnesis.notes import parse
 from anamnesis.notes.merge import conflict_of
-from anamnesis.store import MemoryStore, files
+from anamnesis.store import MemoryStore, files, writing
 
 
 def follow(two: Two) -> None:
@@ -30,7 +30,8 @@ def test_a_note_is_there_before_the_disk_has_it_and_is_remembered_after(
     two: Two, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
-    monkeypatch.setattr(files, "sync_files", lambda paths: synced.extend(path.name for path in paths))
+    for module in (files, writing):
+        monkeypatch.setattr(module, "sync_files", lambda paths: synced.extend(path.name for path in paths))
     two.add("Title", "a queue")
     follow(two)
     [note] = two.store.search("queue")

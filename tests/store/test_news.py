@@ -33,7 +33,6 @@ CHANGES: dict[str, Callable[[MemoryStore], object]] = {
     "update": lambda store: store.update("a", body="other"),
     "move": lambda store: store.move("a", "machine-local"),
     "delete": lambda store: store.delete("a"),
-    "discard": lambda store: store.discard(["a", "nobody", "b"]),
     "reindex": lambda store: store.reindex(),
 }
 

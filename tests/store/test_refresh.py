@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anamnesis.disk import sync_files
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import Changes, MemoryStore, writing
 
 NOTHING = Changes(0, 0, 0)
+# Changes of a folder within one tick of the clock that stamps files cannot be told apart.
+A_TICK = 0.025
 
 
 def text(note: str, body: str, updated_at: str = "2026-01-01", type: str = "semantic") -> str:
@@ -191,27 +194,19 @@ def test_a_store_whose_tree_was_removed_can_be_written_to(store: MemoryStore, pa
         assert found(again, "common") == ["y"]
 
 
-ANOTHER_PROGRAM = """
-import os, pathlib, sys, time
-folder, text = pathlib.Path(sys.argv[1]), sys.argv[2]
-beside = folder.parent.parent / "theirs"
-beside.write_text(text, "utf-8")
-print("ready", flush=True)
-while not any(name.endswith(".tmp") for name in os.listdir(folder)):
-    pass
-time.sleep(0.001)  # nobody can tell what happens between our change of a folder and our look at its time
-os.replace(beside, folder / "theirs.md")
-"""
-
-
 def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_opening(
-    store: MemoryStore, path: Path
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     MemoryStore(store.root).close()
-    command = [sys.executable, "-c", ANOTHER_PROGRAM, str(path.parent), text("theirs", "common")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as program:
-        assert program.stdout and program.stdout.readline() == b"ready\n"
-        store.put(Memory("ours", "semantic", "t", "common " * 1_000_000))
+
+    def meanwhile(paths: Sequence[Path]) -> None:
+        time.sleep(A_TICK)
+        replace_file(path.with_name("theirs.md"), text("theirs", "common"))
+        time.sleep(A_TICK)
+        sync_files(paths)
+
+    monkeypatch.setattr(writing, "sync_files", meanwhile)
+    store.put(Memory("ours", "semantic", "t", "common"))
     with MemoryStore(store.root) as again:
         assert found(again, "common") == ["ours", "theirs", "x"]
 

@@ -11,16 +11,15 @@ import hashlib
 import os
 import re
 import stat
-import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.disk import TEMPORARY_SUFFIX, create_beside, fill, sync_files, sync_folder
+from anamnesis.disk import TEMPORARY_SUFFIX, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, render, validate, writable
-from anamnesis.store.steps import Step, Steps
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
+from anamnesis.store.steps import Step
 
 TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
@@ -30,8 +29,6 @@ _UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
 # The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
 # the time that the listing has already recorded.
 _CLOCK_TICK_NS = 20_000_000
-# To have more written than these, a thread of its own is worth what it costs.
-_FEW_NOTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,7 @@ class NoteFiles:
                 data = (file.readall() if stat.S_ISREG(status.st_mode) else None) or b""
             except OSError as error:
                 return _unreadable(path, error.strerror)
-        seen = (path, status.st_size, status.st_mtime_ns, _digest(data))
+        seen = (path, status.st_size, status.st_mtime_ns, digest(data))
         text = ""
         try:
             text = decode(data)
@@ -127,22 +124,18 @@ class NoteFiles:
             return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
         return NoteFile(*seen, memory)
 
-    def writing(self, notes: Mapping[str, Memory], moved: Sequence[str] = (), *, durable: bool = True) -> Writing:
-        """Write notes to their paths, and take away the files that held them so far."""
-        return Writing(self, notes, moved, durable=durable)
-
     def secure(self, paths: Sequence[str]) -> None:
         """Wait until the disk has what was written; of files that are still there."""
-        with _telling("write", self.root):
+        with telling("write", self.root):
             sync_files([self.root / path for path in paths if self.exists(path)])
-            for folder in dict.fromkeys(map(_folder_of, paths)):
+            for folder in dict.fromkeys(map(folder_of, paths)):
                 sync_folder(self.root / folder)
 
     def discard(self, path: str, memory: Memory, moment: str) -> Step:
         """Move a file to the trash, as it is; the same id may be there more than once."""
         self.refuse_links(path)
         target = trash_place(self.root, TREES[memory.scope], memory, moment)
-        source = _folder_of(path)
+        source = folder_of(path)
         before = self.folder_time(source)
         try:
             os.replace(self.root / path, target)
@@ -157,11 +150,11 @@ class NoteFiles:
 
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash, as it is."""
-        target = self.prepare(_folder_of(trashed.home)) / f"{trashed.id}.md"
+        target = self.prepare(folder_of(trashed.home)) / f"{trashed.id}.md"
         source = self.root / trashed.path
         if os.path.lexists(target):
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
-        folder = _folder_of(trashed.home)
+        folder = folder_of(trashed.home)
         before = self.folder_time(folder)
         try:
             os.replace(source, target)
@@ -273,79 +266,6 @@ class NoteFiles:
                 )
 
 
-class Writing:
-    """Notes on the way to their files, each atomically, durable together: the disk is at work while others are too.
-
-    `files` are as they will be after `finish`; without it, nothing is left behind.
-    """
-
-    def __init__(self, place: NoteFiles, notes: Mapping[str, Memory], moved: Sequence[str], *, durable: bool) -> None:
-        self.files: list[NoteFile] = []
-        self._is_durable = durable
-        self._place = place
-        self._moved = moved
-        self._steps = Steps(place.folder_time)
-        self._waiting: dict[str, Path] = {}
-        self._folders = {folder: place.prepare(folder) for folder in dict.fromkeys(map(_folder_of, notes))}
-        self._is_finished = False
-        self._ahead: threading.Thread | None = None
-        try:
-            for path, memory in notes.items():
-                self._stage(path, memory, begin=len(notes) <= _FEW_NOTES)
-        except BaseException:
-            self.close()
-            raise
-        if len(notes) > _FEW_NOTES:
-            self._ahead = threading.Thread(target=self._finish_ahead, name="disk")
-            self._ahead.start()
-
-    def finish(self) -> list[Step]:
-        """Let every note be in its place, and say what that did to the folders; to call it again changes nothing."""
-        if self._ahead:
-            self._ahead.join()
-        self._finish()
-        return self._steps.undisturbed()
-
-    def _finish_ahead(self) -> None:
-        with contextlib.suppress(StoreUnavailable):  # `finish` tries it again, and fails where somebody hears of it
-            self._finish()
-
-    def _finish(self) -> None:
-        if self._is_finished:
-            return
-        with _telling("write", self._place.root):
-            if self._is_durable:
-                sync_files([*self._waiting.values()])
-            for path in [*self._waiting]:
-                with self._steps.change(_folder_of(path)):
-                    os.replace(self._waiting[path], self._place.root / path)
-                del self._waiting[path]
-            for path in self._moved:
-                self._place.refuse_links(path)
-                with self._steps.change(_folder_of(path)):
-                    (self._place.root / path).unlink(missing_ok=True)
-                self._folders[_folder_of(path)] = (self._place.root / path).parent
-            for folder in self._folders.values() if self._is_durable else ():
-                sync_folder(folder)
-        self._is_finished = True
-
-    def close(self) -> None:
-        if self._ahead:
-            self._ahead.join()
-        for temporary in self._waiting.values():
-            temporary.unlink(missing_ok=True)
-
-    def _stage(self, path: str, memory: Memory, *, begin: bool) -> None:
-        data = _encoded(memory)
-        folder, _, name = path.rpartition("/")
-        target = self._folders[folder] / name
-        with _telling("write", target):
-            with self._steps.change(folder):
-                descriptor, self._waiting[path] = create_beside(target)
-            status = fill(descriptor, self._waiting[path], data, durable=False, begin=begin)
-        self.files.append(NoteFile(path, status.st_size, status.st_mtime_ns, _digest(data), memory))
-
-
 def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
     """A free name in the trash for a note of a tree, its folder made."""
     stamp = "".join(character for character in moment if character.isalnum())[:15]
@@ -358,11 +278,11 @@ def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
     return target
 
 
-def _folder_of(path: str) -> str:
+def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _digest(data: bytes) -> bytes:
+def digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
@@ -377,20 +297,13 @@ def _line_of(text: str, field: str) -> int:
     return text.count("\n", 0, key.start()) + 1 if key else 0
 
 
-def _encoded(memory: Memory) -> bytes:
-    text = render(memory)
-    if memory.extra:
-        parse(text)  # foreign lines may lean on a line of ours (a YAML alias): never write what cannot be read
-    return text.encode("utf-8")
-
-
 def _storable(name: str) -> str:
     """A file name as text; bytes that are not UTF-8 are shown as U+FFFD, and no file is found under it."""
     return name if name.isascii() else writable(name)
 
 
 @contextlib.contextmanager
-def _telling(action: str, path: Path) -> Iterator[None]:
+def telling(action: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

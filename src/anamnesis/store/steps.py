@@ -1,4 +1,8 @@
-"""Our own changes of folders, told apart from others' by the folders' times."""
+"""Our own changes of folders, told apart from others' by the folders' times.
+
+What somebody else does within the same tick of the file system's clock, or between our change and our look at the
+time, passes for ours: the next change of the folder brings it to light, and so do the watching daemon and a refresh.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from anamnesis.store.projects import by_any_name, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
+from anamnesis.store.writing import Writing
 
 # A search asks again after it has mended what it found out of date, but does not chase a file for ever.
 _MENDING_ROUNDS = 4
@@ -160,13 +161,6 @@ class MemoryStore:
             step = self._files.discard(found.path, memory, utcnow())
             self._catalogue.enter([], [found.path], lambda: [step])
         return memory
-
-    def discard(self, ids: Iterable[str]) -> None:
-        """Move the files of notes to the trash; of those that have one."""
-        with self._catalogue.one_operation():
-            for memory_id in ids:
-                with contextlib.suppress(NoteNotFound):
-                    self.delete(memory_id)
 
     def restore(self, memory_id: str) -> Memory:
         """Bring back the last deleted version of a note, or show one again that Engram has hidden."""
@@ -383,7 +377,7 @@ class MemoryStore:
             placed[path] = memory
             if found and found.path != path:
                 moved.append(found.path)
-        with contextlib.closing(self._files.writing(placed, moved, durable=durable)) as writing:
+        with contextlib.closing(Writing(self._files, placed, moved, durable=durable)) as writing:
             self._catalogue.enter(writing.files, moved, writing.finish, quietly=quietly)
         return writing.files
 
