@@ -110,17 +110,22 @@ class TestWithMarkers:
         assert_same(a, b)
         assert "one\ntwo of a\ntwo of b\nthree" in a.bodies()
 
+    @pytest.mark.parametrize("is_killed", [False, True])
+    @pytest.mark.parametrize("moment", ["2026-01-01T00:00:00+00:00", "2030-01-01T00:00:00+00:00"])
     def test_a_merge_of_a_note_that_both_sides_moved_leaves_both_texts_and_no_markers(
-        self, a: Machine, b: Machine, diverged: str
+        self, a: Machine, b: Machine, diverged: str, monkeypatch: pytest.MonkeyPatch, moment: str, is_killed: bool
     ) -> None:
-        """git takes notes for one another when it looks for moved files, and mixes their texts."""
+        """git takes notes for one another when it looks for moved files and folders, and mixes their texts."""
         a.store.update(diverged, type="procedural")
+        monkeypatch.setattr("anamnesis.store.store.utcnow", lambda: moment)
         b.store.update(diverged, type="episodic")
         b.sync()
         a.git("add", ".")
         a.git("commit", "--quiet", "-m", "by hand")
         a.git("fetch", "--quiet")
         a.git("merge", "origin/main", check=False)
+        if is_killed:
+            a.git("add", ".")  # so far a sync came
         settle(a, b)
         assert_same(a, b)
         texts = b"".join(a.files().values())

@@ -20,7 +20,7 @@ from anamnesis.errors import StoreUnavailable
 from anamnesis.git import GitFailed
 from anamnesis.sync.backend import SyncResult, SyncState
 from anamnesis.sync.integrate import File, Side, integrate
-from anamnesis.sync.repository import Blob, Difference, Dirt, Rejected, Repository
+from anamnesis.sync.repository import LEFT_BY_MERGE, Blob, Difference, Dirt, Rejected, Repository
 from anamnesis.sync.worktree import Replacement, replace_files
 
 _SHORT = 7
@@ -149,11 +149,15 @@ class _Cycle:
             self._undo_markers(marked, before)
 
     def _marked(self, dirt: Dirt, before: str) -> list[str]:
-        """Files in which a merge has left its markers; a sync that was killed may have marked them as resolved."""
+        """Files in which a merge has left its markers; a sync that was killed may have marked them as resolved.
+
+        One may be where neither side has it: git moves files along when it takes their folder for a moved one.
+        """
         paths = dirt.changed if self.repository.is_merging else dirt.unmerged
         marked = [path for path in paths if _is_marked(self.repository.folder / path)]
-        merged = [before, *self.repository.unfinished()] if marked else []
-        return [path for path in marked if any(self.repository.has(commit, path) for commit in merged)]
+        merged = [before, LEFT_BY_MERGE, *self.repository.unfinished()] if marked else []
+        unmerged = {*dirt.unmerged}
+        return [path for path in marked if path in unmerged or any(self.repository.has(tree, path) for tree in merged)]
 
     def _undo_markers(self, paths: Sequence[str], before: str) -> None:
         """Where git had left both versions between its markers, let the one before the merge stand: the other comes

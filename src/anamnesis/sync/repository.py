@@ -24,6 +24,8 @@ _PENDING = "refs/anamnesis/pending"
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _FILE_MODE = "100644"
 _GITLINK = "160000"
+# The files as a merge by git has left them, markers and all.
+LEFT_BY_MERGE = "AUTO_MERGE"
 _UNFINISHED_COMMITS = (
     "rebase-merge/autostash",
     "rebase-merge/orig-head",
@@ -37,7 +39,7 @@ _UNFINISHED = (
     "MERGE_HEAD",
     "MERGE_MODE",
     "MERGE_MSG",
-    "AUTO_MERGE",
+    LEFT_BY_MERGE,
     "CHERRY_PICK_HEAD",
     "REVERT_HEAD",
     "rebase-merge",
@@ -238,9 +240,9 @@ class Repository:
         """Whether a merge or rebase by git stopped half-way."""
         return any((self.metadata / name).exists() for name in _UNFINISHED)
 
-    def has(self, commit: str, path: str) -> bool:
-        """Whether a commit has a file of this path."""
-        return bool(self.line("rev-parse", "--verify", "--quiet", f"{commit}:{path}"))
+    def has(self, tree: str, path: str) -> bool:
+        """Whether a commit or a tree has a file of this path."""
+        return bool(self.line("rev-parse", "--verify", "--quiet", f"{tree}:{path}"))
 
     def unfinished(self) -> list[str]:
         """The commits that hold what an interrupted sync, merge or rebase had not brought together yet."""
