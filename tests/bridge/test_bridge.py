@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.bridge.killing import fork, wait_for
 from tests.bridge.memory import Two, state
+from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridged import BridgedStore

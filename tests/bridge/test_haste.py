@@ -6,8 +6,8 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from tests.bridge.killing import fork, wait_for
 from tests.bridge.memory import Two
+from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridged import BridgedStore

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from tests.bridge.killing import fork, wait_for
 from tests.bridge.memory import assert_settled, assert_twins, state, texts_in
+from tests.killing import fork, wait_for
 
 from anamnesis.bridge.bridge import Bridge
 from anamnesis.bridge.bridged import BridgedStore

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.killing import fork, wait_for
 
 from anamnesis.notes import Memory, parse
 from anamnesis.store import Changes, MemoryStore
+from anamnesis.store.files import note_path
 
 WRITER = """
 import sys
@@ -146,3 +151,24 @@ def test_on_a_full_disk_a_note_is_stored_whole_or_refused_and_nothing_changed(
         assert store.get("old").body.startswith(word)
         assert [memory.id for memory in store.search(word)] == ["old"]
         assert store.refresh() == Changes(0, 0, 0)
+
+
+@pytest.mark.parametrize("change", [{"type": "procedural"}, {"scope": "machine-local"}])
+def test_a_note_whose_move_was_killed_is_in_one_file(tmp_path: Path, change: dict[str, Any]) -> None:
+    def move(root: Path) -> None:
+        with MemoryStore(root) as store:
+            store.update("moved", **change)
+
+    for moment in itertools.count(1):
+        root = tmp_path / str(moment)
+        with MemoryStore(root) as store:
+            store.put(Memory("moved", "semantic", "t", "common"))
+        is_killed = wait_for(fork(partial(move, root), moment))
+        assert len([*root.rglob("moved*.md")]) == 1
+        with MemoryStore(root) as store:
+            assert store.problems() == []
+            assert [memory.body for memory in store.search("common")] == ["common"]
+            moved = store.update("moved", **change)
+        assert [*root.rglob("moved*.md")] == [root / note_path(moved)]
+        if not is_killed:
+            break

@@ -101,10 +101,12 @@ def test_nothing_put_changes_nothing(store: MemoryStore) -> None:
 
 def test_a_batch_gives_one_step_for_each_folder_it_changed(tmp_path: Path) -> None:
     files = NoteFiles(tmp_path)
-    Writing(files, {"memory/semantic/n0.md": note("n0"), "memory/episodic/e0.md": note("e0", type="episodic")}).finish()
+    Writing(
+        files, {"memory/semantic/n0.md": note("n0"), "memory/episodic/e0.md": note("e0", type="episodic")}, {}
+    ).finish()
     before = {folder: files.folder_time(folder) for folder in ("memory/semantic", "memory/episodic")}
     batch = {f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(5)}
-    writing = Writing(files, {**batch, "memory/episodic/e0.md": note("e0", type="episodic")})
+    writing = Writing(files, {**batch, "memory/episodic/e0.md": note("e0", type="episodic")}, {})
     assert [file.path for file in writing.files] == [*batch, "memory/episodic/e0.md"]
     assert {(step.folder, step.before, step.after) for step in writing.finish()} == {
         (folder, time, files.folder_time(folder)) for folder, time in before.items()
@@ -123,9 +125,9 @@ def test_a_folder_that_somebody_else_changes_during_a_batch_gives_no_step(tmp_pa
                 os.utime(other.parent, ns=(1, len(memory.id)))
 
     files = NoteFiles(tmp_path)
-    Writing(files, {"memory/semantic/n0.md": note("n0")}).finish()
+    Writing(files, {"memory/semantic/n0.md": note("n0")}, {}).finish()
     batch = Meddling({f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(3)})
-    assert Writing(files, batch).finish() == []
+    assert Writing(files, batch, {}).finish() == []
 
 
 def test_others_files_are_found_after_a_batch(store: MemoryStore, tmp_path: Path) -> None:

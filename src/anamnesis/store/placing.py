@@ -26,7 +26,7 @@ def place(memory: Memory, found: NoteFile | None, exists: Callable[[str], bool])
         return found.path
     proper = note_path(memory)
     others = (f"{proper.removesuffix('.md')}-{number}.md" for number in count(2))
-    return next(path for path in chain([proper], others) if not exists(path))
+    return next(path for path in chain([proper], others) if (found and path == found.path) or not exists(path))
 
 
 def without_secrets(memory: Memory, fields: Collection[str] = ("title", "body", "tags")) -> Memory:

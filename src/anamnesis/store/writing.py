@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from anamnesis.disk import create_beside, fill, sync_files, sync_folder
@@ -19,14 +19,14 @@ _FEW_NOTES = 4
 
 
 class Writing:
-    """Writes notes to their paths, and takes away the files that held them so far.
+    """Writes notes to their paths, each in place of the file that held it so far, which is `moved`.
 
     Each goes atomically, and they are durable together; the disk is at work on them while others are at work too.
     `files` are as they will be after `finish`; without it, nothing is left behind.
     """
 
     def __init__(
-        self, place: NoteFiles, notes: Mapping[str, Memory], moved: Sequence[str] = (), *, durable: bool = True
+        self, place: NoteFiles, notes: Mapping[str, Memory], moved: Mapping[str, str], *, durable: bool = True
     ) -> None:
         self.files: list[NoteFile] = []
         self._is_durable = durable
@@ -65,17 +65,29 @@ class Writing:
             if self._is_durable:
                 sync_files([*self._waiting.values()])
             for path in [*self._waiting]:
+                if former := self._moved.get(path):
+                    self._move(former, path)
                 with self._steps.change(folder_of(path)):
                     os.replace(self._waiting[path], self._place.root / path)
                 del self._waiting[path]
-            for path in self._moved:
-                self._place.refuse_links(path)
-                with self._steps.change(folder_of(path)):
-                    (self._place.root / path).unlink(missing_ok=True)
-                self._folders[folder_of(path)] = (self._place.root / path).parent
+            for former in self._moved.values():
+                with self._steps.change(folder_of(former)):
+                    (self._place.root / former).unlink(missing_ok=True)
+                self._folders[folder_of(former)] = (self._place.root / former).parent
             for folder in self._folders.values() if self._is_durable else ():
                 sync_folder(folder)
         self._is_finished = True
+
+    def _move(self, former: str, path: str) -> None:
+        """Let a file go to its new place as it is, so that no kill leaves its note in two; from one disk to another,
+        there is no such way."""
+        self._place.refuse_links(former)
+        with (
+            self._steps.change(folder_of(former)),
+            self._steps.change(folder_of(path)),
+            contextlib.suppress(OSError),
+        ):
+            os.replace(self._place.root / former, self._place.root / path)
 
     def close(self) -> None:
         if self._ahead:
