@@ -281,6 +281,19 @@ def test_a_note_that_is_copied_under_another_id_is_another_observation(two: Two)
     assert {row.title for row in two.rows()} == {"Title", "Copy"}
 
 
+def test_a_note_that_got_another_id_in_two_files_is_not_waited_for(two: Two) -> None:
+    """One of them has the name of the note that has gone, and can be read."""
+    two.add()
+    two.agree()
+    file = two.file_of("Title")
+    text = render(replace(parse(file.read_text("utf-8")), id="other"))
+    for path in (file, file.with_name("a copy.md")):
+        path.write_text(text, "utf-8")
+    two.store.refresh()
+    two.agree()
+    assert [note.id for note in two.notes()] == ["other"]
+
+
 def test_an_observation_that_went_on_while_its_note_was_written_leaves_no_conflict(two: Two) -> None:
     """As after a kill between the two writes: the note is a version that the observation had."""
     id = two.add(content="one")

@@ -116,6 +116,8 @@ def _unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
     wanted = {*ids}
     found = set()
     for problem in store.problems() if wanted else ():
+        if problem.owner:  # it can be read, but another file stands for its note
+            continue
         path = store.root / problem.path
         with contextlib.suppress(OSError):
             found |= {path.stem, *_ID.findall(path.read_bytes().decode("utf-8", "replace"))}
