@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.sync.machine import LONG_AGO, is_running
+from tests.waiting import wait_until
 
 from anamnesis.git import GitFailed, git
 
@@ -268,7 +269,7 @@ class TestTimeout:
             timeout *= 2
             with pytest.raises(GitFailed, match=r"^git did not end in time\.$"):
                 git(repository, "fetch", "ssh://box/notes.git", as_user=True, timeout=timeout)
-        assert not is_running(int(started.read_text()))
+        wait_until(lambda: not is_running(int(started.read_text())))
 
     def test_a_connection_that_ssh_keeps_open_for_later_is_not_waited_for(
         self, repository: Path, programs: Path, started: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import wait_until
 
 from anamnesis.capture import ParsedSession, write_episodic
 from anamnesis.config import Reflection
@@ -171,8 +172,6 @@ def test_a_capture_answers_at_once_and_the_model_improves_its_note_later(model: 
     with MemoryStore(tmp_path / "store") as store:
         (note,) = store.list()
         assert (note.title, note.prov_model) == ("Why does login fail?", "")
-        deadline = time.monotonic() + 30
-        while store.list()[0].prov_model != "small" and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: store.list()[0].prov_model == "small")
         (note,) = store.list()
     assert (note.title, note.prov_model) == ("Login fixed", "small")

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.engram.program import Program, Tools
+from tests.waiting import wait_until
 from tests.web.daemon import Daemon
 
 from anamnesis.notes import Memory
@@ -62,13 +62,6 @@ def save(daemon: Daemon, title: str, content: str, **more: object) -> int:
         daemon, "/observations", session_id="s1", title=title, content=content, type="decision", project="shop", **more
     )
     return int(saved["id"])
-
-
-def wait_until(holds: Any) -> None:
-    deadline = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_what_is_posted_is_a_note_when_the_answer_comes(daemon: Daemon) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from tests.cli.command import Command
 from tests.cli.test_terminal import plain
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -143,8 +143,7 @@ def test_a_sync_in_the_background_says_nothing_and_is_logged(machines: tuple[Com
     done = one("sync", "--background")
     assert (done.code, done.out, done.err) == (0, "", "")
     log = one.home / "anamnesis.log"
-    while not log.exists() or '"pushed": true' not in log.read_text():
-        time.sleep(0.02)
+    wait_until(lambda: log.exists() and '"pushed": true' in log.read_text())
     assert two("sync", "--json").json["pulled"] == 1
 
 

@@ -8,9 +8,10 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import wait_until
 
 QUESTION = "Why does the login fail after a restart?"
 ANSWER = "The session key was made anew at each start; it is read from the vault now."
@@ -84,8 +85,7 @@ class Machine:
     def wait_for_sync(self) -> None:
         """Until the sync that nobody waits for has sent something."""
         log = self.home / ".anamnesis" / "anamnesis.log"
-        while not log.exists() or '"pushed": true' not in log.read_text():
-            time.sleep(0.02)
+        wait_until(lambda: log.exists() and '"pushed": true' in log.read_text())
 
     def edit(self, note_id: str, before: str, after: str) -> None:
         (path,) = (self.home / ".anamnesis" / "memory").glob(f"*/{note_id}.md")

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import wait_until
 
 from anamnesis.store import MemoryStore
 
@@ -271,9 +271,12 @@ def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
 
 def synced(hook: Hook, times: int) -> list[dict[str, Any]]:
     """What the log says of syncs, once there are so many."""
-    while len(found := [entry for entry in hook.log() if entry["event"] == "sync"]) < times:
-        time.sleep(0.02)
-    return found
+
+    def found() -> list[dict[str, Any]]:
+        return [entry for entry in hook.log() if entry["event"] == "sync"]
+
+    wait_until(lambda: len(found()) >= times)
+    return found()
 
 
 def test_a_captured_session_is_on_the_remote_although_the_agent_did_not_wait(hook: Hook) -> None:

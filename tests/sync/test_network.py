@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.sync.machine import Machine, assert_same, git, is_running, settle
+from tests.waiting import wait_until
 
 Make = Callable[..., Machine]
 
@@ -137,7 +138,7 @@ def test_a_remote_that_hangs_is_given_up_with_all_that_was_started(
         result = a.sync()
         assert (result.pushed, result.reached) == (False, False)
         assert result.detail.endswith("the remote cannot be used now: git did not end in time.")
-    assert not any(is_running(int(line)) for line in started.read_text().split())
+    wait_until(lambda: not any(is_running(int(line)) for line in started.read_text().split()))
     ssh(WORKS)
     assert make("a", f"ssh://box{remote}").sync().pushed
 

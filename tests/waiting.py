@@ -1,0 +1,15 @@
+"""Waiting for what another process or thread does; how long it takes is nobody's concern."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+_FOR_EVER = 120.0
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + _FOR_EVER
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
