@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check tests bench docs clean
+.PHONY: run test check tests hunt bench docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/anamnesis daemon
@@ -18,6 +18,10 @@ check: $(VENV)/.installed-dev
 
 tests: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto
+
+# Random examples, again and again, until one fails.
+hunt: $(VENV)/.installed-dev
+	while $(BIN)/pytest -n auto --hypothesis-profile=hunt; do :; done
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
