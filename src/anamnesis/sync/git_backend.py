@@ -62,7 +62,9 @@ class GitSyncBackend:
             with self._alone():
                 self._prepare()
                 cycle = _Cycle(self._repository, self.machine_id, self.timeout)
-                return cycle.run(to_remote=self.remote is not None)
+                result = cycle.run(to_remote=self.remote is not None)
+                self._repository.pack()
+                return result
         except OSError as error:
             raise StoreUnavailable(f"Cannot write {error.filename or self.repo_dir}: {error.strerror}.") from error
 

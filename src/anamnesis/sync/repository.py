@@ -6,6 +6,7 @@ The files are the truth and the index is no more than git's memory of them. Noth
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import sys
@@ -26,6 +27,8 @@ _FILE_MODE = "100644"
 _GITLINK = "160000"
 # The files as a merge by git has left them, markers and all.
 LEFT_BY_MERGE = "AUTO_MERGE"
+# A sync makes four or five; what is packed is each file of objects that is not twice as large as all smaller ones.
+_MOST_LOOSE_OBJECTS = 2_000
 _UNFINISHED_COMMITS = (
     "rebase-merge/autostash",
     "rebase-merge/orig-head",
@@ -269,6 +272,12 @@ class Repository:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+    def pack(self) -> None:
+        """Put the objects of many syncs into one file, when there are many; one of git's 256 folders tells how many."""
+        with contextlib.suppress(OSError, GitFailed):
+            if len(os.listdir(self.metadata / "objects" / "17")) * 256 > _MOST_LOOSE_OBJECTS:
+                self.git("repack", "-d", "-l", "-q", "--geometric=2")
 
     def common(self, one: str, two: str) -> str:
         """The last commit that both have in their history; "" if there is none."""
