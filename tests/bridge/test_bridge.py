@@ -194,6 +194,24 @@ def test_bytes_that_are_no_text_stay_in_every_column(two: Two) -> None:
     assert two.rows()[0].session_id == "cut \udcc3"
 
 
+@pytest.mark.parametrize("row_time", ["2001-01-01 00:00:00", "2031-01-01 00:00:00"])
+def test_of_two_titles_the_older_is_in_the_history_also_where_the_text_is_cut_in_a_character(
+    two: Two, row_time: str
+) -> None:
+    id = two.add()
+    two.agree()
+    two.store.update(two.notes()[0].id, title="Of the note")
+    two.db.execute(
+        "UPDATE observations SET title = 'Of the row', content = CAST(? AS TEXT), updated_at = ? WHERE id = ?",
+        (b"cut \xc3", row_time, id),
+    )
+    two.agree()
+    [note] = two.notes()
+    history = [revision.observation.title for revision in journal.revisions(two.db, id)]
+    assert {note.title, *history} == {"Title", "Of the note", "Of the row"}
+    assert two.row(id).content == "cut \udcc3"
+
+
 def test_bytes_where_a_text_should_be_do_not_stop_the_others(two: Two) -> None:
     two.add("Good")
     two.db.execute(INSERT, (b"obs-\xff", b"blob title", b"blob content"))

@@ -170,12 +170,12 @@ def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None)
     if over is None or row.session_id != over.session_id:
         _ensure_session(db, row)
     if over:
-        assignments = ", ".join(f"{name} = :{name}" for name in values)
-        db.execute(f"UPDATE observations SET {assignments} WHERE id = :id", {**values, "id": over.id})
+        assignments = ", ".join(f"{name} = {_placed(name, value)}" for name, value in values.items())
+        db.execute(f"UPDATE observations SET {assignments} WHERE id = :id", {**_bound(values), "id": over.id})
         id = over.id
     else:
-        names, placed = ", ".join(values), ", ".join(f":{name}" for name in values)
-        id = db.execute(f"INSERT INTO observations ({names}) VALUES ({placed})", values).lastrowid or 0
+        names, placed = ", ".join(values), ", ".join(_placed(name, value) for name, value in values.items())
+        id = db.execute(f"INSERT INTO observations ({names}) VALUES ({placed})", _bound(values)).lastrowid or 0
     if row.deleted_at:
         enqueue_deletion(db, row.sync_id, row.deleted_at, hard=False)
     else:
@@ -238,8 +238,9 @@ def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> 
 
 def directory(db: sqlite3.Connection, session_id: str) -> str:
     """The folder that a session was in; "" if it is not known."""
-    given = {"id": session_id.encode("utf-8", "surrogateescape")}  # it may hold bytes that are no text
-    row = db.execute("SELECT directory FROM sessions WHERE id = CAST(:id AS TEXT)", given).fetchone()
+    row = db.execute(
+        f"SELECT directory FROM sessions WHERE id = {_placed('id', session_id)}", _bound({"id": session_id})
+    ).fetchone()
     return row[0] if row else ""
 
 
@@ -253,11 +254,25 @@ def _renew_identity(db: sqlite3.Connection) -> str:
 
 def _ensure_session(db: sqlite3.Connection, row: Observation) -> None:
     """A note may come from another machine and name a session that this one does not know."""
+    id = _placed("id", row.session_id)
+    given = {"project": valid(row.project or ""), "started_at": valid(row.created_at)}
     db.execute(
-        "INSERT INTO sessions (id, project, directory, started_at) SELECT :id, :project, '', :started_at"
-        " WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = :id)",
-        {"id": row.session_id, "project": valid(row.project or ""), "started_at": valid(row.created_at)},
+        f"INSERT INTO sessions (id, project, directory, started_at) SELECT {id}, :project, '', :started_at"
+        f" WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE id = {id})",
+        given | _bound({"id": row.session_id}),
     )
+
+
+def _placed(name: str, value: object) -> str:
+    """The place of a value in a statement. A text may hold bytes that are no text: it is given as its bytes."""
+    return f"CAST(:{name} AS TEXT)" if isinstance(value, str) else f":{name}"
+
+
+def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        for name, value in values.items()
+    }
 
 
 def _observation(row: Sequence[Any]) -> Observation:
