@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import sys
@@ -14,6 +15,7 @@ from anamnesis.errors import LockHeld, StoreUnavailable
 
 _serial = itertools.count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_SYNC = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY  # a note that is closed to writing is moved too
 TEMPORARY_SUFFIX = ".tmp"
 _MANY_FILES = 200
 
@@ -68,6 +70,21 @@ def put_in_place(temporary: Path, path: Path) -> None:
         raise
 
 
+def move(source: Path, target: Path) -> None:
+    """Let a file be elsewhere, also on another disk, durably; it is never nowhere."""
+    try:
+        os.replace(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        status = source.stat()
+        write_atomically(target, source.read_bytes(), mode=status.st_mode & 0o777)
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        source.unlink()
+    sync_folder(target.parent)
+    sync_folder(source.parent)
+
+
 def sync_files(paths: Sequence[Path]) -> None:
     """Make the contents of written files durable; of very many, by one flush of all that the system holds."""
     if len(paths) > _MANY_FILES and hasattr(os, "sync"):
@@ -76,7 +93,7 @@ def sync_files(paths: Sequence[Path]) -> None:
     descriptors: list[int] = []
     try:
         for path in paths:
-            descriptors.append(os.open(path, os.O_RDWR))
+            descriptors.append(os.open(path, _SYNC))
             if len(paths) > 1:
                 _begin_sync(descriptors[-1])  # to wait for many then takes half of the time
         for descriptor in descriptors:

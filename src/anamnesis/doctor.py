@@ -108,6 +108,8 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
     for path in upkeep.links(store):
         fault = "It is a symbolic link, and links are not followed."
         yield Finding(path, fault, "Put the file or the folder itself there.")
+    for path in upkeep.unlistable(store):
+        yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
 
 
 def _bridge(home: Path) -> Iterator[Finding]:

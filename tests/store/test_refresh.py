@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +19,8 @@ from hypothesis import strategies as st
 from anamnesis.disk import sync_files
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore, writing
+from anamnesis.store import Changes, MemoryStore, upkeep, writing
+from anamnesis.store.files import Folder, NoteFile, NoteFiles
 
 NOTHING = Changes(0, 0, 0)
 # Changes of a folder within one tick of the clock that stamps files cannot be told apart.
@@ -209,6 +213,108 @@ def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_ope
     store.put(Memory("ours", "semantic", "t", "common"))
     with MemoryStore(store.root) as again:
         assert found(again, "common") == ["ours", "theirs", "x"]
+
+
+def test_a_file_that_goes_while_its_folder_is_listed_takes_no_other_along(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put(Memory("y", "semantic", "t", "common"))
+    going = path.with_name("going.md")
+    going.write_text(text("going", "common"), "utf-8")
+    listed = os.scandir
+
+    def list_then_remove(folder: Path) -> contextlib.nullcontext[list[os.DirEntry[str]]]:
+        with listed(folder) as entries:
+            found = [*entries]
+        if folder == path.parent:
+            going.unlink(missing_ok=True)
+        return contextlib.nullcontext(found)
+
+    monkeypatch.setattr(os, "scandir", list_then_remove)
+    store.refresh()
+    monkeypatch.undo()
+    assert found(store, "common") == ["x", "y"]
+    assert_index_is_files(store.root)
+
+
+def test_a_folder_that_goes_and_comes_back_while_it_is_looked_at_keeps_its_notes(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = store.root / "away"
+    path.parent.rename(away)
+    listing = NoteFiles.list_folder
+
+    def list_then_bring_back(files: NoteFiles, folder: str) -> Folder | None:
+        seen = listing(files, folder)
+        if folder == "memory":
+            away.rename(path.parent)
+        return seen
+
+    monkeypatch.setattr(NoteFiles, "list_folder", list_then_bring_back)
+    store.refresh()
+    monkeypatch.undo()
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["x"]
+    assert_index_is_files(store.root)
+
+
+def test_a_file_that_is_still_being_written_when_it_is_first_seen_is_read_again(store: MemoryStore, path: Path) -> None:
+    whole = text("slow", "common")
+    slow = path.with_name("slow.md")
+    slow.write_text(whole[:20], "utf-8")
+    store.refresh()
+    assert [problem.path for problem in store.problems()] == ["memory/semantic/slow.md"]
+    slow.write_text(whole, "utf-8")
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["slow", "x"]
+        assert again.problems() == []
+
+
+def test_a_file_that_is_written_on_while_it_is_entered_is_read_again(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = path.with_name("slow.md")
+    slow.write_text(text("slow", "common"), "utf-8")
+    reading = NoteFiles.read
+
+    def read_then_write_on(files: NoteFiles, name: str) -> NoteFile | None:
+        file = reading(files, name)
+        if name.endswith("slow.md"):
+            slow.write_text(text("slow", "common, and more"), "utf-8")
+        return file
+
+    monkeypatch.setattr(NoteFiles, "read", read_then_write_on)
+    store.refresh()
+    monkeypatch.undo()
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["slow", "x"]
+
+
+def test_a_folder_that_cannot_be_listed_is_in_nobodys_way(
+    store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = path.parent / "closed"
+    replace_file(closed / "inside" / "y.md", text("y", "common"))
+    store.refresh()
+    replace_file(closed / "new.md", text("new", "common"))
+    replace_file(path.with_name("z.md"), text("z", "common"))
+    listed = os.scandir
+
+    def refuse(folder: Path | str) -> Any:
+        if Path(folder) == closed:  # by a mode that root need not care about
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return listed(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    store.refresh()
+    assert found(store, "common") == ["x", "y", "z"]
+    store.reindex()
+    assert found(store, "common") == ["x", "z"]
+    assert upkeep.unlistable(store) == ["memory/semantic/closed"]
+    monkeypatch.undo()
+    assert upkeep.unlistable(store) == []
+    with MemoryStore(store.root) as again:
+        assert found(again, "common") == ["new", "x", "y", "z"]
 
 
 NAMES = st.sampled_from(["semantic/a.md", "semantic/x.md", "deep/er/c.md"])

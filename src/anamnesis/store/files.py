@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.disk import TEMPORARY_SUFFIX, sync_files, sync_folder
+from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
 from anamnesis.store.steps import Step
@@ -52,6 +52,7 @@ class Folder:
     mtime_ns: int
     files: dict[str, tuple[int, int]]
     folders: list[str]
+    is_listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,16 @@ class NoteFiles:
             return None
         except OSError as error:
             return _unreadable(path, error.strerror)
-        with os.fdopen(descriptor, "rb", buffering=0) as file:
-            try:
-                status = os.fstat(descriptor)
-                data = (file.readall() if stat.S_ISREG(status.st_mode) else None) or b""
-            except OSError as error:
-                return _unreadable(path, error.strerror)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
+                data = file.readall() or b""
+        except OSError as error:
+            return _unreadable(path, error.strerror)
+        finally:
+            os.close(descriptor)
         seen = (path, status.st_size, status.st_mtime_ns, digest(data))
         text = ""
         try:
@@ -134,19 +139,15 @@ class NoteFiles:
     def discard(self, path: str, memory: Memory, moment: str) -> Step:
         """Move a file to the trash, as it is; the same id may be there more than once."""
         self.refuse_links(path)
-        target = trash_place(self.root, TREES[memory.scope], memory, moment)
         source = folder_of(path)
         before = self.folder_time(source)
-        try:
-            os.replace(self.root / path, target)
-        except FileNotFoundError:
-            raise NoteNotFound(f"The file {path} has gone.") from None
-        except OSError as error:
-            raise _failed("move to the trash", self.root / path, error) from error
-        step = Step(source, before, self.folder_time(source))
-        sync_folder(target.parent)
-        sync_folder(self.root / source)
-        return step
+        with telling("move to the trash", self.root / path):
+            target = trash_place(self.root, TREES[memory.scope], memory, moment)
+            try:
+                move(self.root / path, target)
+            except FileNotFoundError:
+                raise NoteNotFound(f"The file {path} has gone.") from None
+        return Step(source, before, self.folder_time(source))
 
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash, as it is."""
@@ -156,13 +157,9 @@ class NoteFiles:
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
         folder = folder_of(trashed.home)
         before = self.folder_time(folder)
-        try:
-            os.replace(source, target)
-        except OSError as error:
-            raise _failed("restore", source, error) from error
-        step = Step(folder, before, self.folder_time(folder))
-        sync_folder(target.parent)
-        return step
+        with telling("restore", source):
+            move(source, target)
+        return Step(folder, before, self.folder_time(folder))
 
     def trashed(self) -> list[Trashed]:
         """What is in the trash, the last deleted first."""
@@ -215,13 +212,17 @@ class NoteFiles:
                     if entry.is_dir():
                         listed.folders.append(f"{folder}/{_storable(entry.name)}")
                     elif entry.name.endswith(".md") and entry.is_file():
-                        name, status = _storable(entry.name), entry.stat(follow_symlinks=False)
-                        known = name == entry.name
-                        listed.files[name] = (status.st_size, status.st_mtime_ns) if known else _UNREADABLE
+                        with contextlib.suppress(FileNotFoundError):  # it has just gone
+                            status = entry.stat(follow_symlinks=False)
+                            name = _storable(entry.name)
+                            known = name == entry.name
+                            listed.files[name] = (status.st_size, status.st_mtime_ns) if known else _UNREADABLE
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _failed("list", self.root / folder, error) from error
+            if folder in TREES.values():
+                raise _failed("list", self.root / folder, error) from error
+            return Folder(folder, 0, {}, [], is_listed=False)
         return listed
 
     def leftovers(self) -> list[str]:
@@ -232,6 +233,14 @@ class NoteFiles:
     def links(self) -> list[str]:
         """Symbolic links in the trees."""
         return [path for path in self._walk() if os.path.islink(self.root / path)]
+
+    def unlistable(self) -> list[str]:
+        """Folders in the trees whose files nobody can see."""
+        failed: list[OSError] = []
+        for tree in TREES.values():
+            for _ in os.walk(self.root / tree, onerror=failed.append):
+                pass
+        return sorted(Path(error.filename).relative_to(self.root).as_posix() for error in failed)
 
     def _walk(self) -> list[str]:
         """Every path in the trees but for what is in hidden folders, such as git's."""

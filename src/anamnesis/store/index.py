@@ -88,8 +88,9 @@ class Index:
             self._rebuild(progress, in_place=usable is not None)
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
         self._identity = None
 
     def _run(self, mode: str, work: Callable[[Connection], T]) -> T:

@@ -12,8 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles
-from anamnesis.store.rows import enter_files, forget_file, forget_folder, has_unread, record_folder, save_file
+from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles, folder_of
+from anamnesis.store.rows import (
+    enter_files,
+    forget_file,
+    forget_folder,
+    has_unread,
+    latest_problems,
+    record_folder,
+    save_file,
+)
 
 Progress = Callable[[int, int], None]
 # Files entered in one transaction: other writers wait 0.1 s for it. Smaller ones make FTS5 merge more often.
@@ -59,13 +67,14 @@ def refresh(
 ) -> Difference:
     """Enter every difference, in all folders or `only` in some, and say what they were."""
     found: Difference = read(lambda db: difference(db, files, only=only))
+    restless: set[str] = set()
     for start in range(0, len(found.changed), _BATCH):
         paths = found.changed[start : start + _BATCH]
-        write(partial(_enter, files, [file for path in paths if (file := files.read(path))]))
+        write(partial(_enter, files, [file for path in paths if (file := files.read(path))], restless))
         if progress:
             progress(start + len(paths), len(found.changed))
     if found.gone or found.folders or found.gone_folders:
-        write(partial(_close, files, found))
+        write(partial(_close, files, found, restless))
     while unread := read(_unread):
         write(partial(enter_files, read={path: files.read(path) for path in unread}, exists=files.exists))
     return found
@@ -81,6 +90,10 @@ def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] 
         path = waiting.pop()
         listed.add(path)
         folder = files.list_folder(path)
+        if folder and not folder.is_listed:
+            found.folders.append(folder)
+            listed.update(other for other in recorded if other.startswith(f"{path}/"))
+            continue
         if folder is None:
             found.gone_folders.append(path)
             folder = Folder(path, -1, {}, [])
@@ -108,10 +121,14 @@ def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] 
 def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
     """The folders whose time is not the recorded one, None if there is nothing to do.
 
-    A few system calls, whatever the number of notes.
+    A few system calls, whatever the number of notes. Files that were no notes may have been half written, which no
+    folder's time tells.
     """
     recorded = db.execute("SELECT path, mtime_ns FROM folders")
     changed = [path for path, mtime_ns in recorded if files.folder_time(path) != mtime_ns]
+    for path, *seen in latest_problems(db):
+        if files.seen(path) != tuple(seen) and (folder := folder_of(path)) not in changed:
+            changed.append(folder)
     return changed if changed or has_unread(db) else None
 
 
@@ -120,18 +137,21 @@ def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[
     return {name: (size, mtime_ns) for name, size, mtime_ns in rows}
 
 
-def _enter(files: NoteFiles, read: list[NoteFile], db: sqlite3.Connection) -> None:
+def _enter(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite3.Connection) -> None:
+    """Enter files that still are as they were read; the folders of others are `restless`."""
     for file in read:
         if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns):
             save_file(db, file, files.exists)
+        else:
+            restless.add(folder_of(file.path))
 
 
-def _close(files: NoteFiles, found: Difference, db: sqlite3.Connection) -> None:
+def _close(files: NoteFiles, found: Difference, restless: set[str], db: sqlite3.Connection) -> None:
     for path in found.gone:
         if not files.exists(path):
             forget_file(db, path)
     for folder in found.folders:
-        record_folder(db, folder.path, folder.mtime_ns)
+        record_folder(db, folder.path, folder.mtime_ns if folder.path not in restless else 0)
     for path in found.gone_folders:
         if path in TREES.values():
             record_folder(db, path, -1)  # a tree is looked for as long as the store lives

@@ -12,6 +12,9 @@ from anamnesis.store.steps import Step
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
 
+# So many files that are no notes are looked at whenever the folders are.
+_LATEST_PROBLEMS = 20
+
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
 
 
@@ -96,8 +99,21 @@ def has_unread(db: sqlite3.Connection) -> bool:
     return bool(found)
 
 
+def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
+    """The paths of the newest files that are no notes, with size and time."""
+    return db.execute(
+        "SELECT folders.path || '/' || name, size, files.mtime_ns FROM files JOIN folders ON folders.number = folder"
+        " WHERE problem IS NOT NULL AND size >= 0 ORDER BY files.mtime_ns DESC LIMIT :most",
+        {"most": _LATEST_PROBLEMS},
+    ).fetchall()
+
+
 def forget_folder(db: sqlite3.Connection, path: str) -> None:
-    db.execute("DELETE FROM folders WHERE path = :path", {"path": path})
+    """Take out a folder that has gone, unless one of its files is there again."""
+    db.execute(
+        "DELETE FROM folders WHERE path = :path AND NOT EXISTS (SELECT 1 FROM files WHERE folder = number)",
+        {"path": path},
+    )
 
 
 def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:

@@ -28,6 +28,11 @@ def links(store: MemoryStore) -> list[str]:
     return store._files.links()
 
 
+def unlistable(store: MemoryStore) -> list[str]:
+    """Folders of notes that cannot be listed; what the index knows of them stays."""
+    return store._files.unlistable()
+
+
 def discard_second(store: MemoryStore, path: str) -> None:
     """Move a file to the trash whose note another file stands for."""
     file = store._files.read(path)
