@@ -101,12 +101,14 @@ def test_nothing_put_changes_nothing(store: MemoryStore) -> None:
 
 def test_a_batch_gives_one_step_for_each_folder_it_changed(tmp_path: Path) -> None:
     files = NoteFiles(tmp_path)
-    Writing(
+    first = Writing(
         files, {"memory/semantic/n0.md": note("n0"), "memory/episodic/e0.md": note("e0", type="episodic")}, {}
-    ).finish()
+    )
+    first.finish()
+    former = {file.path: file for file in first.files}
     before = {folder: files.folder_time(folder) for folder in ("memory/semantic", "memory/episodic")}
     batch = {f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(5)}
-    writing = Writing(files, {**batch, "memory/episodic/e0.md": note("e0", type="episodic")}, {})
+    writing = Writing(files, {**batch, "memory/episodic/e0.md": note("e0", type="episodic")}, former)
     assert [file.path for file in writing.files] == [*batch, "memory/episodic/e0.md"]
     assert {(step.folder, step.before, step.after) for step in writing.finish()} == {
         (folder, time, files.folder_time(folder)) for folder, time in before.items()
@@ -125,7 +127,7 @@ def test_a_folder_that_somebody_else_changes_during_a_batch_gives_no_step(tmp_pa
                 os.utime(other.parent, ns=(1, len(memory.id)))
 
     files = NoteFiles(tmp_path)
-    Writing(files, {"memory/semantic/n0.md": note("n0")}, {}).finish()
+    Writing(files, {"memory/semantic/n.md": note("n")}, {}).finish()
     batch = Meddling({f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(3)})
     assert Writing(files, batch, {}).finish() == []
 

@@ -11,10 +11,10 @@ from itertools import chain
 from typing import TypeVar
 
 from anamnesis.disk import locked
-from anamnesis.errors import NoteNotFound, StoreUnavailable
+from anamnesis.errors import NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id
 from anamnesis.store import journal, queries
-from anamnesis.store.files import NoteFile, NoteFiles, proper_path
+from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
 from anamnesis.store.refresh import Changes, Progress
@@ -109,11 +109,11 @@ class Catalogue:
 
         try:
             unsettled = self._index.write(change)
-        except StoreUnavailable:
-            finish()  # if it was this that failed, nothing has changed
+        except (NoteConflict, StoreUnavailable):
             self._behind = True
-            for folder in {path.rpartition("/")[0] for path in (*(file.path for file in written), *gone)}:
+            for folder in {folder_of(path) for path in (*(file.path for file in written), *gone)}:
                 self._files.touch_folder(folder)
+            finish()  # if it was this that failed, it fails again
         else:
             if unsettled:
                 self._index.settle()

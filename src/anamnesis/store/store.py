@@ -371,14 +371,15 @@ class MemoryStore:
     ) -> builtins.list[NoteFile]:
         """Write notes' files and enter them, each in place of the file that held it so far."""
         placed: dict[str, Memory] = {}
-        moved: dict[str, str] = {}
+        former: dict[str, NoteFile] = {}
         for memory, found in notes:
             path = place(memory, found, lambda other: other in placed or self._files.exists(other))
             placed[path] = memory
-            if found and found.path != path:
-                moved[path] = found.path
-        with contextlib.closing(Writing(self._files, placed, moved, durable=durable)) as writing:
-            self._catalogue.enter(writing.files, [*moved.values()], writing.finish, quietly=quietly)
+            if found:
+                former[path] = found
+        moved = [file.path for path, file in former.items() if file.path != path]
+        with contextlib.closing(Writing(self._files, placed, former, durable=durable)) as writing:
+            self._catalogue.enter(writing.files, moved, writing.finish, quietly=quietly)
         return writing.files
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from anamnesis.disk import create_beside, fill, sync_files, sync_folder
-from anamnesis.errors import StoreUnavailable
+from anamnesis.errors import AnamnesisError, NoteConflict
 from anamnesis.notes import Memory, parse, render
 from anamnesis.store.files import NoteFile, NoteFiles, digest, folder_of, telling
 from anamnesis.store.steps import Step, Steps
@@ -19,23 +19,24 @@ _FEW_NOTES = 4
 
 
 class Writing:
-    """Writes notes to their paths, each in place of the file that held it so far, which is `moved`.
+    """Writes notes to their paths, each in place of its `former` file, unless somebody else has changed that meanwhile.
 
     Each goes atomically, and they are durable together; the disk is at work on them while others are at work too.
-    `files` are as they will be after `finish`; without it, nothing is left behind.
+    `files` are as they will be after `finish`.
     """
 
     def __init__(
-        self, place: NoteFiles, notes: Mapping[str, Memory], moved: Mapping[str, str], *, durable: bool = True
+        self, place: NoteFiles, notes: Mapping[str, Memory], former: Mapping[str, NoteFile], *, durable: bool = True
     ) -> None:
         self.files: list[NoteFile] = []
         self._is_durable = durable
         self._place = place
-        self._moved = moved
+        self._former = former
         self._steps = Steps(place.folder_time)
         self._waiting: dict[str, Path] = {}
         self._folders = {folder: place.prepare(folder) for folder in dict.fromkeys(map(folder_of, notes))}
-        self._is_finished = False
+        self._is_tried = False
+        self._failure: AnamnesisError | None = None
         self._ahead: threading.Thread | None = None
         try:
             for path, memory in notes.items():
@@ -44,50 +45,64 @@ class Writing:
             self.close()
             raise
         if len(notes) > _FEW_NOTES:
-            self._ahead = threading.Thread(target=self._finish_ahead, name="disk")
+            self._ahead = threading.Thread(target=self._try, name="disk")
             self._ahead.start()
 
     def finish(self) -> list[Step]:
         """Let every note be in its place, and say what that did to the folders; to call it again changes nothing."""
         if self._ahead:
             self._ahead.join()
-        self._finish()
+        self._try()
+        if self._failure:
+            raise self._failure
         return self._steps.undisturbed()
 
-    def _finish_ahead(self) -> None:
-        with contextlib.suppress(StoreUnavailable):  # `finish` tries it again, and fails where somebody hears of it
-            self._finish()
+    def _try(self) -> None:
+        if not self._is_tried:
+            self._is_tried = True
+            try:
+                self._finish()
+            except AnamnesisError as error:  # for `finish` to raise, where somebody hears of it
+                self._failure = error
 
     def _finish(self) -> None:
-        if self._is_finished:
-            return
         with telling("write", self._place.root):
             if self._is_durable:
                 sync_files([*self._waiting.values()])
             for path in [*self._waiting]:
-                if former := self._moved.get(path):
-                    self._move(former, path)
-                with self._steps.change(folder_of(path)):
-                    os.replace(self._waiting[path], self._place.root / path)
-                del self._waiting[path]
-            for former in self._moved.values():
-                with self._steps.change(folder_of(former)):
-                    (self._place.root / former).unlink(missing_ok=True)
-                self._folders[folder_of(former)] = (self._place.root / former).parent
+                self._replace(path, self._former.get(path))
             for folder in self._folders.values() if self._is_durable else ():
                 sync_folder(folder)
-        self._is_finished = True
 
-    def _move(self, former: str, path: str) -> None:
-        """Let a file go to its new place as it is, so that no kill leaves its note in two; from one disk to another,
-        there is no such way."""
+    def _replace(self, path: str, former: NoteFile | None) -> None:
+        self._refuse_if_changed(path, former)
+        left = former.path if former and former.path != path and not self._move(former.path, path) else ""
+        with self._steps.change(folder_of(path)):
+            os.replace(self._waiting[path], self._place.root / path)
+        del self._waiting[path]
+        if left:
+            with self._steps.change(folder_of(left)):
+                os.unlink(self._place.root / left)
+
+    def _refuse_if_changed(self, path: str, former: NoteFile | None) -> None:
+        """Nothing is written over what nobody has read, such as what an editor has saved just now."""
+        seen = self._place.seen(former.path if former else path)
+        if seen != ((former.size, former.mtime_ns) if former else None):
+            raise NoteConflict(f"Somebody else has just changed {former.path if former else path}.", "Try again.")
+
+    def _move(self, former: str, path: str) -> bool:
+        """Let a file go to its new place as it is, so that no kill leaves its note in two; false if that is on another
+        disk."""
         self._place.refuse_links(former)
-        with (
-            self._steps.change(folder_of(former)),
-            self._steps.change(folder_of(path)),
-            contextlib.suppress(OSError),
-        ):
-            os.replace(self._place.root / former, self._place.root / path)
+        self._folders[folder_of(former)] = (self._place.root / former).parent
+        with self._steps.change(folder_of(former)), self._steps.change(folder_of(path)):
+            try:
+                os.replace(self._place.root / former, self._place.root / path)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                return False
+        return True
 
     def close(self) -> None:
         if self._ahead:
