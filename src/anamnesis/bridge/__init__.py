@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from anamnesis.bridge.bridged import BridgedStore
     from anamnesis.engram.shared import Shared
 
+# What can be wrong with the other side: that it cannot be read, written or said now. It is logged, and no obstacle.
+FAILURES = (AnamnesisError, OSError, sqlite3.Error, TypeError, ValueError)
 # What an opening takes over by itself; beyond, a process of its own does it while others work.
 _AT_ONCE = 200
 
@@ -59,8 +61,8 @@ def open_bridged(home: Path, engram: Path | Shared | None) -> MemoryStore:
 
     try:
         return BridgedStore(home, engram, resolve_machine_id())
-    except AnamnesisError as error:
-        log(home, "bridge failed", reason=error.message)
+    except FAILURES as error:
+        log(home, "bridge failed", reason=str(error))
         return MemoryStore(home)
 
 

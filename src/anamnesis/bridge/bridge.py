@@ -11,18 +11,18 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from anamnesis.bridge import journal, upkeep
+from anamnesis.bridge import FAILURES, journal, upkeep
 from anamnesis.bridge.settling import Settling
 from anamnesis.bridge.upkeep import State, Waiting
-from anamnesis.disk import locked
+from anamnesis.disk import locked, write_atomically
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
-from anamnesis.errors import AnamnesisError
 from anamnesis.store import MemoryStore
 
 LOCK = "bridge.lock"
-# With which engram.db the notes of this home agreed, and how far that was. Locked for a moment only.
+# With which engram.db the notes of this home agreed, and how far that was; and a lock that is held for a moment only.
 MET = "bridge.met"
+_MET_LOCK = "bridge.met.lock"
 # So many changes are taken over at a time: others wait for these.
 _BATCH = 200
 
@@ -48,7 +48,7 @@ class Bridge:
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        with contextlib.suppress(AnamnesisError, sqlite3.Error):  # it stays noted down
+        with contextlib.suppress(*FAILURES):  # it stays noted down
             self.finish()
         with self._guard:
             self._part()
@@ -143,9 +143,7 @@ class Bridge:
 
     def _introduce(self) -> str:
         """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""
-        place = self._store.root / MET
-        with locked(place):
-            said = place.read_text("utf-8", "replace")
+        with self._meeting() as said:
             known, _, seen = said.partition(" ")
             is_known = known == journal.identity(self._db)
             identity = journal.prepare(self._db)
@@ -154,18 +152,29 @@ class Bridge:
             elif seen.isdigit() and journal.last_change(self._db) < int(seen):
                 # A backup was brought back, which does not know what came since.
                 identity = journal.look_again(self._db)
-            if said != (now := f"{identity} {journal.last_change(self._db)}"):
-                place.write_text(now, "utf-8")
+            self._meet(said, f"{identity} {journal.last_change(self._db)}")
         return identity
 
     def _part(self) -> None:
         """Remember how far engram.db was, for who opens it next; unless it met another home meanwhile."""
-        place = self._store.root / MET
-        with contextlib.suppress(AnamnesisError, OSError, sqlite3.Error), locked(place):
-            said = place.read_text("utf-8", "replace")
+        with contextlib.suppress(*FAILURES), self._meeting() as said:
             known, now = said.partition(" ")[0], f"{journal.identity(self._db)} {journal.last_change(self._db)}"
-            if now != said and now.startswith(f"{known} "):
-                place.write_text(now, "utf-8")
+            if now.startswith(f"{known} "):
+                self._meet(said, now)
+
+    @contextlib.contextmanager
+    def _meeting(self) -> Iterator[str]:
+        """What is remembered of the last meeting; nobody else changes it meanwhile."""
+        with locked(self._store.root / _MET_LOCK):
+            try:
+                said = (self._store.root / MET).read_text("utf-8", "replace")
+            except FileNotFoundError:
+                said = ""
+            yield said
+
+    def _meet(self, said: str, now: str) -> None:
+        if now != said:
+            write_atomically(self._store.root / MET, now.encode())
 
     def _track(self) -> None:
         """See that the store notes down what changes. A new index does not tell which notes have gone."""

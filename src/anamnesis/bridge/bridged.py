@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from anamnesis.bridge import FAILURES
 from anamnesis.bridge.bridge import Bridge, Progress
 from anamnesis.engram.shared import Shared
-from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
 
@@ -27,10 +27,10 @@ class BridgedStore(MemoryStore):
         super().__init__(root)
         try:
             self.bridge = Bridge(self, engram, machine_id)
+            self._mark = self.bridge.last_change()
         except BaseException:
             super().close()
             raise
-        self._mark = self.bridge.last_change()
         self.on_look = self.on_change = self._follow
 
     def close(self) -> None:
@@ -70,6 +70,6 @@ class BridgedStore(MemoryStore):
     def _safely(self, work: Callable[[], T], default: T) -> T:
         try:
             return work()
-        except (AnamnesisError, sqlite3.Error) as error:
+        except FAILURES as error:
             log(self.root, "bridge failed", reason=str(error))
             return default
