@@ -19,7 +19,7 @@ from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Observation
-from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound
+from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound, StoreUnavailable
 from anamnesis.history.observation import revisions as revisions_of_observation
 from anamnesis.history.restoring import Restored, restore
 from anamnesis.history.revisions import note_of, revisions
@@ -275,6 +275,16 @@ def test_what_is_nowhere_else_is_kept_when_a_note_goes_back(home: Home) -> None:
     home.restore(id, 2)
     assert "- green\n" in home.path(id).read_text()
     assert "mine: my own field" in home.path(id).read_text()
+
+
+def test_a_note_does_not_go_back_if_what_it_says_cannot_be_kept(plain: Home) -> None:
+    id = plain.note()
+    plain.sync()
+    plain.edit(id, "two", "zwei")
+    (plain.store.root / "trash").write_text("in the way")
+    with pytest.raises(StoreUnavailable):
+        plain.restore(id, 1)
+    assert "zwei" in plain.path(id).read_text()
 
 
 def test_a_revision_that_is_the_present_one_changes_nothing(home: Home) -> None:

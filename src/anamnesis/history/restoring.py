@@ -13,7 +13,7 @@ from anamnesis.history.text import TICKING, diff, text_of, without_ticking
 from anamnesis.history.version import Revision
 from anamnesis.notes import Memory
 from anamnesis.store import CHANGEABLE, MemoryStore
-from anamnesis.store.files import TREES, trash_place
+from anamnesis.store.files import TREES, telling, trash_place
 from anamnesis.store.ids import utcnow
 
 # What a note keeps whichever version it goes back to: where it lives, and since when. A note that was made to stay on
@@ -60,9 +60,10 @@ def _keep(store: MemoryStore, note: Memory) -> None:
     """A copy of a note's file in the trash, with its time."""
     file = store.file(note.id)
     if file:
-        target = trash_place(store.root, TREES[note.scope], note, utcnow())
-        write_atomically(target, (store.root / file.path).read_bytes())
-        os.utime(target, ns=(file.mtime_ns, file.mtime_ns))
+        with telling("keep in the trash", store.root / file.path):
+            target = trash_place(store.root, TREES[note.scope], note, utcnow())
+            write_atomically(target, (store.root / file.path).read_bytes())
+            os.utime(target, ns=(file.mtime_ns, file.mtime_ns))
 
 
 def _changes(version: Memory, present: Memory) -> dict[str, Any]:
