@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -33,12 +32,13 @@ SESSION = ParsedSession(
 
 
 class Model:
-    """An endpoint that answers what it is told to, and keeps what it was asked."""
+    """An endpoint that answers what it is told to, as soon as it may, and keeps what it was asked."""
 
     def __init__(self) -> None:
         self.status = 200
         self.answer: bytes = self.saying(json.dumps({"title": "Login fixed", "body": "The cookie had expired."}))
-        self.delay = 0.0
+        self.may_answer = threading.Event()
+        self.may_answer.set()
         self.asked: list[tuple[str, str, Any]] = []
         model = self
 
@@ -46,8 +46,8 @@ class Model:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 model.asked.append((self.path, self.headers["Authorization"], body))
-                time.sleep(model.delay)
-                with contextlib.suppress(BrokenPipeError):  # who asked has given up
+                model.may_answer.wait()
+                with contextlib.suppress(ConnectionError):  # who asked has given up
                     self.send_response(model.status)
                     self.end_headers()
                     self.wfile.write(model.answer)
@@ -75,6 +75,7 @@ class Model:
 def model() -> Iterator[Model]:
     made = Model()
     yield made
+    made.may_answer.set()
     made.server.shutdown()
     made.server.server_close()
 
@@ -133,7 +134,7 @@ def test_an_address_that_leads_nowhere_falls_back(model: Model, url: str) -> Non
 
 
 def test_a_model_that_hangs_is_given_up(model: Model) -> None:
-    model.delay = 3
+    model.may_answer.clear()
     result = ModelSummarizer(model.settings(timeout=1)).summarize(SESSION)
     assert result
     assert result.prov_model == FALLBACK
@@ -157,7 +158,7 @@ def test_a_capture_answers_at_once_and_the_model_improves_its_note_later(model: 
         },
     ]
     (tmp_path / "s1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    model.delay = 1
+    model.may_answer.clear()
     variables = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -166,12 +167,14 @@ def test_a_capture_answers_at_once_and_the_model_improves_its_note_later(model: 
         "ANAMNESIS_REFLECTION_MODEL": "small",
         "ANAMNESIS_REFLECTION_BASE_URL": model.url,
         "ANAMNESIS_REFLECTION_API_KEY": "key",
+        "ANAMNESIS_REFLECTION_TIMEOUT": "600",
     }
     event = json.dumps({"cwd": str(tmp_path), "session_id": "s1", "transcript_path": str(tmp_path / "s1.jsonl")})
     subprocess.run([sys.executable, "-m", "anamnesis", "capture"], input=event.encode(), env=variables, check=True)
     with MemoryStore(tmp_path / "store") as store:
         (note,) = store.list()
         assert (note.title, note.prov_model) == ("Why does login fail?", "")
+        model.may_answer.set()
         wait_until(lambda: store.list()[0].prov_model == "small")
         (note,) = store.list()
     assert (note.title, note.prov_model) == ("Login fixed", "small")
