@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from anamnesis.notes import Memory, render
-from anamnesis.store import MemoryStore
+from anamnesis.store import MemoryStore, catalogue
 
 
 def note(name: str, body: str = "b") -> Memory:
@@ -127,21 +128,26 @@ def test_a_thread_tells_its_changes_while_another_listens(store: MemoryStore) ->
     assert told == [threading.current_thread().name, "other"]
 
 
-def test_a_look_is_told_before_the_answer_and_not_more_than_once_a_second(store: MemoryStore) -> None:
+def test_a_look_is_told_before_the_answer_and_not_more_than_once_a_second(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(catalogue, "time", SimpleNamespace(monotonic=lambda: now))
     store.put(note("a"))
     looks: list[int] = []
-    started = time.monotonic()
 
     def look() -> None:
         looks.append(store.count())
         store.put_whole([note(f"from-look-{looks[-1]}")])
 
     store.on_look = look
-    for _ in range(30):
-        store.put(note("a"))
-        store.count()
-    assert len(looks) <= time.monotonic() - started + 1
-    time.sleep(1.1)
+    for passed in (1.1, 0.9):
+        now += passed
+        for _ in range(30):
+            store.put(note("a"))
+            store.count()
+    assert len(looks) == 1
+    now += 1.1
     looks.clear()
     before = len(list(store.memory_dir.rglob("*.md")))
     assert store.count() == store.count() == before + 1
