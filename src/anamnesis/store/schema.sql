@@ -28,10 +28,11 @@ CREATE TABLE memory_tags (
     PRIMARY KEY (memory_id, tag)
 );
 
--- One row for each id that a note replaces; memories.supersedes holds the same ids, separated by blanks.
+-- One row for each id that a note replaces; memories.supersedes holds the same ids, separated by blanks. The columns are in
+-- the order of the key: in another one, `quick_check` of some versions of SQLite finds damage where there is none.
 CREATE TABLE supersessions (
-    memory_id     TEXT NOT NULL,
     superseded_id TEXT NOT NULL,
+    memory_id     TEXT NOT NULL,
     PRIMARY KEY (superseded_id, memory_id)
 ) WITHOUT ROWID;
 
