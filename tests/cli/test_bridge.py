@@ -48,6 +48,18 @@ def test_its_state_is_told_before_and_after(anamnesis: Command, engram: Path) ->
     assert "2 notes ⇄ 2 observations" in plain(anamnesis.on_terminal("bridge", "status"))
 
 
+def test_an_edit_in_place_is_looked_for(anamnesis: Command, engram: Path) -> None:
+    """No folder tells of it, and no daemon watches."""
+    anamnesis("bridge", "reconcile")
+    file = next((anamnesis.home / "memory").rglob("*.md"))
+    file.write_text(file.read_text() + "giraffe\n")
+    status = anamnesis("bridge", "status", "--json")
+    assert (status.code, status.json["waiting"]) == (1, {"notes": 1, "observations": 0})
+    file.write_text(file.read_text() + "okapi\n")
+    assert anamnesis("bridge", "reconcile").code == 0
+    assert "okapi" in anamnesis("engram", "search", "giraffe okapi").out
+
+
 def test_two_do_not_reconcile_at_once(anamnesis: Command, engram: Path) -> None:
     anamnesis.home.mkdir()
     with locked(anamnesis.home / "reconcile.lock"):

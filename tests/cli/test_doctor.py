@@ -64,3 +64,20 @@ def test_a_full_text_index_that_lost_rows_is_found_and_rebuilt(anamnesis: Comman
 def test_a_fresh_store_has_no_fault(anamnesis: Command) -> None:
     done = anamnesis("doctor")
     assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_notes_that_supersede_others_are_no_damage(anamnesis: Command) -> None:
+    old = anamnesis("write", "Old", "body").out.strip()
+    anamnesis("write", "New", "body", "--supersedes", old)
+    done = anamnesis("doctor")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_what_one_mending_brings_to_light_is_mended_too(anamnesis: Command) -> None:
+    anamnesis("engram", "save", "Title", "zebra")
+    (file,) = (anamnesis.home / "memory").rglob("*.md")
+    file.with_name("copy.md").write_bytes(file.read_bytes())
+    file.write_text(file.read_text() + "giraffe\n")
+    assert anamnesis("doctor").code == 1
+    assert anamnesis("doctor", "--fix").code == 0
+    assert "giraffe" in anamnesis("engram", "search", "giraffe").out

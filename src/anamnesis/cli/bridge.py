@@ -88,4 +88,5 @@ def _opened() -> BridgedStore:
             "There is no bridge: no engram.db was found, it cannot be used, or the setting `bridge` is off.",
             "`anamnesis doctor` says more.",
         )
+    bridged.refresh()  # also what was edited in place
     return bridged

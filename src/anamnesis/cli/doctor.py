@@ -11,6 +11,9 @@ from anamnesis.cli.output import console, on_terminal, print_json, print_lines, 
 from anamnesis.config import resolve_home
 from anamnesis.doctor import Finding, examine, mend
 
+# A mended file may have to be taken over by Engram's side, which is the second thing to mend.
+_ROUNDS = 2
+
 
 @click.command()
 @click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
@@ -28,8 +31,8 @@ def command(fix: bool, as_json: bool) -> None:
     home = resolve_home()
     faults = examine(home)
     mended: list[Finding] = []
-    if fix and faults:
-        mended = mend(faults)
+    for _ in range(_ROUNDS if fix else 0):
+        mended += mend([each for each in faults if each not in mended])
         faults = examine(home)
     if as_json:
         print_json({"mended": [_shown(each) for each in mended], "faults": [_shown(each) for each in faults]})
