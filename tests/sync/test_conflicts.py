@@ -6,6 +6,7 @@ import pytest
 from tests.sync.machine import Machine, assert_same, settle
 
 from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.notes import Memory
 from anamnesis.sync.conflicts import find_conflicts, list_conflicts, resolve
 
 
@@ -33,6 +34,20 @@ def test_it_is_listed_on_both_machines_with_both_versions(a: Machine, b: Machine
         assert "+of " in conflict.diff
         assert find_conflicts(each.store, note_id.lower()) == [conflict]
         assert find_conflicts(each.store, conflict.other.id) == [conflict]
+
+
+def test_the_other_version_takes_the_place_of_the_note_in_engram_too(a: Machine, b: Machine) -> None:
+    """By these Engram knows it: the next save on its topic is a revision of it."""
+    identity = {"sync_id": "obs-0123456789abcdef", "topic_key": "t/k"}
+    made = a.store.put(Memory("made", "semantic", "T", "one", engram={**identity, "type": "decision"})).id
+    settle(a, b)
+    a.store.update(made, body="of a")
+    b.store.update(made, body="of b", engram={**identity, "type": "bugfix"})
+    settle(a, b)
+    (conflict,) = list_conflicts(a.store)
+    kept = resolve(a.store, conflict, "other")
+    assert kept.body == conflict.other.body
+    assert kept.engram == {**conflict.other.engram, **identity}
 
 
 @pytest.mark.parametrize("keep", ["this", "other", "both"])

@@ -76,6 +76,12 @@ def settled(memory: Memory) -> Memory:
     return replace(memory, tags=tags, extra={key: lines for key, lines in extra.items() if lines})
 
 
+def in_place_of(note: Memory | None, other: Memory) -> Memory:
+    """A settled version as what Engram knows the note as."""
+    identity = {name: value for name, value in note.engram.items() if name in _IDENTITY} if note else {}
+    return replace(other, engram={**other.engram, **identity})
+
+
 def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) -> Any:
     """The value of the side that changed it; of both, the newer's."""
     if base and getattr(newer, name) == getattr(base, name):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.notes import Memory, render
-from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, settled
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, in_place_of, settled
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
 
@@ -63,7 +63,7 @@ def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Memory:
     if keep == "other":
         if conflict.note:
             store.delete(conflict.id)  # to the trash: what it says now may be nowhere else
-        note = store.put(replace(own, id=conflict.id, updated_at=utcnow()))
+        note = store.put(replace(in_place_of(conflict.note, own), id=conflict.id, updated_at=utcnow()))
     elif conflict.note:
         note = conflict.note
     else:
