@@ -113,3 +113,9 @@ def test_counting_reads_an_index_only(store: MemoryStore) -> None:
     for query in plans:
         [plan] = store._index.read(methodcaller("execute", f"EXPLAIN QUERY PLAN {query}"))
         assert "COVERING INDEX" in plan[3]
+
+
+def test_a_hidden_note_that_was_deleted_too_is_shown_when_it_is_restored(harbour: MemoryStore) -> None:
+    harbour.delete("hidden")
+    assert not harbour.restore("hidden").is_hidden
+    assert "hidden" in {memory.id for memory in harbour.list()}

@@ -166,8 +166,7 @@ class MemoryStore:
         """Bring back the last deleted version of a note, or show one again that Engram has hidden."""
         check_id(memory_id)
         if (note := self.find(memory_id)) and note.is_hidden:
-            shown = {name: value for name, value in note.engram.items() if name != "deleted_at"}
-            return self.update(memory_id, engram=shown)
+            return self._show(note)
         with self._catalogue.alone():
             trashed = next((item for item in self.trashed() if item.id == memory_id), None)
             if trashed is None:
@@ -177,7 +176,12 @@ class MemoryStore:
             step = self._files.restore(trashed)
             file = self._files.read(trashed.home)
             self._catalogue.enter([file] if file else [], [], lambda: [step])
-        return self.get(memory_id)
+        note = self.get(memory_id)
+        return self._show(note) if note.is_hidden else note
+
+    def _show(self, hidden: Memory) -> Memory:
+        shown = {name: value for name, value in hidden.engram.items() if name != "deleted_at"}
+        return self.update(hidden.id, engram=shown)
 
     def trashed(self) -> builtins.list[Trashed]:
         """The deleted notes, the last one first."""
