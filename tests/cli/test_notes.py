@@ -123,6 +123,22 @@ def test_a_foreign_line_removed_in_the_editor_stays_removed(anamnesis: Command) 
     assert "aliases" not in (folder / "n1.md").read_text()
 
 
+@pytest.mark.parametrize("program", ['"unclosed', "/no/such/editor", "false"])
+def test_an_editor_that_cannot_be_used_is_named(anamnesis: Command, program: str) -> None:
+    note_id = anamnesis("write", "Title", "body").out.strip()
+    done = anamnesis("edit", note_id, VISUAL=program)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"anamnesis: The editor {program} ")
+    assert done.err.endswith("Name another in VISUAL or EDITOR.\n")
+
+
+def test_without_an_editor_and_a_terminal_nobody_waits_for_one(anamnesis: Command) -> None:
+    note_id = anamnesis("write", "Title", "body").out.strip()
+    done = anamnesis("edit", note_id)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "anamnesis: No editor is named. Name one in VISUAL or EDITOR.\n"
+
+
 def test_an_edit_that_is_no_note_is_refused_and_kept(anamnesis: Command) -> None:
     note_id = anamnesis("write", "Title", "body").out.strip()
     before = anamnesis("show", note_id).out

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from anamnesis.cli.editor import edited
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
 from anamnesis.cli.output import print_json
 from anamnesis.errors import AnamnesisError, InvalidNote
@@ -26,7 +27,7 @@ def command(note_id: str, as_json: bool) -> None:
     """
     with open_store() as store:
         before = store.get(full_id(store, note_id))
-        text = click.edit(render(before), extension=".md", require_save=True)
+        text = edited(render(before))
         if text is None:
             note = before
         else:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from anamnesis.cli.editor import edited
 from anamnesis.cli.options import as_json, full_id, open_store, project_option
 from anamnesis.cli.output import on_terminal, print_json
 from anamnesis.config import resolve_machine_id
@@ -62,7 +63,7 @@ def command(
 def _read(title: str) -> tuple[str, str]:
     """Title and body from a pipe or an editor."""
     if sys.stdin.isatty():
-        text = click.edit(f"# {title}\n\n" if title else "# ", extension=".md", require_save=True)
+        text = edited(f"# {title}\n\n" if title else "# ")
         if text is None or not text.strip("# \n"):
             raise InvalidNote("Nothing was written.", "Save a text in the editor, or give TITLE and BODY.")
         title = ""
