@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from contextlib import closing
 from pathlib import Path
 
@@ -73,3 +74,14 @@ def test_without_an_engram_db_there_is_no_bridge(anamnesis: Command, verb: str) 
     refused = anamnesis("bridge", verb)
     assert (refused.code, refused.out) == (1, "")
     assert refused.err.startswith("anamnesis: There is no bridge: no engram.db was found")
+
+
+def test_a_note_that_stays_on_this_machine_is_in_no_chunk(anamnesis: Command, engram: Path) -> None:
+    anamnesis("write", "Private", "okapi", "--scope", "machine-local")
+    anamnesis("write", "Shared", "giraffe")
+    assert "okapi" in anamnesis("engram", "search", "okapi").out
+    assert anamnesis("engram", "sync", "--all").code == 0
+    (chunk,) = (anamnesis.folder / ".engram" / "chunks").iterdir()
+    text = gzip.decompress(chunk.read_bytes())
+    assert b"giraffe" in text
+    assert b"okapi" not in text

@@ -12,7 +12,7 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,7 +70,9 @@ def export(db: sqlite3.Connection, folder: Path, created_by: str, project: str |
     """Write what no chunk holds yet, of a project or of all; its id and content, or None if there is nothing new."""
     manifest = _manifest(folder)
     everything = exchange.export(db, project)
-    chunk = _new(everything, folder, _entries(manifest), created_by)
+    staying = _staying(db)
+    travelling = tuple(row for row in everything.observations if row.id not in staying)
+    chunk = _new(replace(everything, observations=travelling), folder, _entries(manifest), created_by)
     data = gojson.dumps(chunk)
     id = hashlib.sha256(data).hexdigest()[:8]
     is_known = id in _known(db) or any(entry["id"] == id for entry in _entries(manifest))
@@ -151,6 +153,14 @@ def _new(everything: Export, folder: Path, entries: list[dict[str, Any]], create
         return tuple(row for row in rows if _time(row) >= since and _key(row) not in held)
 
     return Chunk(new(everything.sessions), new(everything.observations), new(everything.prompts))
+
+
+def _staying(db: sqlite3.Connection) -> set[int]:
+    """The observations that the bridge knows as notes which stay on this machine."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone():
+        return set()
+    line = "char(10) || 'scope: machine-local'"
+    return {id for (id,) in db.execute(f"SELECT observation_id FROM anamnesis_twins WHERE instr(front, {line})")}
 
 
 def _keys(path: Path) -> set[str]:
