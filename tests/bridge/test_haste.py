@@ -11,7 +11,9 @@ from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridged import BridgedStore
-from anamnesis.engram import observations
+from anamnesis.engram import database, observations
+from anamnesis.engram.observations import NewObservation
+from anamnesis.engram.shared import Shared
 from anamnesis.notes import parse
 from anamnesis.notes.merge import conflict_of
 from anamnesis.store import MemoryStore, files, writing
@@ -161,3 +163,47 @@ def test_a_note_that_the_disk_lost_is_written_again(two: Two) -> None:
     assert [each.id for each in two.notes()] == [note.id]
     assert [row.deleted_at for row in two.rows()] == [None]
     assert parse(two.file_of("Title").read_text("utf-8")).body == "content"
+
+
+def noted_down_by_another(two: Two, count: int) -> None:
+    """Many observations, each of which another process has just noted down."""
+    with database.writing(two.db):
+        for number in range(count):
+            two.add(f"Title {number}", f"content {number}")
+    two.agree()
+    with BridgedStore(two.store.root, two.path, "there") as other:
+        other.bridge.note_all()
+
+
+def test_an_answer_does_not_wait_for_what_others_noted_down(two: Two) -> None:
+    with contextlib.closing(Shared(two.path)) as shared, BridgedStore(two.store.root, shared, "here") as store:
+        noted_down_by_another(two, 450)
+        observations.add(shared.db, NewObservation("s1", "Mine", "mine"))
+        assert not store.keep_up()
+        assert [note.title for note in store.search("mine")] == ["Mine"]
+        assert len(journal.changed(two.db)) >= 200
+        store.reconcile()
+        assert store.keep_up()
+        assert journal.changed(two.db) == {}
+
+
+def test_everything_that_one_write_made_is_there_before_its_answer(two: Two) -> None:
+    with contextlib.closing(Shared(two.path)) as shared, BridgedStore(two.store.root, shared, "here") as store:
+        noted_down_by_another(two, 300)
+        with database.writing(shared.db):
+            for number in range(450):
+                observations.add(shared.db, NewObservation("s1", f"Mine {number}", f"mine {number}"))
+        store.keep_up()
+        assert len(store.search("mine", k=1000)) == 450
+
+
+def test_many_changes_of_one_observation_are_one(two: Two) -> None:
+    id = two.add()
+    for number in range(10):
+        observations.update(two.db, id, {"content": f"content {number}"})
+    assert journal.changed(two.db, limit=5).keys() == {id}
+    other = two.add("Other", "other")
+    assert [*journal.changed(two.db, limit=1)] == [other]
+    assert [*journal.changed(two.db, limit=2)] == [other, id]
+    assert two.bridge.follow(most=3)
+    two.agree()

@@ -7,7 +7,6 @@ twin looked at.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -24,7 +23,7 @@ LOCK = "bridge.lock"
 MET = "bridge.met"
 _MET_LOCK = "bridge.met.lock"
 # So many changes are taken over at a time: others wait for these.
-_BATCH = 200
+BATCH = 200
 
 Progress = Callable[[int, int], None]
 
@@ -83,16 +82,21 @@ class Bridge:
             self._store.track("")
             self._track()
 
-    def follow_rows(self, since: int, *, hastily: bool = False) -> int:
-        """Take over the observations that have changed since a mark, and where that is now.
+    def follow_rows(self, since: int, *, most: int = -1, hastily: bool = False) -> tuple[int, bool]:
+        """Take over the observations that have changed since a mark, the last changed ones, at `most` so many.
 
-        What cannot be taken over stays noted down. Who wants it `hastily` has to call `finish` when he has time.
+        Where the mark is now, and whether these were all. What is not taken over stays noted down. Who wants it
+        `hastily` has to call `finish` when he has time.
         """
         with self._shared.hurrying():
-            changed = journal.changed(self._db, since)
+            changed = journal.changed(self._db, since, most)
             for _ in self._take_over([*changed], [], hastily=hastily):
                 pass
-        return max([since, *changed.values()])
+        return max([since, *changed.values()]), len(changed) != most
+
+    def written(self) -> int:
+        """How many rows were written so far on the connection to engram.db; not fewer than it noted down."""
+        return self._db.total_changes
 
     def finish(self) -> None:
         """Do what can wait after something was taken over."""
@@ -101,7 +105,7 @@ class Bridge:
                 with self._alone():
                     self._settling.finish()
 
-    def follow(self, most: int = 10 * _BATCH) -> bool:
+    def follow(self, most: int = 10 * BATCH) -> bool:
         """Take over what has changed, the last changes first, and at `most` so many of each side; False if more."""
         with self._shared.hurrying():
             if self._is_busy:  # our own writing, of which the store tells us
@@ -185,8 +189,8 @@ class Bridge:
     def _take_over(self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False) -> Iterator[int]:
         """Take these over, some at a time, and say how many they were. Notes know whose twins they are: first."""
         changes = [*notes, *rows]
-        for start in range(0, len(changes), _BATCH):
-            some = changes[start : start + _BATCH]
+        for start in range(0, len(changes), BATCH):
+            some = changes[start : start + BATCH]
             some_rows = [change for change in some if isinstance(change, int)]
             some_notes = [change for change in some if isinstance(change, str)]
             with self._alone():

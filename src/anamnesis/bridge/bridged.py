@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from anamnesis.bridge import FAILURES
-from anamnesis.bridge.bridge import Bridge, Progress
+from anamnesis.bridge.bridge import BATCH, Bridge, Progress
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -27,7 +27,7 @@ class BridgedStore(MemoryStore):
         super().__init__(root)
         try:
             self.bridge = Bridge(self, engram, machine_id)
-            self._mark = self.bridge.last_change()
+            self._mark, self._written = self.bridge.last_change(), self.bridge.written()
         except BaseException:
             super().close()
             raise
@@ -42,13 +42,22 @@ class BridgedStore(MemoryStore):
         """Take over so many changes of either side at the most, the last ones; False if there are more."""
         return self._safely(lambda: self.bridge.follow(most=most), default=True)
 
-    def keep_up(self) -> None:
-        """Take over everything that was written to engram.db since the last time; `rest` does what can wait of it."""
-        self._mark = self._safely(lambda: self.bridge.follow_rows(self._mark, hastily=True), default=self._mark)
+    def keep_up(self) -> bool:
+        """Take over what was written to engram.db since the last time; `rest` does what can wait of it.
+
+        That is everything that came by our own connection, but little more: False if others left more than that.
+        """
+        most = max(BATCH, self.bridge.written() - self._written)
+        self._mark, is_all = self._safely(
+            lambda: self.bridge.follow_rows(self._mark, most=most, hastily=True), default=(self._mark, True)
+        )
+        self._written = self.bridge.written()
+        return is_all
 
     def rest(self) -> None:
         """Do what could wait while somebody waited for an answer."""
         self._safely(self.bridge.finish, default=None)
+        self._written = self.bridge.written()
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
         """Take over everything; how many changes there were."""
@@ -62,7 +71,7 @@ class BridgedStore(MemoryStore):
         try:
             yield db
         finally:
-            self._safely(lambda: self.bridge.follow_rows(mark), default=mark)
+            self._safely(lambda: self.bridge.follow_rows(mark), default=(mark, True))
 
     def _follow(self) -> None:
         self._safely(self.bridge.follow, default=True)

@@ -6,6 +6,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -100,13 +101,15 @@ def last_change(db: sqlite3.Connection) -> int:
 
 def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> dict[int, int]:
     """The observations with changes after that number, the last changed first, each with that of its last one."""
-    rows = db.execute(
-        "SELECT observation_id, seq FROM anamnesis_changes WHERE seq > :since ORDER BY seq DESC LIMIT :limit",
-        {"since": since, "limit": limit},
-    )
     last: dict[int, int] = {}
-    for id, number in rows:
-        last.setdefault(id, number)
+    rows = db.execute(
+        "SELECT observation_id, seq FROM anamnesis_changes WHERE seq > :since ORDER BY seq DESC", {"since": since}
+    )
+    with closing(rows):
+        for id, number in rows:
+            if len(last) == limit:
+                break
+            last.setdefault(id, number)
     return last
 
 
