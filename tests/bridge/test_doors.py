@@ -21,7 +21,9 @@ from anamnesis.store import MemoryStore
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    """A daemon that has opened its notes: before that, no client waits for them."""
     running = Daemon(tmp_path / "home")
+    wait_until(lambda: json.loads(running.ask("GET", "/ready").body)["bridge"] == "on")
     yield running
     running.stop()
 

@@ -10,8 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.errors import AnamnesisError
-
 if TYPE_CHECKING:
     from watchfiles import Change
 
@@ -22,12 +20,17 @@ if TYPE_CHECKING:
 # An edit is seen after so many milliseconds of quiet, and while there is none, at least so often.
 _QUIET_MS = 50
 _LONGEST_MS = 400
+# So often it is looked whether the folders that are watched are still the notes'.
+_LOOK_MS = 500
 # Where folders cannot be watched, they are looked at so often.
 _LOOK_SECONDS = 1.0
 
 
 class Notes:
-    """The store of a daemon. Opening it takes longer than binding a port: who needs it waits until it is there."""
+    """The store of a daemon. Opening it takes longer than binding a port: who reads notes waits until it is there.
+
+    Who writes to engram.db does not: what is noted down by then is taken over afterwards.
+    """
 
     def __init__(self, home: Path, shared: Shared, log: Callable[..., None]) -> None:
         self._home = home
@@ -35,6 +38,7 @@ class Notes:
         self._log = log
         self._opened: Future[MemoryStore] = Future()
         self._stopping = threading.Event()
+        self._behind = threading.Event()  # whether there is something to take over for which nobody should wait
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
         for thread in self._threads:
             thread.start()
@@ -44,8 +48,8 @@ class Notes:
         return self._opened.result()
 
     def keep_up(self) -> None:
-        """Bring to the notes what was written to engram.db until now; what fails stays noted down."""
-        self._with_bridge(lambda bridged: bridged.keep_up())
+        """Bring to the notes what was just written to engram.db; what fails stays noted down."""
+        self._with_bridge(self._keep_up)
 
     def rest(self) -> None:
         """Do what could wait while clients waited."""
@@ -69,6 +73,7 @@ class Notes:
     def close(self) -> None:
         """End what is under way, between two changes."""
         self._stopping.set()
+        self._behind.set()
         for thread in self._threads:
             thread.join()
         if not self._opened.exception():
@@ -78,14 +83,21 @@ class Notes:
         from anamnesis.bridge import as_bridged
 
         try:
-            if not self._opened.exception() and (bridged := as_bridged(self.store())):
+            if self._opened.done() and not self._opened.exception() and (bridged := as_bridged(self.store())):
                 work(bridged)
         except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
+    def _keep_up(self, bridged: BridgedStore) -> None:
+        if not bridged.keep_up():
+            self._behind.set()
+
     def _adopt(self) -> None:
-        """Open the notes, then take over what changed while nobody was here: perhaps all that there is."""
-        from anamnesis.bridge import as_bridged, find_engram, open_bridged
+        """Open the notes, then take over what changed while nobody was here: perhaps all that there is.
+
+        And again, whenever more was left there by others than a client should wait for.
+        """
+        from anamnesis.bridge import find_engram, open_bridged
 
         try:
             self._opened.set_result(open_bridged(self._home, self._shared if find_engram() else None))
@@ -93,43 +105,78 @@ class Notes:
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
             return
-        if (bridged := as_bridged(self.store())) and bridged.reconcile(stop=self._stopping.is_set):
+        self._behind.set()
+        while True:
+            self._behind.wait()
+            self._behind.clear()
+            if self._stopping.is_set():
+                return
+            self._with_bridge(self._reconcile)
+
+    def _reconcile(self, bridged: BridgedStore) -> None:
+        if bridged.reconcile(stop=self._stopping.is_set):
             self._log("bridge reconciled")
 
     def _watch(self) -> None:
-        """Enter what is saved in the notes' folders, whoever saves it."""
-        import watchfiles
-
+        """Enter what is saved in the notes' folders, whoever saves it. Where they cannot be watched, look at them."""
         if self._opened.exception():
             return
         store = self.store()
-        try:
-            changes = watchfiles.watch(
-                store.memory_dir,
-                store.local_dir,
-                watch_filter=lambda change, path: _is_of_notes(change, path, store.root),
-                debounce=_LONGEST_MS,
-                step=_QUIET_MS,
-                stop_event=self._stopping,
-                rust_timeout=500,
-                raise_interrupt=False,
-                ignore_permission_denied=True,
-            )
-            for found in changes:
-                self._receive(store, [Path(path).relative_to(store.root).as_posix() for _, path in found])
-        except (OSError, RuntimeError) as error:
-            self._log("cannot watch", reason=str(error))
-            while not self._stopping.wait(_LOOK_SECONDS):
+        reason = ""
+        while not self._stopping.is_set():
+            try:
+                self._watch_trees(store)
+            except (OSError, RuntimeError) as error:
+                if str(error) != reason:
+                    reason = str(error)
+                    self._log("cannot watch", reason=reason)
                 self._receive(store, [])
+                self._stopping.wait(_LOOK_SECONDS)
+
+    def _watch_trees(self, store: MemoryStore) -> None:
+        """Watch both trees of notes, until another folder has the name of one: it is the folder that is watched."""
+        import watchfiles
+
+        trees = (store.memory_dir, store.local_dir)
+        watched = [_identity(tree) for tree in trees]
+        changes = watchfiles.watch(
+            *trees,
+            watch_filter=lambda change, path: _is_of_notes(change, path, store.root),
+            debounce=_LONGEST_MS,
+            step=_QUIET_MS,
+            stop_event=self._stopping,
+            rust_timeout=_LOOK_MS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            ignore_permission_denied=True,
+        )
+        is_new = True
+        for found in changes:
+            paths = [Path(path) for _, path in found]
+            if is_new:  # nobody has seen what was saved before
+                self._receive(store, [])
+            elif paths:
+                self._receive(store, [path.relative_to(store.root).as_posix() for path in paths])
+            if any(tree in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
+                return
+            is_new = False
 
     def _receive(self, store: MemoryStore, paths: list[str]) -> None:
+        """Enter some files, or whatever has changed. What cannot be entered now does not end the watching."""
+        from anamnesis.bridge import FAILURES
+
         try:
             if paths and all(path.endswith(".md") for path in paths):
                 store.receive(paths)
             else:  # a folder came or went
                 store.refresh()
-        except AnamnesisError as error:
+        except FAILURES as error:
             self._log("cannot enter notes", reason=str(error))
+
+
+def _identity(tree: Path) -> tuple[int, int]:
+    status = tree.stat()
+    return status.st_dev, status.st_ino
 
 
 def _is_of_notes(change: Change, path: str, root: Path) -> bool:

@@ -1,0 +1,119 @@
+"""The notes beside a daemon: no client waits for them, whatever happens to them, and all that happens is seen."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.waiting import wait_until
+from tests.web.daemon import Daemon
+
+from anamnesis.bridge import journal
+from anamnesis.disk import locked
+from anamnesis.engram import database, observations, sessions
+from anamnesis.engram.observations import NewObservation
+from anamnesis.store import MemoryStore
+
+
+@contextlib.contextmanager
+def running(home: Path) -> Iterator[Daemon]:
+    """A daemon, until it has ended without having said anything."""
+    daemon = Daemon(home)
+    try:
+        yield daemon
+    finally:
+        assert daemon.stop() == (0, "")
+
+
+def ready(daemon: Daemon) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(daemon.ask("GET", "/ready").body)
+    return answer
+
+
+def save(daemon: Daemon, title: str, content: str) -> None:
+    for path, body in (
+        ("/sessions", {"id": "s1", "project": "shop"}),
+        ("/observations", {"session_id": "s1", "title": title, "content": content, "type": "decision"}),
+    ):
+        assert daemon.ask("POST", path, json.dumps(body)).status in (200, 201)
+
+
+def test_a_write_does_not_wait_for_the_notes_to_be_opened_and_is_among_them_then(tmp_path: Path) -> None:
+    MemoryStore(tmp_path).close()
+    (tmp_path / "index.db").unlink()  # it is made anew, by one at a time
+    with running(tmp_path) as daemon:
+        with locked(tmp_path / "index.lock"):
+            save(daemon, "Early", "written before the notes were open")
+            assert ready(daemon)["bridge"] == "opening"
+        wait_until(lambda: ready(daemon)["bridge"] == "on")
+        save(daemon, "Later", "written when they were")
+        with MemoryStore(tmp_path) as store:
+            assert [note.title for note in store.search("they were")][:1] == ["Later"]
+        wait_until(lambda: any("Early" in path.read_text() for path in tmp_path.glob("memory/*/*.md")))
+
+
+def test_what_others_left_is_taken_over_after_an_answer_that_did_not_wait_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "engram.db"
+    database.prepare(path)
+    with contextlib.closing(database.connect(path)) as db, running(tmp_path) as daemon:
+        wait_until(lambda: ready(daemon)["bridge"] == "on")
+        with database.writing(db):
+            sessions.create(db, "s1", "shop")
+            for number in range(450):
+                observations.add(db, NewObservation("s1", f"Title {number}", f"content {number}"))
+        save(daemon, "Mine", "mine")
+        wait_until(lambda: not journal.changed(db))
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    """A daemon whose notes are open."""
+    with running(tmp_path) as started:
+        wait_until(lambda: ready(started)["bridge"] == "on")
+        yield started
+
+
+def is_found(daemon: Daemon, word: str) -> bool:
+    return bool(json.loads(daemon.ask("GET", f"/search?q={word}").body))
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    """Write over a file in its place: its folder does not show that."""
+    file.write_text(file.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.5])
+@pytest.mark.parametrize("way", ["renamed", "removed"])
+def test_edits_are_seen_in_a_folder_that_took_the_place_of_another(daemon: Daemon, way: str, seconds: float) -> None:
+    """A copy that was brought back, or a file system that was mounted there; also if there is none for a while."""
+    save(daemon, "Title", "first")
+    memory, copy = daemon.home / "memory", daemon.home / "copy"
+    shutil.copytree(memory, copy)
+    memory.rename(daemon.home / "away") if way == "renamed" else shutil.rmtree(memory)
+    time.sleep(seconds)
+    shutil.copytree(copy, memory, dirs_exist_ok=True)
+    [file] = memory.glob("*/*.md")
+    for word, other in pairwise(("first", "second", "third", "fourth")):
+        edit(file, word, other)
+        wait_until(partial(is_found, daemon, other))
+
+
+def test_what_cannot_be_entered_does_not_end_the_watching(daemon: Daemon) -> None:
+    save(daemon, "Title", "first")
+    [file] = daemon.home.glob("memory/*/*.md")
+    (file.parent / "folder.md").mkdir()
+    (file.parent / "nowhere.md").symlink_to("nowhere")
+    with locked(daemon.home / "bridge.lock"):
+        edit(file, "first", "second")
+    wait_until(lambda: is_found(daemon, "second"))
+    edit(file, "second", "third")
+    wait_until(lambda: is_found(daemon, "third"))
+    assert "cannot watch" not in (daemon.home / "anamnesis.log").read_text()
