@@ -10,6 +10,7 @@ import socket
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +49,10 @@ async def _serve(
     report = functools.partial(_report, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
     server = Server()
-    shared = Shared(path)
-    notes = Notes(home, shared, functools.partial(log, home))
-    access = Access(shared, notes if resolve_bridge() else None)
-    try:
+    with ExitStack() as opened:
+        shared = opened.enter_context(closing(Shared(path)))
+        notes = opened.enter_context(closing(Notes(home, shared, functools.partial(log, home))))
+        access = opened.enter_context(closing(Access(shared, notes if resolve_bridge() else None)))
         stopping = _signalled()
         await server.listen(listening, _build_app(server, access, notes, guard, report))
         host, port = listening.getsockname()[:2]
@@ -63,10 +64,6 @@ async def _serve(
         name = await stopping
         is_complete = await server.stop(_LAST_SECONDS)
         log(home, "daemon stopped", signal=name, finished=is_complete)
-    finally:
-        access.close()
-        notes.close()
-        shared.close()
 
 
 def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report) -> App:
