@@ -20,7 +20,7 @@ from anamnesis.notes import Memory, parse
 from anamnesis.store import MemoryStore
 
 State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
-_DERIVED = ("observations_fts", "prompts_fts", "sqlite_")
+_DERIVED = ("observations_fts", "prompts_fts", "sqlite_", "anamnesis_met")
 
 
 def files_in(root: Path) -> dict[str, bytes]:

@@ -339,6 +339,14 @@ def test_more_notes_than_are_taken_at_a_time_are_paired_before_any_observation(t
     assert len(two.notes()) == len(two.rows()) == 12
 
 
+def test_of_many_notes_the_newest_are_taken_over_first(two: Two) -> None:
+    for number in range(5):
+        two.store.write(type="semantic", title=f"Title {number}", body="b")
+    assert not two.bridge.follow(most=2)
+    assert {row.title for row in two.rows()} == {"Title 3", "Title 4"}
+    two.agree()
+
+
 def test_the_observation_of_a_superseded_note_says_so_as_long_as_it_is(two: Two) -> None:
     old = two.store.write(type="semantic", title="Old", body="b")
     other = two.store.write(type="semantic", title="Other", body="b")

@@ -86,6 +86,48 @@ def test_who_closes_on_a_full_disk_forgets_nothing_that_was_agreed(two: Two) -> 
     assert [note.title for note in two.notes()] == ["New"]
 
 
+def test_notes_that_cannot_be_read_are_in_nobodys_way(two: Two) -> None:
+    for number in range(6):
+        two.add(f"Title {number}", f"content {number}")
+    two.agree()
+    files = sorted((two.store.root / "memory").rglob("*.md"))
+    texts = [file.read_text() for file in files]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(f"<<<<<<< ours\n{text}")
+    two.bridge.note_all()
+    two.store.refresh()
+    two.add("New", "fresh")
+    two.store.write(type="semantic", title="By hand", body="typed")
+    assert two.bridge.follow(most=3)
+    assert [note.title for note in two.store.search("fresh")] == ["New"]
+    assert "By hand" in {row.title for row in two.rows()}
+    files[0].unlink()
+    files[1].write_text(texts[1].replace("content", "mended"))
+    two.store.refresh()
+    assert two.bridge.follow(most=3)
+    assert sum(bool(row.deleted_at) for row in two.rows()) == 1
+    assert sum("mended" in row.content for row in two.rows()) == 1
+    for file, text in zip(files[2:], texts[2:], strict=True):
+        file.write_text(text)
+    two.agree()
+
+
+def test_a_note_is_taken_over_though_a_broken_file_has_its_name(two: Two) -> None:
+    id = two.add()
+    two.agree()
+    file = two.file_of("Title")
+    file.rename(file.with_name("elsewhere.md"))
+    file.write_text("broken")
+    edited = file.with_name("elsewhere.md")
+    edited.write_text(edited.read_text().replace("content", "edited"))
+    two.store.refresh()
+    assert two.bridge.follow(most=2)
+    assert two.row(id).content == "edited"
+    two.db.execute("UPDATE observations SET title = 'Other'")
+    assert two.bridge.follow(most=2)
+    assert "title: Other\n" in edited.read_text()
+
+
 @pytest.mark.parametrize("left", [b"", b"\xff\xfe", None])
 def test_a_home_whose_mark_was_lost_is_looked_at_anew(two: Two, left: bytes | None) -> None:
     two.add()

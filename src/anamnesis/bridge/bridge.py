@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES, journal, upkeep
+from anamnesis.bridge.pairing import broken
 from anamnesis.bridge.settling import Settling
 from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked, write_atomically
@@ -106,19 +107,26 @@ class Bridge:
                     self._settling.finish()
 
     def follow(self, most: int = 10 * BATCH) -> bool:
-        """Take over what has changed, the last changes first, and at `most` so many of each side; False if more."""
+        """Take over what has changed, at `most` so many of each side; False if there is more.
+
+        The newest notes and the last changed observations come first. Those that have to wait for a file to be mended
+        are not counted: they would be in the way of all others.
+        """
         with self._shared.hurrying():
             if self._is_busy:  # our own writing, of which the store tells us
                 return True
             self.finish()
-            noted_down = self._store.changed_for(self._identity, most)
+            stuck = broken(self._db, self._store)
+            stuck_rows = {*stuck.values()}
+            noted_down = self._store.changed_for(self._identity, most + len(stuck))
             if noted_down is None:
                 self._track()
-                noted_down = self._store.changed(most)
-            notes = list(noted_down)
+                noted_down = self._store.changed(most + len(stuck))
+            notes = [id for id in noted_down if id not in stuck][:most]
             is_all = len(notes) < most
             # The observation of a note that is still to come would pass for a new one.
-            rows = [*journal.changed(self._db, limit=most)] if is_all else []
+            changed = journal.changed(self._db, limit=most + len(stuck)) if is_all else {}
+            rows = [id for id in changed if id not in stuck_rows][:most]
         for _ in self._take_over(rows, notes):
             pass
         return is_all and len(rows) < most
@@ -151,20 +159,20 @@ class Bridge:
             known, _, seen = said.partition(" ")
             is_known = known == journal.identity(self._db)
             identity = journal.prepare(self._db)
-            if not is_known:
+            if not is_known or (seen.isdigit() and int(seen) < journal.met(self._db)):
+                # These notes do not know what was agreed on, or not all of it: a copy of the home was brought back.
                 identity = journal.begin(self._db)
             elif seen.isdigit() and journal.last_change(self._db) < int(seen):
-                # A backup was brought back, which does not know what came since.
+                # A copy of engram.db was brought back, which does not know what came since.
                 identity = journal.look_again(self._db)
-            self._meet(said, f"{identity} {journal.last_change(self._db)}")
+            self._meet(said, identity)
         return identity
 
     def _part(self) -> None:
         """Remember how far engram.db was, for who opens it next; unless it met another home meanwhile."""
         with contextlib.suppress(*FAILURES), self._meeting() as said:
-            known, now = said.partition(" ")[0], f"{journal.identity(self._db)} {journal.last_change(self._db)}"
-            if now.startswith(f"{known} "):
-                self._meet(said, now)
+            if (identity := journal.identity(self._db)) and identity == said.partition(" ")[0]:
+                self._meet(said, identity)
 
     @contextlib.contextmanager
     def _meeting(self) -> Iterator[str]:
@@ -176,9 +184,12 @@ class Bridge:
                 said = ""
             yield said
 
-    def _meet(self, said: str, now: str) -> None:
-        if now != said:
+    def _meet(self, said: str, identity: str) -> None:
+        """Remember on both sides how far it was. The home first: one that is further is no older copy."""
+        seen = journal.last_change(self._db)
+        if said != (now := f"{identity} {seen}"):
             write_atomically(self._store.root / MET, now.encode())
+        journal.meet(self._db, seen)
 
     def _track(self) -> None:
         """See that the store notes down what changes. A new index does not tell which notes have gone."""
@@ -194,6 +205,10 @@ class Bridge:
             some_rows = [change for change in some if isinstance(change, int)]
             some_notes = [change for change in some if isinstance(change, str)]
             with self._alone():
+                if self._store.is_bare and journal.is_agreed(self._db):
+                    journal.doubt(
+                        self._db
+                    )  # a folder was moved away, or a disk is not there: nobody deleted these notes
                 self._settling.settle(some_rows, some_notes, hastily=hastily)
             yield len(some)
 

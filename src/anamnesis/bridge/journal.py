@@ -22,6 +22,8 @@ from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 _SCHEMA = Path(__file__).with_name("schema.sql")
 # The revision of a twin whose observation may have changed without one.
 UNKNOWN = -1
+# The hash of no row and no file.
+DOUBTFUL = b""
 _FIELDS = [name for name in Observation.__slots__ if name != "id"]
 
 
@@ -68,12 +70,38 @@ def identity(db: sqlite3.Connection) -> str | None:
 
 
 def begin(db: sqlite3.Connection) -> str:
-    """Forget what was agreed, with other notes than these; the identity of what will be."""
+    """Doubt what was agreed, with other notes than these or with later ones; the identity of what will be."""
     with writing(db):
-        db.execute("DELETE FROM anamnesis_twins")
+        doubt(db)
         db.execute("DELETE FROM anamnesis_revisions WHERE observation_id NOT IN (SELECT id FROM observations)")
-        note_all(db)
         return _renew_identity(db)
+
+
+def doubt(db: sqlite3.Connection) -> None:
+    """Let no side count as unchanged, and no note as removed; what only a note says is known still."""
+    with writing(db):
+        values = {"none": DOUBTFUL, "unknown": UNKNOWN}
+        db.execute("UPDATE anamnesis_twins SET row_hash = :none, note_hash = :none, revision = :unknown", values)
+        note_all(db)
+
+
+def is_agreed(db: sqlite3.Connection) -> bool:
+    """Whether any note was agreed on that had a file."""
+    query = "SELECT EXISTS (SELECT 1 FROM anamnesis_twins WHERE note_hash != :none)"
+    return bool(db.execute(query, {"none": DOUBTFUL}).fetchone()[0])
+
+
+def met(db: sqlite3.Connection) -> int:
+    """The number of the last change when these observations last met the notes of a home."""
+    row = db.execute("SELECT seen FROM anamnesis_met").fetchone()
+    return int(row[0]) if row else 0
+
+
+def meet(db: sqlite3.Connection, seen: int) -> None:
+    if seen != met(db):
+        with writing(db):
+            db.execute("DELETE FROM anamnesis_met")
+            db.execute("INSERT INTO anamnesis_met (seen) VALUES (:seen)", {"seen": seen})
 
 
 def look_again(db: sqlite3.Connection) -> str:

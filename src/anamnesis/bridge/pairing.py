@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, count
+from pathlib import PurePosixPath
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Pair
@@ -47,7 +48,7 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
             if found.get(note_id, (None, None)) == (None, None):
                 found[note_id], files[note_id] = (None, twin), file
     unreadable = _unreadable(
-        store, [id for id, (_, twin) in found.items() if twin and twin.note_hash and id not in files]
+        store, [id for id, (_, twin) in found.items() if twin and twin.note_hash is not None and id not in files]
     )
     pairs = []
     for note_id, (row, twin) in found.items():
@@ -58,6 +59,14 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
             versions = journal.versions(db, row.id, twin) if row and is_changed else ()
             pairs.append(Pair(note_id, note, hash, row, twin, versions))
     return pairs
+
+
+def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:
+    """Notes whose file cannot be read, known by its name, with their observations: both wait until it is mended."""
+    names = {PurePosixPath(problem.path).stem for problem in store.problems() if not problem.owner}
+    twins = [twin for twin in journal.twins(db, of_notes=names) if twin.note_hash] if names else []
+    readable = store.files([twin.note_id for twin in twins], renamed=False)
+    return {twin.note_id: twin.observation_id for twin in twins if twin.note_id not in readable}
 
 
 def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Observation | None:

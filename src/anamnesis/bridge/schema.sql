@@ -45,6 +45,11 @@ CREATE TABLE anamnesis_twins (
     revision       INTEGER NOT NULL
 );
 
+-- How far the changes were when these observations last met the notes of a home, which remembers the same.
+CREATE TABLE anamnesis_met (
+    seen INTEGER NOT NULL
+);
+
 -- By which the notes' index knows whose changes it has told.
 CREATE TABLE anamnesis_bridge (
     identity TEXT NOT NULL

@@ -34,7 +34,10 @@ def keep(db: Connection, consumer: str) -> bool:
 
 
 def changed(db: Connection, limit: int | None) -> dict[str, bytes | None]:
-    """The notes in the journal, with the hash of the file that stands for each; None if there is no such file."""
+    """The notes in the journal, with the hash of the file that stands for each; None if there is no such file.
+
+    By their ids, the last first: of those that we made, the newest.
+    """
     if not is_kept(db):
         return {}
     return _states(db, "SELECT memory_id AS id FROM changed_notes", {"limit": -1 if limit is None else limit})
@@ -57,7 +60,8 @@ def _states(db: Connection, ids: str, values: dict[str, str | int]) -> dict[str,
     """The hash of the file that stands for each note, but for those of which a file has still to be read."""
     rows = db.execute(
         f"SELECT id, (SELECT hash FROM standing_files WHERE memory_id = asked.id) FROM ({ids}) AS asked"
-        " WHERE NOT EXISTS (SELECT 1 FROM files WHERE memory_id = asked.id AND hash = x'') LIMIT :limit",
+        " WHERE NOT EXISTS (SELECT 1 FROM files WHERE memory_id = asked.id AND hash = x'')"
+        " ORDER BY id DESC LIMIT :limit",
         values,
     )
     return dict(rows.fetchall())
