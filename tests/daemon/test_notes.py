@@ -60,6 +60,17 @@ def test_a_write_does_not_wait_for_the_notes_to_be_opened_and_is_among_them_then
         wait_until(lambda: any("Early" in path.read_text() for path in tmp_path.glob("memory/*/*.md")))
 
 
+def test_what_is_replaced_before_the_notes_are_open_is_in_the_history(tmp_path: Path) -> None:
+    MemoryStore(tmp_path).close()
+    (tmp_path / "index.db").unlink()
+    with running(tmp_path) as daemon, locked(tmp_path / "index.lock"):
+        save(daemon, "Title", "first")
+        assert daemon.ask("PATCH", "/observations/1", json.dumps({"content": "second"})).status == 200
+        assert ready(daemon)["bridge"] == "opening"
+        with contextlib.closing(database.connect(tmp_path / "engram.db")) as db:
+            assert [each.observation.content for each in journal.revisions(db, 1)] == ["first"]
+
+
 def test_what_others_left_is_taken_over_after_an_answer_that_did_not_wait_for_it(tmp_path: Path) -> None:
     path = tmp_path / "engram.db"
     database.prepare(path)

@@ -40,6 +40,7 @@ class Notes:
         self._stopping = threading.Event()
         self._behind = threading.Event()  # whether there is something to take over for which nobody should wait
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
+        self._prepare()
         for thread in self._threads:
             thread.start()
 
@@ -78,6 +79,16 @@ class Notes:
             thread.join()
         if not self._opened.exception():
             self.store().close()
+
+    def _prepare(self) -> None:
+        """Have what clients write noted down from the first write on, with what it replaces."""
+        from anamnesis.bridge import FAILURES, find_engram, journal
+
+        try:
+            if find_engram() and journal.identity(self._shared.db) is None:
+                journal.prepare(self._shared.db)
+        except FAILURES as error:
+            self._log("bridge failed", reason=str(error))
 
     def _with_bridge(self, work: Callable[[BridgedStore], None]) -> None:
         from anamnesis.bridge import as_bridged
