@@ -316,6 +316,11 @@ class TwoDoors(RuleBasedStateMachine):
             else:
                 path.rename(target)
 
+    @rule()
+    def lose_the_folder(self) -> None:
+        shutil.rmtree(self.root / "memory", ignore_errors=True)
+        self.broken.clear()
+
     @rule(which=NOTE_IDS)
     def write_by_hand(self, which: str) -> None:
         folder = self.root / "memory" / "semantic"

@@ -206,9 +206,8 @@ class Bridge:
             some_notes = [change for change in some if isinstance(change, str)]
             with self._alone():
                 if self._store.is_bare and journal.is_agreed(self._db):
-                    journal.doubt(
-                        self._db
-                    )  # a folder was moved away, or a disk is not there: nobody deleted these notes
+                    # The folder was moved away, or a disk is not there: nobody deleted these notes.
+                    journal.doubt(self._db)
                 self._settling.settle(some_rows, some_notes, hastily=hastily)
             yield len(some)
 

@@ -172,9 +172,7 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
 
 def versions(db: sqlite3.Connection, observation_id: int, twin: Twin | None) -> tuple[Observation, ...]:
     """What an observation was since it agreed with its note, or ever, the oldest first, without what it is now."""
-    last = twin.revision if twin else 0
-    if last == UNKNOWN:
-        return ()
+    last = twin.revision if twin and twin.revision != UNKNOWN else 0
     return tuple(each.observation for each in revisions(db, observation_id) if each.number > last)
 
 

@@ -64,7 +64,7 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
 def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:
     """Notes whose file cannot be read, known by its name, with their observations: both wait until it is mended."""
     names = {PurePosixPath(problem.path).stem for problem in store.problems() if not problem.owner}
-    twins = [twin for twin in journal.twins(db, of_notes=names) if twin.note_hash] if names else []
+    twins = [twin for twin in journal.twins(db, of_notes=names) if twin.note_hash is not None] if names else []
     readable = store.files([twin.note_id for twin in twins], renamed=False)
     return {twin.note_id: twin.observation_id for twin in twins if twin.note_id not in readable}
 

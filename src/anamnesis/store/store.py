@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -68,6 +69,15 @@ class MemoryStore:
 
     def close(self) -> None:
         self._index.close()
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there is nothing where the notes are that travel, not even a folder for some of them."""
+        try:
+            with os.scandir(self.memory_dir) as entries:
+                return next(entries, None) is None
+        except OSError:
+            return True
 
     def write(
         self,
