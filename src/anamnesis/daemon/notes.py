@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,12 +25,14 @@ _LONGEST_MS = 400
 _LOOK_MS = 500
 # Where folders cannot be watched, they are looked at so often.
 _LOOK_SECONDS = 1.0
+# So long after the start a write waits for the notes, to be among them when it is answered.
+_PATIENCE_SECONDS = 1.0
 
 
 class Notes:
     """The store of a daemon. Opening it takes longer than binding a port: who reads notes waits until it is there.
 
-    Who writes to engram.db does not: what is noted down by then is taken over afterwards.
+    Who writes to engram.db does so for a moment only: what is noted down by then is taken over afterwards.
     """
 
     def __init__(self, home: Path, shared: Shared, log: Callable[..., None]) -> None:
@@ -37,6 +40,7 @@ class Notes:
         self._shared = shared
         self._log = log
         self._opened: Future[MemoryStore] = Future()
+        self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._stopping = threading.Event()
         self._behind = threading.Event()  # whether there is something to take over for which nobody should wait
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
@@ -49,7 +53,11 @@ class Notes:
         return self._opened.result()
 
     def keep_up(self) -> None:
-        """Bring to the notes what was just written to engram.db; what fails stays noted down."""
+        """Bring to the notes what was just written to engram.db; what fails stays noted down.
+
+        To open them takes milliseconds, unless their index has to be made: for that long nobody waits.
+        """
+        wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_bridge(self._keep_up)
 
     def rest(self) -> None:
