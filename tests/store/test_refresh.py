@@ -6,7 +6,6 @@ import contextlib
 import errno
 import os
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +22,6 @@ from anamnesis.store import Changes, MemoryStore, upkeep, writing
 from anamnesis.store.files import Folder, NoteFile, NoteFiles
 
 NOTHING = Changes(0, 0, 0)
-# Changes of a folder within one tick of the clock that stamps files cannot be told apart.
-A_TICK = 0.025
 
 
 def text(note: str, body: str, updated_at: str = "2026-01-01", type: str = "semantic") -> str:
@@ -201,12 +198,12 @@ def test_a_store_whose_tree_was_removed_can_be_written_to(store: MemoryStore, pa
 def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_opening(
     store: MemoryStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    os.utime(path.parent, ns=(0, 0))  # changes within one tick of the clock that stamps files cannot be told apart
     MemoryStore(store.root).close()
 
     def meanwhile(paths: Sequence[Path]) -> None:
-        time.sleep(A_TICK)
         replace_file(path.with_name("theirs.md"), text("theirs", "common"))
-        time.sleep(A_TICK)
+        os.utime(path.parent, ns=(0, 1_000_000_000))
         sync_files(paths)
 
     monkeypatch.setattr(writing, "sync_files", meanwhile)
@@ -333,12 +330,15 @@ STEPS = st.one_of(
 )
 
 
-def act(store: MemoryStore, action: str, name: str, other: str) -> None:
+def act(store: MemoryStore, moment: int, action: str, name: str, other: str) -> None:
+    """Do a step. What it writes has a time of its own: texts of one size within one tick could not be told apart."""
     path = store.memory_dir / name
     if action == "edit":
         path.write_text(other, "utf-8")
+        os.utime(path, ns=(0, moment))
     elif action == "replace":
         replace_file(path, other)
+        os.utime(path, ns=(0, moment))
     elif action == "remove":
         path.unlink(missing_ok=True)
     elif path.exists():
@@ -364,8 +364,8 @@ def test_refreshes_end_where_a_reindex_ends(
         (root / folder).mkdir(parents=True)
     age(root)
     with MemoryStore(root) as store:
-        for step in steps:
-            act(store, *step)
+        for moment, step in enumerate(steps, 1):
+            act(store, moment * 1_000_000_000, *step)
             age(root)
             store.refresh()
         assert store.refresh() == NOTHING
