@@ -486,6 +486,17 @@ def test_revisions_of_an_observation_say_what_changed_and_since_when(twins: Home
         assert revisions_of_observation(db, 10**18, 1) == []
 
 
+def test_the_last_of_many_revisions_are_as_they_are_among_all(twins: Home) -> None:
+    number = twins.save("v0")
+    for step in range(1, 30):
+        twins.patch(number, content=f"v{step}")
+    with closing(database.connect(twins.engram or Path())) as db:
+        every = revisions_of_observation(db, number, 2**63 - 1)
+        assert [each.number for each in every] == [*range(30, 0, -1)]
+        for limit in (1, 2, 29, 30, 31):
+            assert revisions_of_observation(db, number, limit) == every[:limit]
+
+
 STEPS = ("edit", "retag", "title", "sync", "delete", "bring back", "go back")
 
 

@@ -217,6 +217,7 @@ def test_bytes_where_a_text_should_be_do_not_stop_the_others(two: Two) -> None:
     two.db.execute(INSERT, (b"obs-\xff", b"blob title", b"blob content"))
     two.agree()
     assert {note.title for note in two.notes()} == {"Good", "blob title"}
+    assert two.bridge.drift() == 0
 
 
 def test_fields_of_engram_that_a_person_made_up_change_nothing_but_themselves(two: Two) -> None:

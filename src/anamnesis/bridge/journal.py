@@ -146,7 +146,7 @@ def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observ
     rows = db.execute(
         f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": _list(ids)}
     )
-    return {row[0]: _observation(row) for row in rows}
+    return {row[0]: as_observation(row) for row in rows}
 
 
 def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:
@@ -156,7 +156,7 @@ def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:
         " AND NOT EXISTS (SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id)",
         {"sync_id": sync_id},
     )
-    return [_observation(row) for row in rows]
+    return [as_observation(row) for row in rows]
 
 
 def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iterable[str] = ()) -> list[Twin]:
@@ -173,17 +173,23 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
 def versions(db: sqlite3.Connection, observation_id: int, twin: Twin | None) -> tuple[Observation, ...]:
     """What an observation was since it agreed with its note, or ever, the oldest first, without what it is now."""
     last = twin.revision if twin and twin.revision != UNKNOWN else 0
-    return tuple(each.observation for each in revisions(db, observation_id) if each.number > last)
+    return tuple(each.observation for each in revisions(db, observation_id, after=last))
 
 
-def revisions(db: sqlite3.Connection, observation_id: int) -> list[Revision]:
-    """The versions that were replaced, the oldest first."""
+def revisions(db: sqlite3.Connection, observation_id: int, *, after: int = 0, last: int = -1) -> list[Revision]:
+    """The versions that were replaced, the oldest first: those after a number, or the last so many."""
     rows = db.execute(
         f"SELECT number, replaced_at, observation_id, {', '.join(_FIELDS)} FROM anamnesis_revisions"
-        " WHERE observation_id = :id ORDER BY number",
-        {"id": observation_id},
+        " WHERE observation_id = :id AND number > :after ORDER BY number DESC LIMIT :last",
+        {"id": observation_id, "after": after, "last": last},
     )
-    return [Revision(number, replaced_at, _observation(values)) for number, replaced_at, *values in rows]
+    return [Revision(number, replaced_at, as_observation(values)) for number, replaced_at, *values in rows][::-1]
+
+
+def count_revisions(db: sqlite3.Connection, observation_id: int) -> int:
+    """How many versions were replaced."""
+    query = "SELECT count(*) FROM anamnesis_revisions WHERE observation_id = :id"
+    return int(db.execute(query, {"id": observation_id}).fetchone()[0])
 
 
 def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None) -> int:
@@ -304,7 +310,7 @@ def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _observation(row: Sequence[Any]) -> Observation:
+def as_observation(row: Sequence[Any]) -> Observation:
     """A row as a value. SQLite lets a column of texts hold bytes."""
     values: list[Any] = [str(each, "utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in row]
     return Observation(*values)

@@ -6,9 +6,9 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
+from anamnesis.bridge import journal
 from anamnesis.bridge.mapping import fingerprint
 from anamnesis.engram.observations import COLUMNS
-from anamnesis.engram.record import Observation
 from anamnesis.store import MemoryStore
 
 
@@ -48,17 +48,21 @@ def state(db: sqlite3.Connection, store: MemoryStore, path: Path) -> State:
 
 def drift(db: sqlite3.Connection, store: MemoryStore) -> int:
     """How many notes and observations are not as they last agreed, though neither journal says so. Reads every row."""
-    rows = {row[0]: Observation(*row) for row in db.execute(f"SELECT {COLUMNS} FROM observations")}
+    rows: dict[int, bytes] = {}
+    live_rows: set[int] = set()
+    for row in map(journal.as_observation, db.execute(f"SELECT {COLUMNS} FROM observations")):
+        rows[row.id] = fingerprint(row)
+        if not row.deleted_at:
+            live_rows.add(row.id)
     twins = db.execute("SELECT observation_id, note_id, row_hash, note_hash FROM anamnesis_twins").fetchall()
     notes = store.hashes()
     noted_rows = {id for (id,) in db.execute("SELECT observation_id FROM anamnesis_changes")}
     noted_notes = store.changed()
     differing: int = sum(
-        id not in rows or fingerprint(rows[id]) != row_hash or notes.get(note_id) != note_hash
+        rows.get(id) != row_hash or notes.get(note_id) != note_hash
         for id, note_id, row_hash, note_hash in twins
         if id not in noted_rows and note_id not in noted_notes
     )
-    live_rows = {id for id, row in rows.items() if not row.deleted_at}
     live_notes = store.hashes(hidden=False).keys()
     return (
         differing

@@ -33,25 +33,31 @@ class ObservationRevision:
     observation: Observation
 
 
-def spells(db: sqlite3.Connection, id: int) -> list[Spell]:
-    """What an observation was and is, the oldest first; nothing if there is none. Deleted ones have theirs too."""
+def spells(db: sqlite3.Connection, id: int, replaced: int = -1) -> list[Spell]:
+    """What an observation was and is, the oldest first; nothing if there is none. Deleted ones have theirs too.
+
+    Of what was replaced, the last so many: of the first of them it is not known then since when it was so.
+    """
     with reading(db):
         present = journal.observations(db, [id]).get(id)
-        replaced = journal.revisions(db, id) if present and has_journal(db) else []
+        were = journal.revisions(db, id, last=replaced) if present and has_journal(db) else []
     if present is None:
         return []
     # An update that replaced one version made the next. Of the first, only its own time is known.
-    ends = [each.replaced_at for each in replaced]
-    told = [*(each.observation for each in replaced), present]
+    ends = [each.replaced_at for each in were]
+    told = [*(each.observation for each in were), present]
     begun = [told[0].updated_at, *ends]
     return [Spell(*each) for each in zip(begun, [*ends, None], told, strict=True)]
 
 
 def revisions(db: sqlite3.Connection, id: int, limit: int) -> list[ObservationRevision]:
     """The last revisions of an observation, the newest first."""
-    known = spells(db, id)
-    numbers = range(len(known), max(0, len(known) - limit), -1)
-    return [_revision(number, known[number - 2] if number > 1 else None, known[number - 1]) for number in numbers]
+    with reading(db):
+        known = spells(db, id, limit)
+        count = 1 + (journal.count_revisions(db, id) if len(known) > 1 else 0)
+    with_before = [*zip([None, *known], known, strict=False)][-limit:]
+    numbers = range(count, 0, -1)
+    return [_revision(number, *each) for number, each in zip(numbers, reversed(with_before), strict=False)]
 
 
 def _revision(number: int, before: Spell | None, spell: Spell) -> ObservationRevision:
