@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from anamnesis.bridge import find_engram
+from anamnesis.bridge import FAILURES, find_engram
 from anamnesis.config import CONFIG_NAME, SETTINGS, read_config, resolve_machine_id
 from anamnesis.errors import AnamnesisError
 from anamnesis.store import MemoryStore, upkeep
@@ -127,8 +127,9 @@ def _bridge(home: Path) -> Iterator[Finding]:
     try:
         with BridgedStore(home, path, resolve_machine_id()) as store:
             state, drift = store.bridge.state(), store.bridge.drift()
-    except AnamnesisError as error:
-        yield Finding(str(path), error.message, error.hint or "Mend it or move it away.")
+    except FAILURES as error:
+        fault, fix = (error.message, error.hint) if isinstance(error, AnamnesisError) else (f"{error}.", "")
+        yield Finding(str(path), fault, fix or "Mend it, or bring back a copy; the notes are files of their own.")
         return
     waiting = state.waiting
     if waiting.total:

@@ -85,3 +85,22 @@ def test_a_note_that_stays_on_this_machine_is_in_no_chunk(anamnesis: Command, en
     text = gzip.decompress(chunk.read_bytes())
     assert b"giraffe" in text
     assert b"okapi" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments", [["history", "1"], ["bridge", "reconcile", "--all"], ["doctor"], ["write", "a", "b"]]
+)
+def test_an_engram_db_that_turns_out_to_be_damaged_is_told_in_a_sentence(
+    anamnesis: Command, engram: Path, arguments: list[str]
+) -> None:
+    anamnesis("bridge", "reconcile")
+    with engram.open("r+b") as file:
+        file.seek(8192)
+        file.write(bytes(8192))
+    done = anamnesis(*arguments)
+    assert "Traceback" not in done.err
+    assert done.err.count("\n") <= 1
+    if arguments[0] == "write":
+        assert done.code == 0
+    else:
+        assert (done.code, "malformed" in done.out + done.err) == (1, True)

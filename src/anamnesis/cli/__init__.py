@@ -84,3 +84,9 @@ def main() -> None:
     except AnamnesisError as error:
         click.echo(f"anamnesis: {error}", err=True)
         sys.exit(1)
+    except Exception as error:
+        sqlite3 = sys.modules.get("sqlite3")  # which some commands do without
+        if not sqlite3 or not isinstance(error, sqlite3.Error):
+            raise
+        click.echo(f"anamnesis: A database cannot be used: {error}. `anamnesis doctor` says which.", err=True)
+        sys.exit(1)
