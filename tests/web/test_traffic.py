@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_from_bytes, urlencode
 
@@ -16,6 +17,7 @@ from tests.web.daemon import Daemon, Reply
 
 Sent = tuple[str, str, bytes | None]
 
+_ATTEMPTS = 20
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _SYNC_ID = re.compile(r"\b(obs|prompt)-[0-9a-f]{16}\b")
 
@@ -99,11 +101,25 @@ requests = st.one_of(
 
 
 class Twins:
-    """Two daemons that are asked the same. Times have seconds in Engram: whether each pair of answers had the same."""
+    """Two daemons that are asked the same.
 
-    def __init__(self, one: Daemon, two: Daemon) -> None:
-        self.both = (one, two)
+    Times have seconds in Engram: if the two were not always asked within one, what is recent may have another order.
+    """
+
+    def __init__(self, new_home: Callable[[str], Path]) -> None:
+        self._new_home = new_home
+        self.start()
+
+    def start(self) -> None:
+        self.both = (Daemon(self._new_home("one")), Daemon(self._new_home("two")))
         self.had_same_seconds = True
+        for name in ("s1", "s2", "s/3"):
+            self.ask("POST", "/sessions", json.dumps({"id": name, "project": "engram"}).encode())
+
+    def stop(self) -> None:
+        for daemon in self.both:
+            assert daemon.stop() == (0, "")
+            assert "error" not in (daemon.home / "anamnesis.log").read_text()
 
     def ask(self, method: str, path: str, body: bytes | None) -> tuple[Reply, Reply]:
         while (now := time.time()) % 1 > 0.8:
@@ -115,24 +131,32 @@ class Twins:
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
-    pair = Twins(Daemon(tmp_path_factory.mktemp("one")), Daemon(tmp_path_factory.mktemp("two")))
-    for name in ("s1", "s2", "s/3"):
-        pair.ask("POST", "/sessions", json.dumps({"id": name, "project": "engram"}).encode())
+    pair = Twins(tmp_path_factory.mktemp)
     yield pair
-    for daemon in pair.both:
-        assert daemon.stop() == (0, "")
-        assert "error" not in (daemon.home / "anamnesis.log").read_text()
+    pair.stop()
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(requests, min_size=5, max_size=15))
 def test_the_same_requests_get_the_same_answers_and_break_nothing(twins: Twins, sent: list[Sent]) -> None:
+    for _ in range(_ATTEMPTS):
+        if _are_comparable(twins, sent):
+            return
+        twins.stop()
+        twins.start()
+    pytest.fail("This machine does not answer two requests within a second.")
+
+
+def _are_comparable(twins: Twins, sent: list[Sent]) -> bool:
+    """Whether the answers can be compared, which are then alike; else one daemon wrote a second after the other."""
     for method, path, body in sent:
         one, two = twins.ask(method, path, body)
         assert one.status == two.status
-        # On a slow machine one of them may have written a second later; then what is recent may have another order.
-        assert _comparable(one) == _comparable(two) or not twins.had_same_seconds
         assert one.status < 500 or "FOREIGN KEY constraint failed (787)" in one.text
+        if _comparable(one) != _comparable(two) and not twins.had_same_seconds:
+            return False
+        assert _comparable(one) == _comparable(two)
+    return True
 
 
 def _comparable(reply: Reply) -> str:
