@@ -20,12 +20,13 @@ def test_a_session_of_each_plugin_goes_as_with_engram(tmp_path: Path) -> None:
     for each in (home, folder, programs):
         each.mkdir()
     (programs / "engram").symlink_to(Path(sys.executable).with_name("anamnesis"))
-    variables = environment(home, ENGRAM_PORT=str(free_port()))
-    variables["PATH"] = f"{programs}:{variables['PATH']}"
-    try:
-        done = subprocess.run(
-            ["bash", str(SCRIPT), str(folder)], env=variables, capture_output=True, text=True, check=False, timeout=60
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
-    finally:
-        assert anamnesis(home, "daemon", "stop").stdout.startswith("Stopped")
+    with free_port() as port:
+        variables = environment(home, ENGRAM_PORT=str(port))
+        variables["PATH"] = f"{programs}:{variables['PATH']}"
+        try:
+            done = subprocess.run(
+                ["bash", str(SCRIPT), str(folder)], env=variables, capture_output=True, text=True, check=False
+            )
+            assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+        finally:
+            assert anamnesis(home, "daemon", "stop").stdout.startswith("Stopped")
