@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from tests.engram.rows import age, assert_sound, save
 
-from anamnesis.engram import observations, search
+from anamnesis.engram import exchange, observations, search, timeline
 from anamnesis.engram.database import NotFound, Refused
 
 FOREIGN_KEY = r"constraint failed: FOREIGN KEY constraint failed \(787\)"
@@ -266,3 +266,17 @@ def test_every_write_is_queued_in_its_order_with_its_project(db: sqlite3.Connect
         ("upsert", row.sync_id, "other"),
         ("delete", row.sync_id, ""),
     ]
+
+
+def test_a_text_that_a_tool_has_stored_as_bytes_is_a_text(db: sqlite3.Connection) -> None:
+    id = save(db, "Title", "panic").id
+    db.execute("UPDATE observations SET content = CAST(content AS BLOB), title = CAST(title AS BLOB)")
+    for found in (
+        observations.get(db, id),
+        *observations.recent(db),
+        *exchange.export(db).observations,
+        *search.search(db, "panic"),
+        timeline.timeline(db, id).focus,
+    ):
+        assert found
+        assert (found.title, found.content) == ("Title", "panic")

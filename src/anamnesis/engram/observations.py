@@ -17,9 +17,10 @@ from anamnesis.engram.strings import byte_length, valid
 from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 
 DEFAULT_RECENT = 20
+# What a person writes may have been stored as bytes, by a tool that is not Engram: Engram reads these as text too.
 COLUMNS = (
-    "id, ifnull(sync_id, ''), session_id, type, title, content, tool_name, project, scope, topic_key,"
-    " revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
+    "id, ifnull(sync_id, ''), session_id, type, CAST(title AS TEXT), CAST(content AS TEXT), tool_name, project, scope,"
+    " topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
 )
 _DEDUPE_WINDOW = "-15 minutes"
 

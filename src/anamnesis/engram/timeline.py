@@ -11,8 +11,8 @@ from anamnesis.engram.strings import valid
 
 DEFAULT_WINDOW = 5
 _COLUMNS = (
-    "id, session_id, type, title, content, tool_name, project, scope, topic_key, revision_count, duplicate_count,"
-    " last_seen_at, created_at, updated_at, deleted_at"
+    "id, session_id, type, CAST(title AS TEXT), CAST(content AS TEXT), tool_name, project, scope, topic_key,"
+    " revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
 )
 
 
