@@ -1,4 +1,4 @@
-"""What went as a whole was not deleted note by note: a folder of notes, or a home of which an older copy is brought back."""
+"""What went as a whole was not deleted note by note: a folder of notes, or a home brought back from an older copy."""
 
 from __future__ import annotations
 
