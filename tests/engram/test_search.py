@@ -20,6 +20,36 @@ def ids(db: sqlite3.Connection, query: str, **options: str | int | bool) -> list
     return [found.id for found in search(db, query, **options)]  # type: ignore[arg-type]
 
 
+class TestNotesOfNoProject:
+    """They are about every project; of what Engram saved without one, it finds nothing by a project."""
+
+    @pytest.fixture(autouse=True)
+    def written(self, db: sqlite3.Connection) -> None:
+        for number in range(200):
+            save(db, f"Other {number}", "panic", project="other")
+        for title, project, digits in (("of shop", "shop", 16), ("of none", None, 16), ("a note", None, 32)):
+            saved = save(db, title, "panic and more words")
+            db.execute(
+                "UPDATE observations SET project = ?, sync_id = 'obs-' || printf('%0*x', ?, id) WHERE id = ?",
+                (project, digits, saved.id),
+            )
+
+    def test_they_are_found_by_every_project(self, db: sqlite3.Connection) -> None:
+        assert {found.title for found in search(db, "panic", project="shop")} == {"of shop", "a note"}
+        assert {found.title for found in search(db, "panic", project="global")} == {"a note"}
+
+    def test_what_engram_saved_without_a_project_is_not_in_their_way(self, db: sqlite3.Connection) -> None:
+        for number in range(200):
+            saved = save(db, f"None {number}", "panic")
+            db.execute("UPDATE observations SET project = NULL WHERE id = ?", (saved.id,))
+        assert {found.title for found in search(db, "panic", project="shop")} == {"of shop", "a note"}
+
+    def test_other_filters_hold_for_them(self, db: sqlite3.Connection) -> None:
+        assert search(db, "panic", project="shop", type="bugfix") == []
+        db.execute("UPDATE observations SET deleted_at = datetime('now') WHERE title = 'a note'")
+        assert {found.title for found in search(db, "panic", project="shop")} == {"of shop"}
+
+
 class TestWords:
     @pytest.fixture(autouse=True)
     def written(self, db: sqlite3.Connection) -> None:

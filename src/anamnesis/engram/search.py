@@ -20,6 +20,10 @@ _TOPIC_RANK = -1000.0
 # the hits is.
 _SLACK = 64
 
+# A note that is about no project is found in each. Its identity has 32 digits, where Engram gives 16: what Engram
+# itself has saved without a project, it does not find by one.
+_OF_EVERY_PROJECT = "(project IS NULL AND length(sync_id) = 36)"
+
 # That no other observation replaces it.
 _IS_VALID = (
     "+rowid NOT IN (SELECT id FROM observations INDEXED BY anamnesis_obs_superseded WHERE superseded_by IS NOT NULL)"
@@ -90,15 +94,23 @@ def _matching(db: sqlite3.Connection, filters: list[str], values: dict[str, obje
 
 
 def _on_row(filters: list[str]) -> str:
-    return " ".join(f"AND {name} = :{name}" for name in filters)
+    conditions = {name: f"{name} = :{name}" for name in filters}
+    if "project" in conditions:
+        conditions["project"] = f"(project = :project OR {_OF_EVERY_PROJECT})"
+    return " ".join(f"AND {condition}" for condition in conditions.values())
 
 
 def _on_hit(filters: list[str]) -> str:
     """The filters as looks into Engram's narrow indexes, so that only the rows of the best hits are read."""
-    conditions = {**{name: f"{name} = :{name}" for name in filters}, "deleted": "deleted_at IS NULL"}
-    narrow = " ".join(
-        f"AND EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_{index}"
-        f" WHERE {condition} AND id = observations_fts.rowid)"
-        for index, condition in conditions.items()
+    conditions = {**{name: [f"{name} = :{name}"] for name in filters}, "deleted": ["deleted_at IS NULL"]}
+    if "project" in conditions:
+        conditions["project"].append(_OF_EVERY_PROJECT)
+    looks = (
+        " OR ".join(
+            f"EXISTS (SELECT 1 FROM observations INDEXED BY idx_obs_{index}"
+            f" WHERE {condition} AND id = observations_fts.rowid)"
+            for condition in either
+        )
+        for index, either in conditions.items()
     )
-    return f"AND {_IS_VALID} {narrow}"
+    return f"AND {_IS_VALID} {' '.join(f'AND ({look})' for look in looks)}"
