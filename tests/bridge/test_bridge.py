@@ -300,6 +300,23 @@ def test_a_note_that_is_copied_under_another_id_is_another_observation(two: Two)
     assert {row.title for row in two.rows()} == {"Title", "Copy"}
 
 
+def test_the_note_of_an_observation_that_has_gone_makes_way_for_one_of_its_identity(two: Two) -> None:
+    """As after an import of what was deleted for good: what the note said is in the trash, as it would be without."""
+    id = two.add(content="deleted for good")
+    two.agree()
+    gone = two.row(id)
+    observations.delete(two.db, id, hard=True)
+    two.db.execute(
+        "INSERT INTO observations (sync_id, session_id, type, title, content, created_at, updated_at)"
+        " VALUES (?, 's1', 'decision', 'Imported', 'imported', ?, ?)",
+        (gone.sync_id, gone.created_at, gone.updated_at),
+    )
+    two.agree()
+    assert [note.body for note in two.notes()] == ["imported"]
+    [trashed] = two.store.trashed()
+    assert "deleted for good" in (two.store.root / trashed.path).read_text("utf-8")
+
+
 def test_a_note_that_got_another_id_in_two_files_is_not_waited_for(two: Two) -> None:
     """One of them has the name of the note that has gone, and can be read."""
     two.add()

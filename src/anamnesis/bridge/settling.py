@@ -118,6 +118,8 @@ class Settling:
             if outcome.note == pair.note:
                 changes.now[pair.note_id] = pair.note, pair.note_hash
             elif outcome.note:
+                if _is_of_another(pair) and self._remove(pair.note_id):
+                    expected[pair.note_id] = None
                 wanted.append(outcome.note)
             elif self._remove(pair.note_id):
                 changes.now[pair.note_id] = None, None
@@ -226,6 +228,12 @@ def _twin(row: Observation, note: Memory, hash: bytes | None) -> Twin:
 def _number(pair: Pair) -> int:
     """The observation's, also of one that has gone; 0 if there was none."""
     return pair.row.id if pair.row else pair.twin.observation_id if pair.twin else 0
+
+
+def _is_of_another(pair: Pair) -> bool:
+    """Whether the note is of an observation that has gone for good, and another one of its identity has come."""
+    twin, row = pair.twin, pair.row
+    return bool(twin and row and pair.note and twin.observation_id != row.id and twin.note_hash == pair.note_hash)
 
 
 def _superseded_by_then(pair: Pair) -> list[str]:
