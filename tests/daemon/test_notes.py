@@ -6,7 +6,7 @@ import contextlib
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -46,13 +46,25 @@ def save(daemon: Daemon, title: str, content: str) -> None:
         assert daemon.ask("POST", path, json.dumps(body)).status in (200, 201)
 
 
+@contextlib.contextmanager
+def opening(home: Path) -> Iterator[tuple[Daemon, Callable[[], None]]]:
+    """A daemon that cannot open its notes yet, and how to let it: their index is made anew, by one at a time."""
+    MemoryStore(home).close()
+    (home / "index.db").unlink()
+    with contextlib.ExitStack() as held:
+        held.enter_context(locked(home / "index.lock"))
+        with running(home) as daemon:
+            try:
+                yield daemon, held.close
+            finally:
+                held.close()
+
+
 def test_a_write_does_not_wait_for_the_notes_to_be_opened_and_is_among_them_then(tmp_path: Path) -> None:
-    MemoryStore(tmp_path).close()
-    (tmp_path / "index.db").unlink()  # it is made anew, by one at a time
-    with running(tmp_path) as daemon:
-        with locked(tmp_path / "index.lock"):
-            save(daemon, "Early", "written before the notes were open")
-            assert ready(daemon)["bridge"] == "opening"
+    with opening(tmp_path) as (daemon, let_it):
+        save(daemon, "Early", "written before the notes were open")
+        assert ready(daemon)["bridge"] == "opening"
+        let_it()
         wait_until(lambda: ready(daemon)["bridge"] == "on")
         save(daemon, "Later", "written when they were")
         with MemoryStore(tmp_path) as store:
@@ -61,9 +73,7 @@ def test_a_write_does_not_wait_for_the_notes_to_be_opened_and_is_among_them_then
 
 
 def test_what_is_replaced_before_the_notes_are_open_is_in_the_history(tmp_path: Path) -> None:
-    MemoryStore(tmp_path).close()
-    (tmp_path / "index.db").unlink()
-    with running(tmp_path) as daemon, locked(tmp_path / "index.lock"):
+    with opening(tmp_path) as (daemon, _):
         save(daemon, "Title", "first")
         assert daemon.ask("PATCH", "/observations/1", json.dumps({"content": "second"})).status == 200
         assert ready(daemon)["bridge"] == "opening"
