@@ -7,8 +7,9 @@ twin looked at.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from anamnesis.bridge import FAILURES, journal, upkeep
 from anamnesis.bridge.pairing import broken
@@ -27,6 +28,7 @@ _MET_LOCK = "bridge.met.lock"
 BATCH = 200
 
 Progress = Callable[[int, int], None]
+K = TypeVar("K")
 
 
 class Bridge:
@@ -116,17 +118,10 @@ class Bridge:
             if self._is_busy:  # our own writing, of which the store tells us
                 return True
             self.finish()
-            stuck = broken(self._db, self._store)
-            stuck_rows = {*stuck.values()}
-            noted_down = self._store.changed_for(self._identity, most + len(stuck))
-            if noted_down is None:
-                self._track()
-                noted_down = self._store.changed(most + len(stuck))
-            notes = [id for id in noted_down if id not in stuck][:most]
+            notes = self._not_stuck(self._changed_notes, most)
             is_all = len(notes) < most
             # The observation of a note that is still to come would pass for a new one.
-            changed = journal.changed(self._db, limit=most + len(stuck)) if is_all else {}
-            rows = [id for id in changed if id not in stuck_rows][:most]
+            rows = self._not_stuck(lambda most: journal.changed(self._db, limit=most), most) if is_all else []
         for _ in self._take_over(rows, notes):
             pass
         return is_all and len(rows) < most
@@ -152,6 +147,22 @@ class Bridge:
                 if stop():
                     return done
                 self._shared.let_pass()
+
+    def _changed_notes(self, most: int) -> Collection[str]:
+        changed = self._store.changed_for(self._identity, most)
+        if changed is None:
+            self._track()
+            changed = self._store.changed(most)
+        return changed
+
+    def _not_stuck(self, changed: Callable[[int], Iterable[K]], most: int) -> list[K]:
+        """At `most` so many changes, without those that have to wait for a file to be mended if they are in the way."""
+        found = [*changed(most)]
+        if len(found) < most:
+            return found
+        stuck = broken(self._db, self._store)
+        waiting: set[object] = {*stuck, *stuck.values()}
+        return [id for id in changed(most + len(stuck)) if id not in waiting][:most]
 
     def _introduce(self) -> str:
         """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""
