@@ -7,7 +7,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Finding:
     subject: str
     fault: str
     fix: str
-    mend: Callable[[], object] | None = None
+    mend: Callable[[], object] | None = field(default=None, compare=False)
 
 
 def examine(home: Path) -> list[Finding]:

@@ -32,8 +32,9 @@ def command(fix: bool, as_json: bool) -> None:
     faults = examine(home)
     mended: list[Finding] = []
     for _ in range(_ROUNDS if fix else 0):
-        mended += mend([each for each in faults if each not in mended])
-        faults = examine(home)
+        if newly := mend([each for each in faults if each not in mended]):
+            mended += newly
+            faults = examine(home)
     if as_json:
         print_json({"mended": [_shown(each) for each in mended], "faults": [_shown(each) for each in faults]})
     elif on_terminal():
