@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from anamnesis.disk import create_beside, fill, locked, put_in_place, sync_files, sync_folder
+from anamnesis.disk import create_beside, fill, locked, move, put_in_place, sync_files, sync_folder
 from anamnesis.errors import StoreUnavailable
 from anamnesis.store.files import trash_place
 from anamnesis.sync.integrate import File
@@ -108,7 +108,7 @@ def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
     note = File(gone.path, gone.before or b"").memory
     if note and note.id not in kept:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        shutil.move(target, trash_place(folder.parent, folder.name, note, now))
+        move(target, trash_place(folder.parent, folder.name, note, now))
     else:
         target.unlink()
 
