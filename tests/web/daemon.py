@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -32,6 +33,9 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
 class Daemon:
     """`anamnesis daemon` on a free port, until the end of the test."""
 
+    # How many files it may have open; 0 for as many as this process.
+    files = 0
+
     def __init__(self, home: Path, *arguments: str, **variables: str) -> None:
         self.home = home
         self.process = subprocess.Popen(
@@ -41,6 +45,7 @@ class Daemon:
             stderr=subprocess.PIPE,
             env=environment(home, **variables),
             text=True,
+            preexec_fn=self._confine if self.files else None,
         )
         assert self.process.stdout
         said = self.process.stdout.readline()
@@ -63,6 +68,18 @@ class Daemon:
             return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
         finally:
             connection.close()
+
+    def _confine(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.files, self.files))
+
+    def cpu_seconds(self) -> float:
+        """The time that the process has computed, where the system shows it in a file."""
+        parts = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> int:
+        """The bytes that the process holds in memory, where the system shows them in a file."""
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, Any]:
         """End it with a signal; its exit code and what it said on stderr."""

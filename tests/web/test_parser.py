@@ -7,23 +7,44 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anamnesis.web.message import Request
-from anamnesis.web.parser import MOST_BODY, MOST_HEAD, Malformed, Parser
+from anamnesis.web.parser import MOST_HEAD, MOST_TRAILER, Malformed, Parser, TooLong
 
 HEAD = b"POST /sessions HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
+MOST = 1 << 20
+
+
+class Reader:
+    """The requests in bytes that come in pieces."""
+
+    def __init__(self) -> None:
+        self.parser = Parser()
+        self.found: list[Request] = []
+        self._request: Request | None = None
+
+    def feed(self, data: bytes) -> None:
+        self.parser.feed(data)
+        while request := self._request or self.parser.head():
+            self._request = request
+            if self.parser.has_body:
+                body = self.parser.body(MOST)
+                if body is None:
+                    return
+                request.body = body
+            self._request = None
+            self.found.append(request)
+
+    @property
+    def is_between(self) -> bool:
+        return self._request is None and not self.parser.size
+
+
 def read(data: bytes) -> list[Request]:
-    parser = Parser()
-    parser.feed(data)
-    return rest(parser)
-
-
-def rest(parser: Parser) -> list[Request]:
-    found = []
-    while request := parser.next():
-        found.append(request)
-    return found
+    reader = Reader()
+    reader.feed(data)
+    return reader.found
 
 
 bodies = st.binary(max_size=40)
@@ -38,13 +59,11 @@ def test_requests_are_the_same_however_their_bytes_are_cut(messages: list[bytes]
     stream = b"".join(messages)
     expected = [body for message in messages for body in [read(message)[0].body]]
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=6)))
-    parser = Parser()
-    found: list[Request] = []
+    reader = Reader()
     for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
-        parser.feed(stream[start:end])
-        found += rest(parser)
-    assert [request.body for request in found] == expected
-    assert parser.is_between
+        reader.feed(stream[start:end])
+    assert [request.body for request in reader.found] == expected
+    assert reader.is_between
 
 
 @given(st.binary(max_size=200))
@@ -82,9 +101,13 @@ def test_any_bytes_are_a_request_are_malformed_or_wait_for_more(data: bytes) -> 
         (CHUNKED + b"1\r\nabc", 400),
         (CHUNKED + b"1" * 5000, 400),
         (b"GET /" + b"a" * MOST_HEAD, 431),
-        (CHUNKED + b"0\r\n" + b"a: b\r\n" * (MOST_HEAD // 5), 431),
+        (CHUNKED + b"0\r\n" + b"a: b\r\n" * (MOST_TRAILER // 5), 431),
+        (CHUNKED + b"0\r\n" + b"a: b\r\n" * (MOST_TRAILER // 5) + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: a\r\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\r\nHost: a\r\n\r\n", 400),
+        (b"GET http://127.0.0.1:x@evil.example/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400),
     ],
-    ids=range(24),
+    ids=range(28),
 )
 def test_what_two_readers_could_read_in_two_ways_is_refused(data: bytes, status: int) -> None:
     with pytest.raises(Malformed) as caught:
@@ -93,15 +116,22 @@ def test_what_two_readers_could_read_in_two_ways_is_refused(data: bytes, status:
 
 
 @pytest.mark.parametrize(
-    "data", [HEAD + b"Content-Length: %d\r\n\r\n" % (MOST_BODY + 1), CHUNKED + b"%x\r\n" % (MOST_BODY + 1)]
+    "data",
+    [
+        HEAD + b"Content-Length: %d\r\n\r\n" % (MOST + 1),
+        CHUNKED + b"%x\r\n" % (MOST + 1),
+        CHUNKED + b"%x\r\n%b\r\n1\r\n" % (MOST, b"a" * MOST),
+    ],
 )
 def test_a_body_that_is_too_long_is_not_waited_for(data: bytes) -> None:
-    parser = Parser()
-    parser.feed(data)
-    request = parser.next()
-    assert request
-    assert request.is_cut
-    assert not parser.keeps_alive
+    with pytest.raises(TooLong):
+        read(data)
+
+
+def test_trailers_of_8_kb_are_passed_over() -> None:
+    trailers = b"a: b\r\n" * (MOST_TRAILER // 6)
+    (request,) = read(CHUNKED + b"1\r\nx\r\n0\r\n" + trailers + b"\r\n")
+    assert request.body == b"x"
 
 
 def test_an_address_with_its_host_goes_before_the_header() -> None:
@@ -121,5 +151,5 @@ def test_an_address_with_its_host_goes_before_the_header() -> None:
 def test_whether_another_request_may_follow(head: bytes, kept: bool) -> None:
     parser = Parser()
     parser.feed(head + b"\r\n\r\n")
-    assert parser.next()
+    assert parser.head()
     assert parser.keeps_alive is kept

@@ -22,7 +22,7 @@ ROUTER = Router(engram.ROUTES)
 def parse(line: bytes) -> Request:
     parser = Parser()
     parser.feed(line + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-    request = parser.next()
+    request = parser.head()
     assert request
     return request
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.web.answering import Answering
 from tests.web.daemon import Daemon
 
 from anamnesis.web.message import Response
@@ -123,16 +124,15 @@ def test_a_body_beyond_50_mb_is_answered_before_it_has_come(connection: socket.s
     assert reply.endswith(b'{"error":"failed to read body: http: request body too large"}\n')
 
 
-def test_a_body_of_nearly_50_mb_is_taken(shared: Daemon) -> None:
+def test_an_import_of_nearly_50_mb_is_taken(shared: Daemon) -> None:
     """What does not fit into a row is cut, as Engram does it; nothing else is refused."""
-    assert shared.ask("POST", "/sessions", '{"id":"big","project":"p"}').status == 201
     content = "é" * (24 << 20)
-    saved = shared.ask(
-        "POST", "/observations", json.dumps({"session_id": "big", "title": "t", "content": content}, ensure_ascii=False)
-    )
-    assert saved.status == 201
-    kept = json.loads(shared.ask("GET", f"/observations/{json.loads(saved.body)['id']}").body)["content"]
-    assert kept == "é" * 25_000 + "... [truncated]"
+    exported = {
+        "sessions": [{"id": "big", "project": "p", "started_at": "2026-01-01 00:00:00"}],
+        "observations": [{"id": 1, "session_id": "big", "title": "t", "content": content}],
+    }
+    reply = shared.ask("POST", "/import", json.dumps(exported, ensure_ascii=False))
+    assert (reply.status, json.loads(reply.body)["observations_imported"]) == (200, 1)
 
 
 def test_a_client_that_stops_reading_holds_up_nobody(shared: Daemon) -> None:
@@ -223,7 +223,7 @@ async def _served(parts: list[bytes | Exception], request: bytes) -> bytes:
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     listening = socket.create_server(("127.0.0.1", 0))
     server = Server()
-    await server.listen(listening, lambda _: Response(200, body(), "text/plain"))
+    await server.listen(listening, Answering(lambda _: Response(200, body(), "text/plain")))
     reader, writer = await asyncio.open_connection(*listening.getsockname())
     writer.write(request)
     writer.write_eof()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import resolve_bridge
+from anamnesis.daemon.descriptors import connection_room
 from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
@@ -23,6 +24,7 @@ from anamnesis.web import engram, later, mcp, operations
 from anamnesis.web.access import Access
 from anamnesis.web.app import App, Report
 from anamnesis.web.guard import Guard
+from anamnesis.web.limits import Limits
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.server import Server
 
@@ -48,7 +50,7 @@ async def _serve(
 ) -> None:
     report = functools.partial(_report, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
-    server = Server()
+    server = Server(Limits(connections=connection_room(Limits().connections)))
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
         notes = opened.enter_context(closing(Notes(home, shared, functools.partial(log, home))))

@@ -45,19 +45,27 @@ class App:
         self._guard = guard
         self._report = report
 
-    def __call__(self, request: Request) -> Response | Future[Response]:
+    def admit(self, request: Request) -> Route | Response:
+        """The route of a request, decided at its head; or the answer where it is refused or has no route."""
         started = time.perf_counter()
         found = self._guard(request) or self._router.find(request)
-        if isinstance(found, Response):
-            return self._counted(request, "", started, found)
-        if found.lane is Lane.HERE:
-            return self._counted(request, found.path, started, self._run(found, request, self._access.here))
-        if found.lane is Lane.WRITE:
-            future = self._access.write(self._changes[found], request, self._failed)
+        return self._counted(request, "", started, found) if isinstance(found, Response) else found
+
+    def refuse_body(self, request: Request, route: Route) -> Response:
+        """The answer to a body that is longer than the route takes."""
+        return self._counted(request, route.path, time.perf_counter(), route.limit.refusal())
+
+    def respond(self, request: Request, route: Route) -> Response | Future[Response]:
+        """The answer of the route, at once or when its lane has it."""
+        started = time.perf_counter()
+        if route.lane is Lane.HERE:
+            return self._counted(request, route.path, started, self._run(route, request, self._access.here))
+        if route.lane is Lane.WRITE:
+            future = self._access.write(self._changes[route], request, self._failed)
         else:
-            work = partial(self._run, found, request)
-            future = self._access.aside(work, self._failed, may_be_long=found.lane is Lane.LONG)
-        future.add_done_callback(lambda done: self._counted(request, found.path, started, done.result()))
+            work = partial(self._run, route, request)
+            future = self._access.aside(work, self._failed, may_be_long=route.lane is Lane.LONG)
+        future.add_done_callback(lambda done: self._counted(request, route.path, started, done.result()))
         return future
 
     def _counted(self, request: Request, path: str, started: float, response: Response) -> Response:
@@ -66,15 +74,13 @@ class App:
 
     def _run_all(self, route: Route, requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
         """What the route answers to requests that came in a row: at once where it can, else to one after the other."""
-        if route.call_all and len(requests) > 1 and not any(request.is_cut for request in requests):
+        if route.call_all and len(requests) > 1:
             with contextlib.suppress(Exception):  # nothing was done: by themselves they tell whose failure it is
                 return route.call_all(requests, db)
         return [self._run(route, request, db) for request in requests]
 
     def _run(self, route: Route, request: Request, db: sqlite3.Connection) -> Response:
         """What the route answers; whatever it raises is an answer too."""
-        if request.is_cut:
-            return failure(400, "failed to read body: http: request body too large")
         try:
             return route.call(request, db)
         except Invalid as error:

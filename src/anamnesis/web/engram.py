@@ -28,7 +28,7 @@ from anamnesis.engram.strings import byte_length, cut, trim_space
 from anamnesis.engram.timeline import timeline as find_timeline
 from anamnesis.web.body import Changes, Learnings, Migration, NewPrompt, NewSession, SessionEnd
 from anamnesis.web.message import Invalid, Request, Response, answer, failure
-from anamnesis.web.route import ERROR, Body, Lane, ListOf, Route, flag, identity, number, text, values, words
+from anamnesis.web.route import ERROR, Body, BodyLimit, Lane, ListOf, Route, flag, identity, number, text, values, words
 
 VERSION = "0.1.0"
 _MOST_MIGRATION = 1 << 10
@@ -382,7 +382,15 @@ ROUTES = (
         },
     ),
     Route("GET", "/export", export, Lane.LONG, {200: Export}),
-    Route("POST", "/import", import_, Lane.WRITE, {200: ImportResult, **_REFUSED}, body=Body(Export)),
+    Route(
+        "POST",
+        "/import",
+        import_,
+        Lane.WRITE,
+        {200: ImportResult, **_REFUSED},
+        body=Body(Export),
+        limit=BodyLimit(50 << 20, 400, "failed to read body: http: request body too large"),
+    ),
     Route("GET", "/stats", stats, Lane.ASIDE, {200: Stats}),
     Route(
         "POST",

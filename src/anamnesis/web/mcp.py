@@ -8,10 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anamnesis.web.message import JSON, Request, Response
-from anamnesis.web.route import Lane, Route
+from anamnesis.web.route import BodyLimit, Lane, Route
 
 if TYPE_CHECKING:
     from anamnesis.mcp.dispatcher import Server
+
+# Notes may be long, and a message may carry several.
+_LIMIT = BodyLimit(16 << 20)
 
 
 def routes(build_server: Callable[[], Server], report: Callable[[str], None]) -> list[Route]:
@@ -35,4 +38,4 @@ def routes(build_server: Callable[[], Server], report: Callable[[str], None]) ->
         """Answer an MCP message."""
         return build()(request)
 
-    return [Route("POST", "/mcp", speak_mcp, Lane.LONG, {200: JSON})]
+    return [Route("POST", "/mcp", speak_mcp, Lane.LONG, {200: JSON}, limit=_LIMIT)]

@@ -41,17 +41,13 @@ _NO_HEADERS = Headers()
 
 @dataclass(slots=True)
 class Request:
-    """One request. `path` is escaped as it came; `parts` are what the route's wildcards took, unescaped.
-
-    A body that was too long to be taken is not there, and `is_cut` says so.
-    """
+    """One request. `path` is escaped as it came; `parts` are what the route's wildcards took, unescaped."""
 
     method: str
     path: str
     query: str = ""
     headers: Headers = _NO_HEADERS
     body: bytes = b""
-    is_cut: bool = False
     parts: Mapping[str, str] = field(default_factory=dict)
     _parameters: Mapping[str, str] | None = field(default=None, init=False, repr=False)
 

@@ -12,6 +12,13 @@ from anamnesis import __version__
 from anamnesis.web.message import JSON
 from anamnesis.web.route import ERROR, Body, Content, ListOf, Parameter, Route
 
+_REFUSALS = {
+    401: "No token, where one is needed.",
+    403: "A page of another site, or another host.",
+    408: "The body did not come in time.",
+    413: "The body is too large.",
+    503: "Too many requests are unfinished; retry.",
+}
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -47,8 +54,9 @@ def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
         ],
         "responses": {str(status): _response(status, content, components) for status, content in route.answers.items()},
     }
-    for status, about in ((401, "No token, where one is needed."), (403, "A page of another site, or another host.")):
-        operation["responses"][str(status)] = {**_response(status, ERROR, components), "description": about}
+    for status, about in _REFUSALS.items():
+        if status not in route.answers and (route.body or status in (401, 403)):
+            operation["responses"][str(status)] = {**_response(status, ERROR, components), "description": about}
     if route.body:
         can_be_refused = 400 in route.answers
         schema = _body(route.body) if can_be_refused else {}

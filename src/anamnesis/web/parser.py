@@ -10,17 +10,24 @@ from anamnesis.web.message import Headers, Request
 from anamnesis.web.router import escaped_path
 
 MOST_HEAD = 1 << 20
-MOST_BODY = 50 << 20
+MOST_TRAILER = 8 << 10
 _MOST_KEPT = 4096
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[^\x00-\x20\x7f]+")
+_VERSION = re.compile(r"HTTP/[0-9]+\.[0-9]+")
 _ABSOLUTE = re.compile(r"https?://([^/?]*)", re.IGNORECASE)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _HOST = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:\[\]%]{0,300}")
 _LENGTH = re.compile(r"[0-9]{1,18}")
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?")
+_FORBIDDEN_TRAILERS = frozenset(("content-length", "trailer", "transfer-encoding"))
+# The line before a chunk: Go allows blanks after the size or an extension, not both. A chunk ends with the CRLF that
+# stands before the next line.
+_FIRST_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*|;[^\r\n]*)\r\n")
+_NEXT_CHUNK = re.compile(rb"\r\n" + _FIRST_CHUNK.pattern)
 _LONGEST_CHUNK_LINE = 4096
+# What the lines of a body's chunks may have altogether beyond 16 bytes and twice the data of each, as in Go.
+_MOST_EXCESS = 16 << 10
 
 
 class Malformed(Exception):
@@ -43,51 +50,37 @@ class Head:
     waits_for_leave: bool
 
 
+class TooLong(Exception):
+    """A body that is longer than its route takes; after it the connection cannot go on."""
+
+
 class Parser:
-    """Takes bytes as they come and gives the requests that are whole."""
+    """Takes bytes as they come and gives the head of each request, then its body. Nothing is looked through twice."""
 
     def __init__(self) -> None:
         self.keeps_alive = True
         self.waits_for_leave = False
+        self.has_body = False
         self._buffer = bytearray()
         self._searched = 0
-        self._request: Request | None = None
         self._length = 0
         self._is_chunked = False
         self._chunks = bytearray()
+        self._chunk_line = _FIRST_CHUNK
+        self._left_of_chunk = 0
+        self._excess = 0
+        self._is_in_trailer = False
 
     @property
     def size(self) -> int:
         """How many bytes have been taken that are no request yet."""
-        return len(self._buffer)
-
-    @property
-    def is_between(self) -> bool:
-        """Whether nothing of a next request is there."""
-        return self._request is None and not self._buffer
+        return len(self._buffer) + len(self._chunks)
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
 
-    def next(self) -> Request | None:
-        """The next whole request, or None until more has come. A body that is too long is cut off."""
-        request = self._request or self._take_head()
-        if request is None:
-            return None
-        if self._length > MOST_BODY:
-            request.is_cut = True
-        elif self._is_chunked:
-            if not self._take_chunks(request):
-                return None
-        elif self._length and not self._take_body(request):
-            return None
-        if request.is_cut:
-            self.keeps_alive = False
-        self.waits_for_leave = False
-        self._request = None
-        return request
-
-    def _take_head(self) -> Request | None:
+    def head(self) -> Request | None:
+        """The next request without its body, or None until its head is whole. The body before it has been taken."""
         if not self._buffer:
             return None
         # A head that comes byte by byte is not looked through from its start each time.
@@ -97,61 +90,87 @@ class Parser:
             if end or len(self._buffer) > MOST_HEAD:
                 raise Malformed(431)
             return None
-        text = self._buffer[: end.start()].decode("latin-1")
+        text = _lines(self._buffer[: end.start()])
         del self._buffer[: end.end()]
         line, _, lines = text.partition("\n")
-        method, target, version = _request_line(line.removesuffix("\r"))
+        method, target, version = _request_line(line)
         head = _kept_head(lines, version) if len(lines) < _MOST_KEPT else _head(lines, version)
         self.keeps_alive, self.waits_for_leave = head.keeps_alive, head.waits_for_leave
-        self._length, self._is_chunked, self._chunks = head.length, head.is_chunked, bytearray()
-        self._request = _request(method, target, head.headers)
-        return self._request
+        self._length, self._is_chunked = head.length, head.is_chunked
+        self.has_body = head.is_chunked or head.length > 0
+        return _request(method, target, head.headers)
 
-    def _take_body(self, request: Request) -> bool:
+    def body(self, most: int) -> bytes | None:
+        """The body that follows the head, or None until it is whole; raises for one of more than `most` bytes."""
+        if self._length > most:
+            raise TooLong
+        if self._is_chunked:
+            return self._take_trailer() if self._is_in_trailer or self._take_chunks(most) else None
         if len(self._buffer) < self._length:
-            return False
-        request.body = bytes(self._buffer[: self._length])
-        del self._buffer[: self._length]
-        return True
-
-    def _take_chunks(self, request: Request) -> bool:
-        while line := self._chunk_line():
-            size, start = line
-            if len(self._chunks) + size > MOST_BODY:
-                request.is_cut = True
-                return True
-            if size == 0:
-                return self._take_trailer(request, start)
-            if len(self._buffer) < start + size + 2:
-                return False
-            self._chunks += self._buffer[start : start + size]
-            if self._buffer[start + size : start + size + 2] != b"\r\n":
-                raise Malformed(400, "malformed chunked encoding")
-            del self._buffer[: start + size + 2]
-        return False
-
-    def _chunk_line(self) -> tuple[int, int] | None:
-        """How large the next chunk is and where it starts; None until the line that says so is whole."""
-        end = self._buffer.find(b"\n")
-        if end < 0 and len(self._buffer) <= _LONGEST_CHUNK_LINE:
             return None
-        size = _CHUNK_SIZE.fullmatch(bytes(self._buffer[:end]).removesuffix(b"\r")) if end >= 0 else None
-        if not size:
-            raise Malformed(400, "malformed chunked encoding")
-        return int(size[1], 16), end + 1
+        with memoryview(self._buffer) as view:
+            body = bytes(view[: self._length])
+        del self._buffer[: self._length]
+        return body
 
-    def _take_trailer(self, request: Request, start: int) -> bool:
-        """Pass over the lines after the last chunk, up to an empty one."""
-        position = start
-        while (end := self._buffer.find(b"\n", position)) >= 0:
-            if bytes(self._buffer[position:end]) in (b"", b"\r"):
-                request.body = bytes(self._chunks)
-                del self._buffer[: end + 1]
-                return True
-            position = end + 1
-        if len(self._buffer) - start > MOST_HEAD:
-            raise Malformed(431)
-        return False
+    def _take_chunks(self, most: int) -> bool:
+        """Take the data of the chunks as far as it has come; whether the last chunk has."""
+        at = 0
+        while True:
+            if self._left_of_chunk:
+                part = self._buffer[at : at + self._left_of_chunk]
+                self._chunks += part
+                self._left_of_chunk -= len(part)
+                at += len(part)
+                if self._left_of_chunk:
+                    break
+            start = at + (2 if self._chunk_line is _NEXT_CHUNK else 0)
+            line = self._chunk_line.match(self._buffer, at, start + _LONGEST_CHUNK_LINE)
+            if not line:
+                self._check_start_of_line(at, start)
+                break
+            at = line.end()
+            self._left_of_chunk = int(line[1], 16)
+            if not self._left_of_chunk:
+                self._is_in_trailer = True
+                at -= len(b"\r\n")  # with the empty line it is the end of the trailers
+                break
+            self._excess = max(0, self._excess + at - start - 16 - 2 * self._left_of_chunk)
+            if self._excess > _MOST_EXCESS:
+                raise Malformed(400, "chunked encoding with too much that is no data")
+            if len(self._chunks) + self._left_of_chunk > most:
+                raise TooLong
+            self._chunk_line = _NEXT_CHUNK
+        del self._buffer[:at]
+        return self._is_in_trailer
+
+    def _check_start_of_line(self, at: int, start: int) -> None:
+        """Refuse bytes that no more bytes can make the line of a chunk."""
+        ending = self._buffer[at:start]
+        length = len(self._buffer) - start
+        if not b"\r\n".startswith(ending) or self._buffer.find(b"\n", start) >= 0 or length >= _LONGEST_CHUNK_LINE:
+            raise Malformed(400, "malformed chunked encoding")
+
+    def _take_trailer(self) -> bytes | None:
+        """The body, once the lines after the last chunk are there; they are checked and passed over."""
+        end = self._buffer.find(b"\r\n\r\n", max(0, self._searched - 3))
+        self._searched = 0 if end >= 0 else len(self._buffer)
+        if end > MOST_TRAILER or (end < 0 and len(self._buffer) > MOST_TRAILER + 4):
+            raise Malformed(431, "trailers are too long")
+        if end < 0:
+            return None
+        if end > 0:
+            for line in _lines(self._buffer[2:end]).split("\n"):
+                _header(line)
+        del self._buffer[: end + 4]
+        body = bytes(self._chunks)
+        self._chunks, self._chunk_line, self._excess, self._is_in_trailer = bytearray(), _FIRST_CHUNK, 0, False
+        return body
+
+
+def _lines(data: bytes | bytearray) -> str:
+    """The lines of a head, ended by LF alone. A CR that is left stands where it may not."""
+    return data.decode("latin-1").replace("\r\n", "\n")
 
 
 def _request_line(line: str) -> tuple[str, str, str]:
@@ -160,12 +179,12 @@ def _request_line(line: str) -> tuple[str, str, str]:
         raise Malformed(400)
     method, target, version = parts
     if version not in ("HTTP/1.1", "HTTP/1.0"):
-        raise Malformed(505, "unsupported protocol version") if version.startswith("HTTP/") else Malformed(400)
+        raise Malformed(505, "unsupported protocol version") if _VERSION.fullmatch(version) else Malformed(400)
     return method, target, version
 
 
 def _head(lines: str, version: str) -> Head:
-    headers = Headers([_header(line.removesuffix("\r")) for line in lines.split("\n")] if lines else [])
+    headers = Headers([_header(line) for line in lines.split("\n")] if lines else [])
     hosts, lengths = headers.all("host"), set(headers.all("content-length"))
     codings = [coding.lower() for coding in headers.all("transfer-encoding")]
     if not hosts and version == "HTTP/1.1":
@@ -180,7 +199,9 @@ def _head(lines: str, version: str) -> Head:
         raise Malformed(400, "both Content-Length and Transfer-Encoding")
     if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
         raise Malformed(400, "bad Content-Length")
-    wishes = {wish.strip().lower() for wish in (headers.get("connection") or "").split(",")}
+    if codings and any(_FORBIDDEN_TRAILERS.intersection(_elements(each)) for each in headers.all("trailer")):
+        raise Malformed(400, "bad trailer key")
+    wishes = _elements(headers.get("connection") or "")
     return Head(
         headers=headers,
         length=int(lengths.pop()) if lengths else 0,
@@ -188,6 +209,10 @@ def _head(lines: str, version: str) -> Head:
         keeps_alive=version == "HTTP/1.1" and "close" not in wishes,
         waits_for_leave=(headers.get("expect") or "").lower() == "100-continue",
     )
+
+
+def _elements(value: str) -> set[str]:
+    return {each.strip().lower() for each in value.split(",")}
 
 
 # A client sends the same headers with each of its requests.
@@ -204,6 +229,8 @@ def _header(line: str) -> tuple[str, str]:
 def _request(method: str, target: str, headers: Headers) -> Request:
     if absolute := _ABSOLUTE.match(target):
         # The address itself says which host is meant, and it goes before the header.
+        if not _HOST.fullmatch(absolute[1]):
+            raise Malformed(400, "malformed host")
         headers = Headers([("host", absolute[1]), *(pair for pair in headers.pairs if pair[0] != "host")])
         target = target[absolute.end() :] or "/"
     path, _, query = target.partition("?")

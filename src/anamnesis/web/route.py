@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
-from anamnesis.web.message import Request, Response
+from anamnesis.web.message import Request, Response, failure
 
 
 class Lane(Enum):
@@ -42,6 +42,18 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True)
+class BodyLimit:
+    """How long a body may be, and the answer to a longer one."""
+
+    bytes: int = 1 << 20
+    status: int = 413
+    message: str = ""
+
+    def refusal(self) -> Response:
+        return failure(self.status, self.message or f"the body is too large: at most {self.bytes} bytes are taken here")
+
+
+@dataclass(frozen=True, slots=True)
 class ListOf:
     """A list of such values; null where it is empty."""
 
@@ -68,6 +80,7 @@ class Route:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     body: Body | None = None
     call_all: Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]] | None = None
+    limit: BodyLimit = BodyLimit()
 
 
 def text(about: str) -> Parameter:

@@ -70,11 +70,8 @@ class Router(Generic[R]):
         if route and not (allowed and request.parts):
             return route
         if allowed := allowed or _allowed(self._later, segments):
-            return Response(405, b"Method Not Allowed\n", TEXT, (("Allow", ", ".join(allowed)), _NO_SNIFFING))
-        return Response(404, b"404 page not found\n", TEXT, (_NO_SNIFFING,))
-
-
-_NO_SNIFFING = ("X-Content-Type-Options", "nosniff")
+            return Response(405, b"Method Not Allowed\n", TEXT, (("Allow", ", ".join(allowed)),))
+        return Response(404, b"404 page not found\n", TEXT)
 
 
 def _trees(routes: Iterable[R]) -> dict[str, _Node[R]]:
