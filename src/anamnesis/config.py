@@ -87,7 +87,8 @@ SETTINGS = (
     Setting(
         "token",
         "ANAMNESIS_TOKEN",
-        "What clients of other machines have to show the daemon, where it is bound beyond this one.",
+        "What every client has to send the daemon as `Authorization: Bearer`, on this machine too; only `GET /health`"
+        " of a daemon on loopback is answered without it. At least 16 characters. Needed beyond loopback.",
         "none",
         is_secret=True,
     ),

@@ -30,8 +30,8 @@ _STOP_SECONDS = 30.0
 def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
     """Serve the memory over HTTP, as Engram does, until it is stopped.
 
-    Only programs of this machine are answered. With --host and a token in ANAMNESIS_TOKEN, others are too, if they
-    send it as `Authorization: Bearer`.
+    Only programs of this machine are answered; with --host, other machines are too. If there is a token in
+    ANAMNESIS_TOKEN, every client has to send it as `Authorization: Bearer`.
     """
     if ctx.invoked_subcommand is not None:
         return

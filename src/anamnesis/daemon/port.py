@@ -43,10 +43,15 @@ def bind(host: str, port: int) -> socket.socket:
 
 def holder(port: int) -> str:
     """Who listens on a port of this machine, as far as it can be known."""
+    from anamnesis.web.guard import UNAUTHORIZED
+
     ready = _ask(port, "/ready")
     if ready.get("service") == "anamnesis":
         return f"the Anamnesis daemon with process id {ready.get('pid')}"
     process = _process(port)
+    # A daemon with a token does not answer that; the token is not shown to a program that may be another.
+    if ready.get("error") == UNAUTHORIZED:
+        return f"an Anamnesis daemon with a token{f', process id {process[0]}' if process else ''}"
     if _ask(port, "/health").get("service") == "engram":
         return f"Engram{f', process id {process[0]}' if process else ''}"
     return f"{process[1]!r}, process id {process[0]}" if process else "another program"

@@ -1,10 +1,14 @@
-"""Who may speak to the daemon: programs of this machine, or whoever has the token; never a web page of another site."""
+"""Who may speak to the daemon: programs of this machine, with the token if there is one; never a page of another site.
+
+Decides by the head of a request alone, before a byte of its body is kept.
+"""
 
 from __future__ import annotations
 
 import functools
 import hmac
 import ipaddress
+import re
 from collections.abc import Callable
 
 from anamnesis.errors import InvalidArgument
@@ -13,6 +17,11 @@ from anamnesis.web.message import Request, Response, failure
 Guard = Callable[[Request], Response | None]
 
 _LEAST_TOKEN = 16
+_HOST = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::[0-9]*)?")
+# Engram's plugins ask here, without a token, whether they have to start a daemon. The answer is always the same.
+_HEALTH = "/health"
+UNAUTHORIZED = "a bearer token is required: send the daemon's ANAMNESIS_TOKEN as `Authorization: Bearer ...`"
+_CHALLENGE = (("WWW-Authenticate", 'Bearer realm="anamnesis"'),)
 
 
 @functools.lru_cache(maxsize=64)
@@ -28,15 +37,14 @@ def is_loopback(host: str) -> bool:
 
 
 def build_guard(host: str, token: str) -> Guard:
-    """What refuses requests to a daemon that is bound to `host`. Beyond loopback it needs a token."""
-    if is_loopback(host):
-        return _guard_loopback
-    if not token:
+    """What refuses requests to a daemon that is bound to `host`. A token that is set is needed, also on loopback."""
+    is_local = is_loopback(host)
+    if not token and not is_local:
         raise InvalidArgument(
             f"The daemon cannot be reached from other machines at {host} without a token.",
             "Set ANAMNESIS_TOKEN to a long random text, or leave --host out.",
         )
-    if len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+    if token and (len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
         raise InvalidArgument(
             "The token in ANAMNESIS_TOKEN cannot be used.",
             f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks.",
@@ -44,42 +52,38 @@ def build_guard(host: str, token: str) -> Guard:
     wanted = f"Bearer {token}".encode()
 
     def check(request: Request) -> Response | None:
-        given = (request.headers.get("authorization") or "").encode("latin-1")
-        if not hmac.compare_digest(given, wanted):
-            return Response(401, failure(401, "a bearer token is required").body, headers=_CHALLENGE)
+        if is_local and (refused := _refuse_other_hosts(request)):
+            return refused
+        if token and not (is_local and request.path == _HEALTH):
+            given = (request.headers.get("authorization") or "").encode("latin-1")
+            if not hmac.compare_digest(given, wanted):
+                return failure(401, UNAUTHORIZED, *_CHALLENGE)
         return _refuse_pages(request)
 
     return check
 
 
-_CHALLENGE = (("WWW-Authenticate", 'Bearer realm="anamnesis"'),)
-
-
-def _guard_loopback(request: Request) -> Response | None:
+def _refuse_other_hosts(request: Request) -> Response | None:
+    """Refuse a page whose name was made to point at this machine: it sends its own name as the host."""
     host = request.headers.get("host")
-    # A page whose name was made to point at this machine sends its own name here.
-    if host and not is_loopback(_name(host)):
-        return failure(403, f"requests for the host {host!r} are refused: this daemon serves its own machine only")
-    return _refuse_pages(request)
+    if not host:
+        return None
+    parts = _HOST.fullmatch(host)
+    if parts and is_loopback(parts[1]):
+        return None
+    return failure(403, f"requests for the host {host!r} are refused: this daemon serves its own machine only")
 
 
 def _refuse_pages(request: Request) -> Response | None:
-    """Refuse what a browser sends on behalf of a page of another origin."""
+    """Refuse what a browser sends on behalf of a page of another origin, whether to read, write, frame or embed.
+
+    Links from other sites are refused too: nothing here is a page yet. A dashboard would let top-level navigation
+    (`Sec-Fetch-Mode: navigate`, `Sec-Fetch-Dest: document`) reach its own pages, by GET, at this place.
+    """
     origin = request.headers.get("origin")
     host = (request.headers.get("host") or "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
         return failure(403, f"requests from pages of {origin!r} are refused")
-    site = request.headers.get("sec-fetch-site")
-    if site in (None, "same-origin", "none"):
-        return None
-    # Following a link is no reading and no writing by the page that has the link.
-    if request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate":
+    if request.headers.get("sec-fetch-site") in (None, "same-origin", "none"):
         return None
     return failure(403, "requests from pages of other sites are refused")
-
-
-def _name(host: str) -> str:
-    """The host without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0]
-    return host.partition(":")[0]
