@@ -47,13 +47,16 @@ class App:
 
     def admit(self, request: Request) -> Route | Response:
         """The route of a request, decided at its head; or the answer where it is refused or has no route."""
-        started = time.perf_counter()
         found = self._guard(request) or self._router.find(request)
-        return self._counted(request, "", started, found) if isinstance(found, Response) else found
+        if isinstance(found, Response):
+            self._metrics.count("", "", found.status, 0.0)
+        return found
 
     def refuse_body(self, request: Request, route: Route) -> Response:
         """The answer to a body that is longer than the route takes."""
-        return self._counted(request, route.path, time.perf_counter(), route.limit.refusal())
+        refusal = route.limit.refusal()
+        self._metrics.count(request.method, route.path, refusal.status, 0.0)
+        return refusal
 
     def respond(self, request: Request, route: Route) -> Response | Future[Response]:
         """The answer of the route, at once or when its lane has it."""
@@ -69,7 +72,7 @@ class App:
         return future
 
     def _counted(self, request: Request, path: str, started: float, response: Response) -> Response:
-        self._metrics.count(request.method if path else "", path, response.status, time.perf_counter() - started)
+        self._metrics.count(request.method, path, response.status, time.perf_counter() - started)
         return response
 
     def _run_all(self, route: Route, requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:

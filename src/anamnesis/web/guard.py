@@ -66,12 +66,16 @@ def build_guard(host: str, token: str) -> Guard:
 def _refuse_other_hosts(request: Request) -> Response | None:
     """Refuse a page whose name was made to point at this machine: it sends its own name as the host."""
     host = request.headers.get("host")
-    if not host:
-        return None
-    parts = _HOST.fullmatch(host)
-    if parts and is_loopback(parts[1]):
+    if not host or _is_own(host):
         return None
     return failure(403, f"requests for the host {host!r} are refused: this daemon serves its own machine only")
+
+
+@functools.lru_cache(maxsize=64)
+def _is_own(host: str) -> bool:
+    """Whether a `Host` header, with a port or without, names this machine."""
+    parts = _HOST.fullmatch(host)
+    return parts is not None and is_loopback(parts[1])
 
 
 def _refuse_pages(request: Request) -> Response | None:
@@ -81,9 +85,10 @@ def _refuse_pages(request: Request) -> Response | None:
     (`Sec-Fetch-Mode: navigate`, `Sec-Fetch-Dest: document`) reach its own pages, by GET, at this place.
     """
     origin = request.headers.get("origin")
-    host = (request.headers.get("host") or "").lower()
-    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
-        return failure(403, f"requests from pages of {origin!r} are refused")
+    if origin is not None:
+        host = (request.headers.get("host") or "").lower()
+        if origin.lower() not in (f"http://{host}", f"https://{host}"):
+            return failure(403, f"requests from pages of {origin!r} are refused")
     if request.headers.get("sec-fetch-site") in (None, "same-origin", "none"):
         return None
     return failure(403, "requests from pages of other sites are refused")
