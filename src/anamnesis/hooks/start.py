@@ -7,6 +7,7 @@ from anamnesis.config import resolve_budget, resolve_home, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell
 from anamnesis.inject import render_inject, resolve_project_key, select_inject
+from anamnesis.notes.fence import ids_in
 
 # A session that begins anew in the same place a moment later.
 _GOING_ON = ("clear", "compact")
@@ -26,5 +27,5 @@ def inject(event: Event, options: dict[str, str]) -> str:
 
         run_later("sync")
     session = text_of(event, "session_id")
-    tell(home, session, {note.id for note in notes if note.id in shown})
+    tell(home, session, ids_in(shown))
     return shown

@@ -1,0 +1,82 @@
+"""Which characters of a text nobody sees or would want: those that command a terminal, reorder a line or hide words.
+
+Defined once, for people (`plain`), for models (`bare_lines`, `one_line`) and in JSON (`escaped`). Pure and linear.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_ASCII = "\x00-\x08\x0b-\x1f\x7f"
+# Controls (but tab and line feed), format characters, lone surrogates, line and paragraph separators, variation
+# selectors, tag characters, and the fillers and joiners that have no glyph.
+_HIDDEN = (
+    f"{_ASCII}\x80-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_JOINERS = "\u200c\u200d"
+_SELECTORS = "\ufe0e\ufe0f"
+# The ASCII and Latin-1 characters that begin an emoji.
+_BASES = "0123456789#*\xa9\xae"
+
+
+def plain(text: str) -> str:
+    """A text as people are shown it, on a terminal or in a pipe: lines, tabs, letters and emoji stay."""
+    return _hidden(text.isascii()).sub(_shown, text)
+
+
+def bare_lines(text: str) -> list[str]:
+    """The lines of a text as a model is shown them: whatever Unicode counts as a line end is one, nothing is hidden."""
+    hidden = _hidden(text.isascii())
+    return [hidden.sub(_replacement, line) for line in text.splitlines()]
+
+
+def one_line(text: str, longest: int) -> str:
+    """A text as one line without anything hidden, of at most so many characters."""
+    # A bound on what is read, too: a megabyte of spaces is no title.
+    line = " ".join(" ".join(bare_lines(text[: 8 * longest])).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def escaped(json: str) -> str:
+    r"""The same JSON, with what people are not shown as \u escapes: nothing is lost, and nothing is hidden."""
+    return _hidden(json.isascii()).sub(_escape, json)
+
+
+@cache
+def _hidden(is_ascii: bool) -> re.Pattern[str]:
+    """The class takes 1.2 ms to compile, which a hook for ASCII notes need not spend."""
+    return re.compile(f"[{_ASCII if is_ascii else _HIDDEN}]")
+
+
+def _replacement(match: re.Match[str]) -> str:
+    """Lone surrogates are bytes that were no text: there was something."""
+    return "\ufffd" if "\ud800" <= match.group() <= "\udfff" else ""
+
+
+def _shown(match: re.Match[str]) -> str:
+    """What stays for people: the carriage return of a line end, and what joins emoji or letters of one word."""
+    text, start, end = match.string, match.start(), match.end()
+    character, before, after = match.group(), text[start - 1 : start], text[end : end + 1]
+    if character == "\r":
+        return character if after == "\n" else ""
+    if character in _SELECTORS and (_is_sign(before) or (before and before in _BASES)):
+        return character
+    if character in _JOINERS and _is_sign(after):
+        before = text[max(0, start - 2) : start].removesuffix("\ufe0f")[-1:]
+        return character if _is_sign(before) else ""
+    return _replacement(match)
+
+
+def _is_sign(character: str) -> bool:
+    """Whether this is one visible character beyond Latin-1."""
+    return character > "\xff" and not _hidden(False).match(character)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if _shown(match) == match.group():
+        return match.group()
+    units = match.group().encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
