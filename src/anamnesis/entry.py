@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 
+from anamnesis.terminal import guard
+
 HOOKS = ("inject", "recall", "capture")
 _HELP = {"-h", "--help"}
 
 
 def main() -> None:
     """Run a hook, a verb of Engram, or else the command line."""
+    guard()
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
         _run_verb(sys.argv[1:])

@@ -10,7 +10,7 @@ import click
 from anamnesis.bridge import as_bridged, find_engram, open_bridged
 from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.cli.options import as_json
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar, visible
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.config import resolve_home
 from anamnesis.disk import locked
 from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
@@ -41,11 +41,11 @@ def status(as_json: bool) -> None:
         print_json(asdict(state))
     elif on_terminal():
         screen = console()
-        screen.print(f"[bold]{state.notes:,} notes[/] ⇄ [bold]{state.observations:,} observations[/]")
-        screen.print(visible(f"in {state.database}, {state.twins:,} of them in step"), style="dim", markup=False)
+        screen.draw("[bold]{:,} notes[/] ⇄ [bold]{:,} observations[/]", state.notes, state.observations)
+        screen.print(f"in {state.database}, {state.twins:,} of them in step", style="dim")
         for what, count in asdict(state.waiting).items():
             if count:
-                screen.print(f"[yellow]{count:,} changed {what} are waiting:[/] anamnesis bridge reconcile")
+                screen.draw("[yellow]{:,} changed {} are waiting:[/] anamnesis bridge reconcile", count, what)
     else:
         facts = [(name, value) for name, value in asdict(state).items() if name != "waiting"]
         print_lines([*facts, *(("waiting", what, count) for what, count in asdict(state.waiting).items())])

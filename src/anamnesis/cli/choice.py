@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from anamnesis.cli.output import console, visible
+from anamnesis.cli.output import console
 from anamnesis.cli.plans import action
 from anamnesis.config import resolve_home, resolve_machine_id, setting
 from anamnesis.errors import InvalidArgument
@@ -75,7 +75,7 @@ def draw_agents(found: Sequence[Agent]) -> None:
     from rich.text import Text
 
     screen = console()
-    screen.print(f"Notes are kept in [bold]{shortened(resolve_home())}[/] on [bold]{resolve_machine_id()}[/].")
+    screen.draw("Notes are kept in [bold]{}[/] on [bold]{}[/].", shortened(resolve_home()), resolve_machine_id())
     table = Table(box=None, header_style="dim", padding=(0, 1))
     table.add_column("", justify="right")
     table.add_column("found")
@@ -124,7 +124,7 @@ def ask_remote() -> dict[str, str | None]:
 def confirm(plan: Plan) -> bool:
     """Whether these files may be changed."""
     for change in plan.changes:
-        click.echo(f"  {action(change)}  {visible(shortened(change.file))}")
+        click.echo(f"  {action(change)}  {shortened(change.file)}")
     count = len(plan.changes)
     return click.confirm(f"Go on with {'this file' if count == 1 else f'these {count} files'}?", default=True)
 

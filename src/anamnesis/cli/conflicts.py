@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, visible
+from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 
 if TYPE_CHECKING:
     from anamnesis.sync.conflicts import Conflict
@@ -51,12 +51,11 @@ def _facts(conflict: Conflict) -> dict[str, str]:
 
 def _show(conflicts: list[Conflict]) -> None:
     for each in conflicts:
-        title = visible((each.note or each.other).title)
+        title = (each.note or each.other).title
         if on_terminal():
-            console().print(f"[bold]{each.id}[/]  ", end="")
-            console().print(title, markup=False)
+            console().draw("[bold]{}[/]  {}", each.id, title)
         else:
-            click.echo(f"{each.id}\t{each.other.id}\t{title}")
+            print_lines([(each.id, each.other.id, title)])
         draw_diff(each.diff)
     if on_terminal() and conflicts:
         console().print("anamnesis conflicts ID --keep this|other|both", style="cyan")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import print_json
+from anamnesis.cli.output import in_a_line, print_json
 from anamnesis.notes import as_dict
 
 
@@ -28,4 +28,4 @@ def command(note_ids: tuple[str, ...], as_json: bool) -> None:
         print_json([as_dict(note) for note in deleted])
     else:
         for note in deleted:
-            click.echo(f"Deleted: {note.id} ({note.title}). To bring it back: anamnesis restore {note.id}")
+            click.echo(f"Deleted: {note.id} ({in_a_line(note.title)}). To bring it back: anamnesis restore {note.id}")

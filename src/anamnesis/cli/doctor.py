@@ -7,7 +7,7 @@ import sys
 import click
 
 from anamnesis.cli.options import as_json
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.config import resolve_home
 from anamnesis.doctor import Finding, examine, mend
 
@@ -54,10 +54,10 @@ def _draw(mended: list[Finding], faults: list[Finding]) -> None:
 
     screen = console()
     for each in mended:
-        screen.print(Text.assemble(("✓ mended ", "green"), (visible(each.subject), "bold"), f"  {visible(each.fault)}"))
+        screen.print(Text.assemble(("✓ mended ", "green"), (each.subject, "bold"), f"  {each.fault}"))
     for each in faults:
-        screen.print(Text.assemble(("✗ ", "red"), (visible(each.subject), "bold"), f"  {visible(each.fault)}"))
-        screen.print(Text(f"  {visible(each.fix)}", "dim"))
+        screen.print(Text.assemble(("✗ ", "red"), (each.subject, "bold"), f"  {each.fault}"))
+        screen.print(Text(f"  {each.fix}", "dim"))
     if not faults:
         screen.print(Text("✓ Files, index and configuration are in order.", "green"))
     elif any(each.mend for each in faults):

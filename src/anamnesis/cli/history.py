@@ -9,7 +9,7 @@ import click
 
 from anamnesis.bridge import find_engram
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines, visible
+from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ def _show(revisions: list[Revision], total: int) -> None:
     for each in revisions:
         version = each.version
         if on_terminal():
-            origin = " ".join(word for word in (version.source, version.commit, visible(version.by)) if word)
+            origin = " ".join(word for word in (version.source, version.commit, version.by) if word)
             moment = f"{version.at[:19].replace('T', ' ')} UTC"
             screen = console()
-            screen.print(f"[bold]{each.number}[/]  {visible(moment)}  [dim]{age(version.at)}[/]  ", end="")
-            screen.print(f"{origin}  {visible(each.summary)}", markup=False, style="cyan")
+            screen.draw("[bold]{}[/]  {}  [dim]{}[/]  ", each.number, moment, age(version.at), end="")
+            screen.print(f"{origin}  {each.summary}", style="cyan")
         else:
             print_lines([(each.number, version.at, version.source, version.commit, version.by, each.summary)])
         draw_diff(each.diff)

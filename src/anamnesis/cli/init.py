@@ -16,7 +16,7 @@ from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar, visible
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
 from anamnesis.config import (
     CONFIG_NAME,
@@ -278,7 +278,7 @@ def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -
         print_lines([(action(change), change.file, " ".join(change.agents)) for change in report.done.changes])
     print_refusals(report.done)
     for remark in setup.found.remarks if setup.found else ():
-        click.echo(f"anamnesis: {visible(remark)}", err=True)
+        click.echo(f"anamnesis: {remark}", err=True)
 
 
 def _tell_engram(setup: _Setup) -> None:
@@ -336,8 +336,8 @@ def _draw(setup: _Setup, report: _Report) -> None:
     if report.imported and report.imported["new"]:
         screen.print(f"{report.imported['new']} notes imported from Claude Code.")
     if report.synced and report.synced["detail"] == "synced":
-        screen.print(f"Synced with {visible(str(resolve_remote()))}.", markup=False)
+        screen.print(f"Synced with {resolve_remote()}.")
     if machine.is_passing():
         screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     if changed:
-        screen.print("Start these agents anew, and they have a memory. [cyan]anamnesis uninstall[/] takes it back.")
+        screen.draw("Start these agents anew, and they have a memory. [cyan]anamnesis uninstall[/] takes it back.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anamnesis.cli.options import as_json, filters, open_store
-from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines, visible_note
+from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
 from anamnesis.notes import Memory, as_dict
 
 
@@ -42,7 +42,7 @@ def _draw(notes: list[Memory], offset: int, total: int) -> None:
     table.add_column("type", no_wrap=True)
     table.add_column("project", overflow="fold")
     table.add_column("title", ratio=1)
-    for note in map(visible_note, notes):
+    for note in notes:
         title = Text.assemble((note.title, "bold"), (f"  {' '.join('#' + tag for tag in note.tags)}", "dim"))
         table.add_row(Text(note.id, "cyan"), age(note.updated_at), note.type, Text(note.project), title)
     screen = console()

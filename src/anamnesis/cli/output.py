@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from anamnesis.notes import Memory
+from anamnesis.plain import escaped
 from anamnesis.store.refresh import Progress
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from anamnesis.cli.screen import Screen
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -27,32 +24,26 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def console() -> Console:
+def console(*, stderr: bool = False) -> Screen:
     """The terminal; imported only for people, as it costs as much as all the rest."""
-    from rich.console import Console
+    from anamnesis.cli.screen import Screen
 
-    return Console(highlight=False)
-
-
-def visible(text: str) -> str:
-    """A text without the characters that would command the terminal."""
-    return _CONTROL.sub("\ufffd", text)
-
-
-def visible_note(note: Memory) -> Memory:
-    """A note without such characters, to be drawn."""
-    texts: dict[str, Any] = {name: visible(getattr(note, name)) for name in ("title", "body", "project", "machine_id")}
-    return replace(note, **texts, tags=[visible(tag) for tag in note.tags])
+    return Screen(stderr=stderr)
 
 
 def print_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2 if on_terminal() else None))
+    click.echo(escaped(json.dumps(value, ensure_ascii=False, indent=2 if on_terminal() else None)))
 
 
 def print_lines(rows: Sequence[Sequence[object]]) -> None:
     """Rows for other programs: columns separated by tabs, one row a line."""
     for row in rows:
-        click.echo("\t".join(" ".join(str(cell).split()) for cell in row))
+        click.echo("\t".join(in_a_line(cell) for cell in row))
+
+
+def in_a_line(value: object) -> str:
+    """A value as part of one line, whatever line ends and tabs it has."""
+    return " ".join(str(value).split())
 
 
 def draw_diff(diff: str) -> None:
@@ -60,7 +51,7 @@ def draw_diff(diff: str) -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.splitlines():
         if on_terminal():
-            console().print(visible(line), style=styles.get(line[:1], ""), markup=False, soft_wrap=True)
+            console().print(line, style=styles.get(line[:1], ""), soft_wrap=True)
         else:
             click.echo(line)
 
@@ -102,11 +93,10 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

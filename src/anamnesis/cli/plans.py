@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from anamnesis.cli.output import console, on_terminal, visible
+from anamnesis.cli.output import console, on_terminal
 from anamnesis.onboard.diff import diff
 from anamnesis.onboard.holdings import Holdings
 from anamnesis.onboard.plan import Change, Plan, Refusal
@@ -36,13 +36,13 @@ def _print_line(line: str) -> None:
     from rich.text import Text
 
     style = "bold" if line.startswith(("---", "+++")) else _COLOURS.get(line[:1], "")
-    console().print(Text(visible(line), style), soft_wrap=True)
+    console().print(Text(line, style), soft_wrap=True)
 
 
 def print_refusals(plan: Plan) -> None:
     """Each file that is left alone, why, and the lines to add by hand."""
     for refusal in plan.refusals:
-        click.echo(f"Left alone: {visible(str(refusal.file))}: {visible(refusal.reason)}", err=True)
+        click.echo(f"Left alone: {refusal.file}: {refusal.reason}", err=True)
         if refusal.by_hand:
             click.echo("Add these lines yourself:", err=True)
             click.echo("".join(f"    {line}\n" for line in refusal.by_hand.splitlines()), err=True, nl=False)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines, visible
+from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.store.deleted import Deleted, deleted
 
@@ -33,7 +33,7 @@ def command(note_id: str | None, as_json: bool) -> None:
     if note_id and as_json:
         print_json(as_dict(note))
     elif note_id:
-        click.echo(f"Restored: {note.id} ({note.title})")
+        click.echo(f"Restored: {note.id} ({in_a_line(note.title)})")
     elif as_json:
         print_json([asdict(each) for each in found])
     elif on_terminal():
@@ -51,8 +51,8 @@ def _draw(found: Sequence[Deleted]) -> None:
     table.add_column("deleted", no_wrap=True)
     table.add_column("title", ratio=1)
     for each in found:
-        table.add_row(Text(each.id, "cyan"), age(each.deleted_at), Text(visible(each.title), "bold"))
+        table.add_row(Text(each.id, "cyan"), age(each.deleted_at), Text(each.title, "bold"))
     screen = console()
     if found:
         screen.print(table)
-    screen.print(f"{len(found):,} deleted; `anamnesis restore ID` brings one back", style="dim", markup=False)
+    screen.print(f"{len(found):,} deleted; `anamnesis restore ID` brings one back", style="dim")

@@ -7,7 +7,7 @@ import re
 import click
 
 from anamnesis.cli.options import as_json, filters, open_store
-from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines, visible_note
+from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.recall.query import words
 from anamnesis.store import Hit
@@ -51,7 +51,7 @@ def _draw(query: str, hits: list[Hit]) -> None:
     pattern = re.compile("|".join(re.escape(word) for word in words(query)) or r"(?!)", re.IGNORECASE)
     best = max((hit.score for hit in hits), default=0.0)
     for number, hit in enumerate(hits, start=1):
-        note = visible_note(hit.memory)
+        note = hit.memory
         strength = "▮" * max(1, round(5 * hit.score / best)) if best > 0 else "▮"
         head = Text.assemble((f"{number:>2} ", "dim"), (note.title, "bold"), "  ", (f"{strength:<5}", "cyan"))
         head.highlight_regex(pattern, "yellow")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import age, console, on_terminal, print_json, visible_note
+from anamnesis.cli.output import age, console, on_terminal, print_json
 from anamnesis.notes import Memory, as_dict, render
 
 
@@ -24,7 +24,7 @@ def command(note_id: str, as_json: bool) -> None:
     if as_json:
         print_json(as_dict(note))
     elif on_terminal():
-        _draw(visible_note(note))
+        _draw(note)
     else:
         click.echo(render(note), nl=False)
 

@@ -11,7 +11,7 @@ import click
 
 from anamnesis.bridge import as_bridged
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline, visible
+from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline
 from anamnesis.config import resolve_machine_id
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.project import resolve_project_key
@@ -50,9 +50,9 @@ def command(as_json: bool) -> None:
             print_json({**facts, **asdict(stats), **kept})
         elif on_terminal():
             _draw(store, stats, unreadable)
-            console().print(_sync_line(sync), style="dim", markup=False)
+            console().print(_sync_line(sync), style="dim")
             if bridge:
-                console().print(_bridge_line(bridge), style="dim", markup=False)
+                console().print(_bridge_line(bridge), style="dim")
         else:
             counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
             rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
@@ -69,37 +69,37 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
 
     screen = console()
     here = resolve_project_key(Path.cwd())
-    screen.print(f"[bold]{stats.total:,} notes[/] in {store.root} on {resolve_machine_id()}")
+    screen.draw("[bold]{:,} notes[/] in {} on {}", stats.total, store.root, resolve_machine_id())
     if not stats.total:
-        screen.print('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
+        screen.draw('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
         return
-    screen.print(f"[green]{sparkline(_weekly(store))}[/] new notes a week, half a year", style="dim")
+    screen.draw("[green]{}[/] new notes a week, half a year", sparkline(_weekly(store)), style="dim")
     table = Table(box=None, show_header=False, padding=(0, 1))
     for title, counts in (("type", stats.by_type), ("scope", stats.by_scope), ("project", stats.by_project)):
         shown = bars(counts)
         for position, (name, bar, count) in enumerate(shown[:8]):
             style = "bold" if title == "project" and name == here else ""
             label = "" if position else title
-            table.add_row(Text(label, "dim"), Text(visible(name), style), Text(bar, "cyan"), Text(f"{count:,}"))
+            table.add_row(Text(label, "dim"), Text(name, style), Text(bar, "cyan"), Text(f"{count:,}"))
         if len(shown) > 8:
             table.add_row("", Text(f"and {len(shown) - 8} more", "dim"), "", "")
     screen.print(table)
     if conflicts := len(store.tagged(CONFLICT_TAG)):
-        screen.print(f"[yellow]{conflicts} notes have two versions:[/] anamnesis conflicts")
+        screen.draw("[yellow]{} notes have two versions:[/] anamnesis conflicts", conflicts)
     if unreadable:
-        screen.print(f"[yellow]{unreadable} files could not be read as notes:[/] anamnesis doctor")
+        screen.draw("[yellow]{} files could not be read as notes:[/] anamnesis doctor", unreadable)
 
 
 def _sync_line(sync: SyncState) -> str:
     if not sync.initialized:
         return "not synced yet: anamnesis sync"
     waiting = "with changes to sync" if sync.dirty else "nothing to sync"
-    return visible(f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {waiting}")
+    return f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {waiting}"
 
 
 def _bridge_line(bridge: State) -> str:
     waiting = f"{bridge.waiting.total:,} changes waiting" if bridge.waiting.total else "nothing waiting"
-    return visible(f"in step with {bridge.observations:,} observations in {bridge.database}, {waiting}")
+    return f"in step with {bridge.observations:,} observations in {bridge.database}, {waiting}"
 
 
 def _weekly(store: MemoryStore) -> list[int]:

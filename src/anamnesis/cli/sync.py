@@ -8,7 +8,7 @@ import sys
 import click
 
 from anamnesis.cli.options import as_json, open_store, store_option
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.config import HOME_VARIABLE, resolve_claude_home, resolve_home, resolve_machine_id
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
@@ -75,5 +75,5 @@ def _draw(facts: dict[str, object], changed: int) -> None:
     screen.print(Text(f"↓ {pulled} commits received", "cyan") if pulled else Text("↓ nothing new", "dim"))
     screen.print(Text("↑ sent", "green") if facts["pushed"] else Text("↑ nothing sent", "dim"))
     if facts["detail"] != "synced":
-        screen.print(Text(f"≠ {visible(str(facts['detail']))}", "yellow"))
+        screen.print(Text(f"≠ {facts['detail']}", "yellow"))
     screen.print(f"{changed} files changed, {facts['indexed']:,} notes, at {facts['head'] or 'no commit yet'}")

@@ -13,7 +13,7 @@ from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
 from anamnesis.cli.init import take_over
 from anamnesis.cli.options import as_json
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, visible
+from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
 from anamnesis.config import resolve_home
 from anamnesis.disk import locked
@@ -112,7 +112,7 @@ def _print(plan: Plan, only_print: bool) -> None:
 def _draw(plan: Plan) -> None:
     screen = console()
     for change in plan.changes:
-        screen.print(f"[green]✓[/] {action(change)}d  {visible(shortened(change.file))}")
+        screen.draw("[green]✓[/] {}d  {}", action(change), shortened(change.file))
     if not plan.changes and not plan.refusals:
         screen.print("No agent has anything of anamnesis.")
-    screen.print(f"Your notes in [bold]{shortened(resolve_home())}[/] are as they were.")
+    screen.draw("Your notes in [bold]{}[/] are as they were.", shortened(resolve_home()))

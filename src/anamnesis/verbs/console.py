@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from anamnesis.engram.gotext import whole
+from anamnesis.plain import plain
 
 
 class Stop(Exception):
@@ -60,14 +61,14 @@ def read(arguments: Sequence[str], flags: str = "", switches: str = "", *, equal
 
 def say(text: str) -> None:
     """Print a result."""
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.write(plain(text).encode())
 
 
 def tell(text: str) -> None:
     """Print a message, if there is one."""
     sys.stdout.flush()
     if text:
-        sys.stderr.buffer.write(text.encode("utf-8", "surrogateescape") + b"\n")
+        sys.stderr.buffer.write(plain(text).encode() + b"\n")
         sys.stderr.flush()
 
 
