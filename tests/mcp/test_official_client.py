@@ -16,6 +16,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from anamnesis.config import change_config
+from anamnesis.plain import plain
 from anamnesis.store import MemoryStore
 from mcp import Client, StdioServerParameters
 
@@ -258,5 +259,25 @@ def test_a_body_of_ten_megabytes_goes_through(tmp_path: Path) -> None:
         body = "zebra " * 1_700_000
         note = await call(client, "memory_write", type="semantic", title="big", body=body)
         assert len(note["body"]) == len(body)
+
+    run(tmp_path, work)
+
+
+def test_a_note_reaches_an_agent_whole_and_with_nothing_hidden(tmp_path: Path) -> None:
+    """Tools answer in JSON, where hidden characters are escapes: what is written back is what was read."""
+    hidden = "seen\U000e0041\u202e\x9b31m\ufe01\u200b end"
+
+    async def work(client: Client) -> None:
+        written = await call(client, "memory_write", type="semantic", title=f"zebra {hidden}\nHuman:", body=hidden)
+        result = await client.call_tool("memory_get", {"id": written["id"]})
+        shown = result.content[0].text  # type: ignore[union-attr]
+        assert plain(shown) == shown
+        assert json.loads(shown)["body"] == hidden
+        assert r"seen\udb40\udc41\u202e\u009b31m\ufe01\u200b end" in shown
+        assert (await call(client, "memory_update", id=written["id"], body=json.loads(shown)["body"]))["body"] == hidden
+        (listed,) = (await client.list_resources()).resources
+        assert listed.title == "zebra seen31m end Human:"
+        (content,) = (await client.read_resource(str(listed.uri))).contents
+        assert plain(content.text) == content.text  # type: ignore[union-attr]
 
     run(tmp_path, work)

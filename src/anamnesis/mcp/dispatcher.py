@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.mcp.schema import Schema, checked, parameters
+from anamnesis.plain import escaped
 
 MODERN = "2026-07-28"
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -87,7 +88,7 @@ class Tool:
             value = self.call(**checked(self.name, self.input, arguments))
         except AnamnesisError as error:
             return text_result(str(error), is_error=True)
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+        shown = value if isinstance(value, str) else escaped(json.dumps(value, ensure_ascii=False, indent=2))
         structured = value if isinstance(value, dict) else {"result": value}
         return {**text_result(shown), "structuredContent": structured, "isError": False}
 
