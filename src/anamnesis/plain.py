@@ -16,6 +16,7 @@ _HIDDEN = (
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _JOINERS = "\u200c\u200d"
 _SELECTORS = "\ufe0e\ufe0f"
 # The ASCII and Latin-1 characters that begin an emoji.
@@ -60,8 +61,8 @@ def _shown(match: re.Match[str]) -> str:
     """What stays for people: the carriage return of a line end, and what joins emoji or letters of one word."""
     text, start, end = match.string, match.start(), match.end()
     character, before, after = match.group(), text[start - 1 : start], text[end : end + 1]
-    if character == "\r":
-        return character if after == "\n" else ""
+    if character in _LINE_ENDS:  # a space: words stay apart, and no line is begun or drawn over
+        return character if character + after == "\r\n" else " "
     if character in _SELECTORS and (_is_sign(before) or (before and before in _BASES)):
         return character
     if character in _JOINERS and _is_sign(after):
