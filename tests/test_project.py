@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from anamnesis.engram.detection import detect
 from anamnesis.inject import resolve_project_key
 from anamnesis.project import normalize_remote
 
@@ -79,9 +80,37 @@ def test_other_remotes_keep_what_tells_them_apart(url: str, key: str) -> None:
     assert normalize_remote(url) == key
 
 
-def test_a_password_never_reaches_a_key() -> None:
-    assert "secret" not in normalize_remote("https://me:secret@host/x.git")
-    assert "secret" not in normalize_remote("https://me:sec@ret@host/x.git".replace("sec@ret", "secret@@"))
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("https://me:secret@host/x.git", "host/x"),
+        ("https://secret@host/x.git", "host/x"),
+        ("https://me:secret@@host/x.git", "host/x"),
+        ("https://me:sec@secret@host:8443/x.git", "host/x"),
+        ("https://me:secret/secret@host/x.git", "host/x"),
+        ("https://me:secret\\secret@host/x.git", "host/x"),
+        ("https://me:secret@[fe80::1]:8443/x.git", "fe80::1/x"),
+        ("https://host/x.git?private_token=secret", "host/x"),
+        ("https://host/x.git#secret", "host/x"),
+        ("me:secret@host:x.git", "host/x"),
+        ("me:sec@secret@host:x.git", "host/x"),
+        ("helper::https://me:secret@host/x.git", "host/x"),
+    ],
+)
+def test_a_password_never_reaches_a_key(tmp_path: Path, url: str, key: str) -> None:
+    assert normalize_remote(url) == key
+    folder = repository(tmp_path / "clone", url)
+    assert resolve_project_key(folder) == key
+    assert detect(folder) == "x"
+
+
+def test_what_no_key_can_hold_is_replaced_where_git_or_the_folder_gives_it(tmp_path: Path) -> None:
+    assert resolve_project_key(repository(tmp_path / "a", "https://host/a\tb<c>.git")) == "host/a-b-c-"
+    long = [resolve_project_key(repository(tmp_path / name, f"/{'x' * 300}/{name}.git")) for name in ("one", "two")]
+    assert [len(key) for key in long] == [200, 200]
+    assert long[0] != long[1]
+    (tmp_path / "Proyecto ñ [old] 🚀").mkdir()
+    assert resolve_project_key(tmp_path / "Proyecto ñ [old] 🚀") == "proyecto ñ [old] 🚀"
 
 
 def test_the_origin_of_a_repository_is_its_key_also_from_a_subfolder(tmp_path: Path) -> None:

@@ -23,3 +23,14 @@ def log(home: Path, event: str, **facts: object) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write(line + "\n")
+
+
+def log_once(home: Path, event: str, **facts: object) -> None:
+    """Write a line to the log, unless the log already has one that says the same."""
+    said = json.dumps({"event": event})[1:-1].encode(), json.dumps(facts, default=str)[1:].encode()
+    for name in ("anamnesis.log", "anamnesis.log.1"):
+        with contextlib.suppress(OSError):
+            lines = (home / name).read_bytes().splitlines()
+            if any(line.endswith(said[1]) and said[0] in line for line in lines):
+                return
+    log(home, event, **facts)

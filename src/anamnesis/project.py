@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
+from anamnesis.errors import InvalidArgument
+from anamnesis.trust import Claim, ignore, is_accepted, provided
+
 GLOBAL = "global"
-_MARKER = Path(".anamnesis", "project")
+MARKER = ".anamnesis/project"
+_MOST_MARKER = 1024
+MOST_KEY = 200
+_REFUSED = '" $ * ; < = > ? \\ ^ ` { | }'
+_NOT_IN_KEY = re.compile(f"[{re.escape(_REFUSED.replace(' ', ''))}]")
 # The hosts that serve ssh on the https port, for networks that let nothing else through.
 _SSH_OVER_HTTPS = {
     "ssh.github.com": "github.com",
@@ -16,25 +24,70 @@ _SSH_OVER_HTTPS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The project of a folder: its key, where that comes from, and a marker that was ignored as long as nobody trusts
+    it."""
+
+    key: str
+    source: str
+    ignored: Claim | None = None
+
+
 def resolve_project_key(cwd: str | Path) -> str:
     """The key of a folder's project: a marker file, its git origin, its repository's name or its own."""
+    return resolve_project(cwd).key
+
+
+def resolve_project(cwd: str | Path) -> Project:
+    """The project of a folder, with the reason."""
     folder = Path(cwd).absolute()
-    if marked := _read_marker(folder):
-        return marked
+    marker, ignored = _find_marker(folder)
+    if marker:
+        return Project(marker.name, str(marker.path), ignored)
     if origin := git_says(folder, "remote", "get-url", "origin"):
-        return normalize_remote(origin, folder)
-    return (_repository_name(folder) or folder.name).lower() or GLOBAL
+        return Project(_cleaned(normalize_remote(origin, folder)) or GLOBAL, "the git remote origin", ignored)
+    if name := _repository_name(folder):
+        return Project(_cleaned(name.lower()) or GLOBAL, "the name of the git repository", ignored)
+    return Project(_cleaned(folder.name.lower()) or GLOBAL, "the name of the folder", ignored)
+
+
+def is_key(text: str) -> bool:
+    """Whether a text can be the key of a project."""
+    return 0 < len(text) <= MOST_KEY and text == text.strip() and not _NOT_IN_KEY.search(text) and text.isprintable()
+
+
+def check_key(text: str) -> str:
+    """The text, if it can be the key of a project."""
+    if not is_key(text):
+        raise InvalidArgument(
+            f"{text[:40]!r} cannot be the key of a project.",
+            f"A key has at most {MOST_KEY} characters, and none of {_REFUSED}",
+        )
+    return text
+
+
+def _cleaned(text: str) -> str:
+    """A key of a name that git or the folder gives, which may hold what no key can."""
+    clean = _NOT_IN_KEY.sub("-", "".join(letter if letter.isprintable() else "-" for letter in text)).strip()
+    if len(clean) <= MOST_KEY:
+        return clean
+    import hashlib  # for the few whose beginnings may be the same
+
+    return f"{clean[: MOST_KEY - 17]}-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
 
 
 def normalize_remote(url: str, folder: Path | None = None) -> str:
     """The same key for every form of a remote: without scheme, user, port and `.git`, in lower case."""
-    url = url.strip().replace("\\", "/")
+    url = re.sub(r"^[A-Za-z0-9-]+::(?=.)", "", url.strip()).replace("\\", "/")
     scheme = re.match(r"[a-z][a-z0-9+.-]*://", url, re.IGNORECASE)
     drive = re.match(r"[a-z]:/", url, re.IGNORECASE)
-    scp = re.match(r"(?:[^/@]*@)?(\[[^\]/]+\]|[^/:]+):(.*)", url)
+    scp = re.match(r"(?:[^/]*@)?(\[[^\]/]+\]|[^/:@]+):(.*)", url)
     if scheme and scheme.group().lower() != "file://":
-        authority, _, path = url[scheme.end() :].partition("/")
+        authority, _, path = re.split("[?#]", url[scheme.end() :], maxsplit=1)[0].partition("/")
         host = re.sub(r":\d*$", "", authority.rpartition("@")[2])
+        if ":" in host and not host.startswith("["):  # the begin of a password that has a slash in it
+            host, _, path = path.rpartition("@")[2].partition("/")
     elif scp and not scheme and not drive:
         host, path = scp.groups()
     else:
@@ -51,19 +104,27 @@ def _local_path(path: str, folder: Path | None) -> str:
     return path
 
 
-def _read_marker(folder: Path) -> str:
-    """The first line of the nearest marker below the home folder and the root."""
+def _find_marker(folder: Path) -> tuple[Claim | None, Claim | None]:
+    """The nearest marker below the home folder and the root, and one nearer that is not trusted."""
     outside = {Path.home(), Path(folder.anchor)}
+    ignored = None
     for place in (folder, *folder.parents):
         if place in outside:
             break
-        try:
-            lines = (place / _MARKER).read_text("utf-8", "replace").splitlines()
-        except OSError:
-            continue
-        if key := next((line.strip() for line in lines if line.strip()), ""):
-            return key
-    return ""
+        claim = _read_marker(place)
+        if claim and is_accepted(claim, normalize_remote):
+            return claim, ignored
+        ignored = ignored or claim
+    return None, ignored
+
+
+def _read_marker(folder: Path) -> Claim | None:
+    """What the first line of a folder's marker says; one that cannot be a key is logged once and ignored."""
+    lines = (provided(folder, MARKER, _MOST_MARKER) or b"").decode("utf-8", "replace").splitlines()
+    key = next((line.strip() for line in lines if line.strip()), "")
+    if key and not is_key(key):
+        ignore(folder / MARKER, "Its first line cannot be the key of a project.")
+    return Claim(folder, MARKER, key) if is_key(key) else None
 
 
 def _repository_name(folder: Path) -> str:

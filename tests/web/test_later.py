@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -90,6 +91,19 @@ def test_the_project_of_a_folder_is_known_with_its_reason(shared: Daemon, tmp_pa
     (folder / ".engram").mkdir()
     (folder / ".engram/config.json").write_text('{"project_name": "quay"}')
     assert current() == ("quay", "config")
+
+
+def test_a_configuration_that_never_ends_or_never_begins_holds_nobody_up(shared: Daemon, tmp_path: Path) -> None:
+    for number in range(8):
+        folder = tmp_path / f"Folder {number}"
+        (folder / ".engram").mkdir(parents=True)
+        if number % 2:
+            os.mkfifo(folder / ".engram/config.json")
+        else:
+            (folder / ".engram/config.json").symlink_to("/dev/zero")
+        _, found = asked(shared, "GET", f"/project/current?cwd={str(folder).replace(' ', '%20')}")
+        assert (found["project"], found["project_source"]) == (f"folder {number}", "dir_basename")
+    assert asked(shared, "GET", "/search?q=nothing")[0] == 200
 
 
 @pytest.mark.parametrize("cwd", ["", "relative/path", "%00", "/no/such/folder%00"])

@@ -25,6 +25,7 @@ COMMANDS = (
     "restore",
     "sync",
     "conflicts",
+    "project",
     "bridge",
     "import",
     "reindex",

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 from anamnesis.bridge import open_memory
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import SCOPES, TYPES
-from anamnesis.project import resolve_project_key
+from anamnesis.project import check_key, resolve_project_key
 from anamnesis.store import MemoryStore
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -26,11 +26,16 @@ def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | 
     return resolve_project_key(Path.cwd()) if value == "." else value
 
 
+def _new_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    return check_key(_project(context, parameter, value) or "")
+
+
 def project_option(help: str, default: str | None = None) -> Callable[..., Any]:
+    """The project to look for or, with a default, to write to: what is written has a key that is one."""
     return click.option(
         "-p",
         "--project",
-        callback=_project,
+        callback=_project if default is None else _new_project,
         default=default,
         help=f"{help} `.` is the project of this folder.",
     )

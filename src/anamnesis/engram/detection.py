@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from anamnesis.engram.strings import to_lower, trim_space
-from anamnesis.project import git_says
+from anamnesis.project import MOST_KEY, git_says, normalize_remote
+from anamnesis.trust import Claim, is_accepted, provided
 
 _UNKNOWN = "unknown"
+CONFIG = ".engram/config.json"
+_MOST_CONFIG = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A project's name, where it comes from in Engram's words, and a name that is ignored until it is trusted."""
+
+    project: str
+    source: str
+    ignored: Claim | None = None
 
 
 def detect(folder: Path) -> str:
     """A name that somebody set, the name of the git origin, of the repository's root or of the folder."""
+    return detected(folder).project
+
+
+def detected(folder: Path) -> Detected:
+    """The project of a folder, with the reason."""
     folder = folder.absolute()
-    name = (
-        _configured(folder)
-        or _repository(git_says(folder, "remote", "get-url", "origin"))
-        or Path(git_says(folder, "rev-parse", "--show-toplevel")).name
-        or folder.name
-    )
+    claim = _configured(folder)
+    if claim and is_accepted(claim, lambda url, _: _normal(_repository(url))):
+        return Detected(claim.name, "config")
+    if name := _repository(git_says(folder, "remote", "get-url", "origin")):
+        source = "git_remote"
+    elif name := Path(git_says(folder, "rev-parse", "--show-toplevel")).name:
+        source = "git_root"
+    else:
+        name, source = folder.name, "dir_basename"
+    return Detected(_normal(name), source, claim)
+
+
+def _normal(name: str) -> str:
     return trim_space(to_lower(name)) or _UNKNOWN
 
 
 def _repository(url: str) -> str:
-    """The last part of a remote's address, whatever separates the parts."""
-    parts = [part for part in url.removesuffix(".git").replace(":", "/").split("/") if part]
-    return parts[-1] if parts else ""
+    """The last part of a remote's address, which never holds the credentials that the address may have."""
+    return normalize_remote(url).rpartition("/")[2]
 
 
-def _configured(folder: Path) -> str:
+def _configured(folder: Path) -> Claim | None:
     """The name that later Engrams keep in `.engram/config.json` of the repository, or of the folder."""
     root = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
     try:
-        content = json.loads((root / ".engram" / "config.json").read_bytes())
-    except (OSError, ValueError):
-        return ""
+        content = json.loads(provided(root, CONFIG, _MOST_CONFIG) or b"{}")
+    except (ValueError, RecursionError):
+        return None
     name = content.get("project_name") if isinstance(content, dict) else None
-    return name if isinstance(name, str) and name.isprintable() and not {"/", "\\"} & set(name) else ""
+    if not isinstance(name, str) or not name.isprintable() or {"/", "\\"} & set(name) or len(name) > MOST_KEY:
+        return None
+    return Claim(root, CONFIG, _normal(name)) if trim_space(name) else None

@@ -6,22 +6,31 @@ from anamnesis.bridge import open_memory
 from anamnesis.config import resolve_budget, resolve_home, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell
-from anamnesis.inject import render_inject, resolve_project_key, select_inject
+from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes.fence import ids_in
+from anamnesis.project import MARKER, resolve_project
 
 # A session that begins anew in the same place a moment later.
 _GOING_ON = ("clear", "compact")
+# Nothing of the marker's is repeated here: it may come from a hostile clone.
+_UNTRUSTED = (
+    f"Anamnesis injected no notes of the project that {MARKER} names: git tracks that file, and it contradicts the git"
+    " remote. The user can run `anamnesis project` to compare them, and `anamnesis project trust` to accept the file.\n"
+)
 
 
 def inject(event: Event, options: dict[str, str]) -> str:
     """What the session is told."""
     home = resolve_home()
-    project = options.get("project") or resolve_project_key(working_folder(event))
+    project, notice = options.get("project", ""), ""
+    if not project:
+        found = resolve_project(working_folder(event))
+        project, notice = found.key, _UNTRUSTED if found.ignored else ""
     given = options.get("budget")
     budget = int(setting("inject_budget").check(given)) if given else resolve_budget()
     with open_memory(home, only_to_read=True) as store:
         notes = select_inject(store, project=project)
-    shown = render_inject(notes, budget)
+    shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:
         from anamnesis.later import run_later
 

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from anamnesis.engram import observations, prompts, sessions
-from anamnesis.engram.detection import detect
+from anamnesis.engram.detection import detected
 from anamnesis.engram.observations import DEFAULT_RECENT
 from anamnesis.engram.record import Observation, Session
 from anamnesis.engram.strings import valid
@@ -26,14 +26,8 @@ def current_project(request: Request, db: sqlite3.Connection) -> Response:
         hint = "give cwd, the absolute path of a folder"
         return answer({"project": "", "project_source": "", "project_path": "", "cwd": cwd, "error_hint": hint})
     root = git_says(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else ""
-    place = Path(root or folder)
-    if (place / ".engram" / "config.json").is_file():
-        source = "config"
-    elif root:
-        source = "git_remote" if git_says(folder, "remote", "get-url", "origin") else "git_root"
-    else:
-        source = "dir_basename"
-    found = {"project": detect(folder), "project_source": source, "project_path": str(place), "cwd": cwd}
+    now = detected(folder)
+    found = {"project": now.project, "project_source": now.source, "project_path": root or str(folder), "cwd": cwd}
     return answer({**found, "available_projects": [found["project"]]})
 
 

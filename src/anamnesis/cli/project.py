@@ -1,0 +1,105 @@
+"""`anamnesis project`: which project a folder has, why, and whether the files of a clone may say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from anamnesis.cli.options import as_json
+from anamnesis.cli.output import on_terminal, print_json, print_lines, visible
+from anamnesis.engram.detection import detected
+from anamnesis.project import Project, resolve_project
+from anamnesis.trust import Claim, untrust
+from anamnesis.trust import trust as confirm
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Show which project this folder has, and trust or distrust what its files say.
+
+    The key comes from the file .anamnesis/project, else from the git remote `origin`, else from the name of the
+    repository or the folder. A file that git tracks came with the clone: where it contradicts the remote, it is
+    ignored until you trust it. The same holds for the name in .engram/config.json.
+
+    Without a command: show.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(show)
+
+
+@command.command()
+@as_json
+def show(as_json: bool = False) -> None:
+    """Show the project of this folder, and why it is that.
+
+    \b
+    In a pipe: key and source, separated by a tab; then a line for each ignored file: `ignored`, path, name.
+    JSON: {"key", "source", "ignored": [{"path", "name"}]}
+    """
+    project, ignored = _found()
+    if as_json:
+        print_json({"key": project.key, "source": project.source, "ignored": _shown(ignored)})
+    elif on_terminal():
+        click.echo(visible(f"{project.key}, from {project.source}"))
+        for each in ignored:
+            click.echo(
+                visible(f"Ignored: {each.path}, which git tracks, says {each.name!r} and contradicts the remote.")
+            )
+        if ignored:
+            click.echo("If that is right, accept it: anamnesis project trust")
+    else:
+        print_lines([(project.key, project.source), *(("ignored", str(each.path), each.name) for each in ignored)])
+
+
+@command.command()
+@as_json
+def trust(as_json: bool) -> None:
+    """Accept the project that the tracked files of this folder name, on this machine.
+
+    It holds for this folder and this name: when the file names another project, it is ignored again.
+
+    \b
+    JSON: {"key", "source", "trusted": [{"path", "name"}]}
+    """
+    _, ignored = _found()
+    confirm(ignored)
+    project = resolve_project(Path.cwd())
+    if as_json:
+        print_json({"key": project.key, "source": project.source, "trusted": _shown(ignored)})
+        return
+    for each in ignored:
+        click.echo(visible(f"Trusted: {each.path} says {each.name!r}."))
+    if not ignored:
+        click.echo("No file of this folder waits to be trusted.")
+    click.echo(visible(f"The project of this folder is {project.key}."))
+
+
+@command.command(name="untrust")
+@as_json
+def untrust_(as_json: bool) -> None:
+    """Ignore the tracked files of this folder again where they contradict the remote.
+
+    \b
+    JSON: {"key", "source", "untrusted": BOOLEAN}
+    """
+    here = Path.cwd()
+    done = untrust([here, *here.parents])
+    project = resolve_project(here)
+    if as_json:
+        print_json({"key": project.key, "source": project.source, "untrusted": done})
+        return
+    click.echo("No longer trusted." if done else "Nothing was trusted in this folder.")
+    click.echo(visible(f"The project of this folder is {project.key}."))
+
+
+def _found() -> tuple[Project, list[Claim]]:
+    """The project of this folder, and what its files claim that is not trusted."""
+    project = resolve_project(Path.cwd())
+    claims = (project.ignored, detected(Path.cwd()).ignored)
+    return project, [each for each in claims if each]
+
+
+def _shown(claims: list[Claim]) -> list[dict[str, str]]:
+    return [{"path": str(each.path), "name": each.name} for each in claims]
