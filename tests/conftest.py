@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,3 +20,12 @@ settings.load_profile("anamnesis")
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
     with MemoryStore(tmp_path / "store") as opened:
         yield opened
+
+
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """What takes more than a gigabyte of memory fails in a test, and leaves the machine alone."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)

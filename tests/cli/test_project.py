@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.command import Command
 
+pytestmark = pytest.mark.usefixtures("bounded")
 PRIVATE = "github.com/acme/private"
-
-
-@pytest.fixture(autouse=True)
-def bounded() -> Iterator[None]:
-    """What reads without end fails in the test, and does not take the machine's memory."""
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def ignored(anamnesis: Command) -> list[dict[str, Any]]:

@@ -5,27 +5,26 @@ Rows that were exported once are not exported again, even when they changed: tha
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
 import sqlite3
-import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anamnesis.disk import write_atomically
-from anamnesis.engram import exchange, gojson, sessions
+from anamnesis.engram import exchange, gojson, packing, sessions
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
 from anamnesis.errors import StoreUnavailable
+from anamnesis.working_tree import Refused as NotRead
+from anamnesis.working_tree import make_folder, read_file
 
 FOLDER = ".engram"
-# What a chunk may grow to: a small file can hold a text that fills the memory.
-_MOST_BYTES = 1 << 29
+_MOST_MANIFEST = 4 << 20
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 Row = TypeVar("Row", Session, Observation, Prompt)
@@ -66,36 +65,66 @@ def status(db: sqlite3.Connection, folder: Path) -> Status:
     return Status(len(known), len(listed), sum(entry["id"] not in known for entry in listed))
 
 
-def export(db: sqlite3.Connection, folder: Path, created_by: str, project: str | None) -> tuple[str, Chunk] | None:
-    """Write what no chunk holds yet, of a project or of all; its id and content, or None if there is nothing new."""
+def export(
+    db: sqlite3.Connection,
+    folder: Path,
+    created_by: str,
+    project: str | None,
+    warn: Callable[[str], object] = lambda _: None,
+) -> tuple[str, Chunk] | None:
+    """Write what no chunk holds yet, of a project or of all; its id and content, or None if there is nothing new.
+
+    What is too much for one chunk goes to several, and their ids are joined by commas. A chunk of before that cannot be
+    read is told to `warn`; what it holds may be written once more.
+    """
     manifest = _manifest(folder)
     everything = exchange.export(db, project)
     staying = _staying(db)
     travelling = tuple(row for row in everything.observations if row.id not in staying)
-    chunk = _new(replace(everything, observations=travelling), folder, _entries(manifest), created_by)
-    data = gojson.dumps(chunk)
-    id = hashlib.sha256(data).hexdigest()[:8]
-    is_known = id in _known(db) or any(entry["id"] == id for entry in _entries(manifest))
-    if is_known or not (chunk.sessions or chunk.observations or chunk.prompts):
+    chunk = _new(replace(everything, observations=travelling), folder, _entries(manifest), created_by, warn)
+    known = _known(db) | {entry["id"] for entry in _entries(manifest)}
+    parts = {hashlib.sha256(data).hexdigest()[:8]: (part, data) for part, data in _parts(chunk)}
+    new = {id: part for id, part in parts.items() if id not in known}
+    if not new:
         return None
-    entry = {
-        "id": id,
-        "created_by": created_by,
-        "created_at": everything.exported_at.replace(" ", "T") + "Z",
-        "sessions": len(chunk.sessions),
-        "memories": len(chunk.observations),
-        "prompts": len(chunk.prompts),
-    }
+    moment = everything.exported_at.replace(" ", "T") + "Z"
     try:
-        (folder / "chunks").mkdir(parents=True, exist_ok=True)
-        write_atomically(_path(folder, id), gzip.compress(data, mtime=0), mode=0o644)
+        place = make_folder(folder.parent, f"{folder.name}/chunks")
+        for id, (_, data) in new.items():
+            write_atomically(place / _file(id), packing.pack(data), mode=0o644)
+        entries = [_entry(id, part, created_by, moment) for id, (part, _) in new.items()]
         # What a later Engram has added to the manifest stays in it.
-        changed = {"version": 1, **manifest, "chunks": [*_entries(manifest), entry]}
+        changed = {"version": 1, **manifest, "chunks": [*_entries(manifest), *entries]}
         write_atomically(folder / "manifest.json", _written(changed), mode=0o644)
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {folder}: {error.strerror}.") from error
-    _record(db, id)
-    return id, chunk
+    for id in new:
+        _record(db, id)
+    return ", ".join(new), chunk
+
+
+def _parts(chunk: Chunk) -> list[tuple[Chunk, bytes]]:
+    """A chunk with its bytes, in as many parts as the limits of a chunk ask for; sessions before what names them."""
+    rows = len(chunk.sessions) + len(chunk.observations) + len(chunk.prompts)
+    data = gojson.dumps(chunk) if rows else b""
+    if rows < 2 or packing.fits(data):
+        return [(chunk, data)] if rows else []
+    return [*_parts(_slice(chunk, 0, rows // 2)), *_parts(_slice(chunk, rows // 2, rows))]
+
+
+def _slice(chunk: Chunk, start: int, end: int) -> Chunk:
+    """The rows of a chunk from one number to another, counted over all three kinds."""
+    after = len(chunk.sessions) + len(chunk.observations)
+
+    def cut(rows: tuple[Row, ...], first: int) -> tuple[Row, ...]:
+        return rows[max(0, start - first) : max(0, end - first)]
+
+    return Chunk(cut(chunk.sessions, 0), cut(chunk.observations, len(chunk.sessions)), cut(chunk.prompts, after))
+
+
+def _entry(id: str, chunk: Chunk, created_by: str, created_at: str) -> dict[str, Any]:
+    counts = {"sessions": len(chunk.sessions), "memories": len(chunk.observations), "prompts": len(chunk.prompts)}
+    return {"id": id, "created_by": created_by, "created_at": created_at, **counts}
 
 
 def import_(db: sqlite3.Connection, folder: Path) -> Imported:
@@ -104,16 +133,18 @@ def import_(db: sqlite3.Connection, folder: Path) -> Imported:
     known = _known(db)
     for entry in _entries(_manifest(folder)):
         id = entry["id"]
-        path = _path(folder, id)
-        if id in known or not _ID.fullmatch(id) or not path.exists():
+        if id in known:
             result.skipped += 1
             continue
         try:
-            chunk = _read(path)
+            chunk = _read(folder, id)
+            if chunk is None:
+                result.skipped += 1
+                continue
             with writing(db):
                 counts = exchange.import_(db, _complete(db, chunk))
                 _record(db, id)
-        except (OSError, EOFError, ValueError, zlib.error, Refused) as error:
+        except (NotRead, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")
             continue
         result.chunks += 1
@@ -135,7 +166,9 @@ def _complete(db: sqlite3.Connection, chunk: Chunk) -> Export:
     return Export(exchange.VERSION, "", (*chunk.sessions, *missing.values()), chunk.observations, chunk.prompts)
 
 
-def _new(everything: Export, folder: Path, entries: list[dict[str, Any]], created_by: str) -> Chunk:
+def _new(
+    everything: Export, folder: Path, entries: list[dict[str, Any]], created_by: str, warn: Callable[[str], object]
+) -> Chunk:
     """The rows since the last export, without those that are in a chunk which was written since then.
 
     Engram asks for rows younger than the newest chunk, be it somebody else's: so it loses what was kept in the same
@@ -147,7 +180,7 @@ def _new(everything: Export, folder: Path, entries: list[dict[str, Any]], create
     held: set[str] = set()
     for time, entry in zip(times, entries, strict=True):
         if time >= since:
-            held |= _keys(_path(folder, entry["id"]))
+            held |= _keys(folder, entry["id"], warn)
 
     def new(rows: Iterable[Row]) -> tuple[Row, ...]:
         return tuple(row for row in rows if _time(row) >= since and _key(row) not in held)
@@ -163,10 +196,13 @@ def _staying(db: sqlite3.Connection) -> set[int]:
     return {id for (id,) in db.execute(f"SELECT observation_id FROM anamnesis_twins WHERE instr(front, {line})")}
 
 
-def _keys(path: Path) -> set[str]:
+def _keys(folder: Path, id: str, warn: Callable[[str], object]) -> set[str]:
     try:
-        chunk = _read(path)
-    except (OSError, EOFError, ValueError, zlib.error):
+        chunk = _read(folder, id)
+    except (NotRead, ValueError) as error:
+        warn(f"chunk {id}: {error}")
+        return set()
+    if chunk is None:
         return set()
     rows: list[Session | Observation | Prompt] = [*chunk.sessions, *chunk.observations, *chunk.prompts]
     return set(map(_key, rows))
@@ -193,10 +229,11 @@ def _normal(moment: str) -> str:
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / "manifest.json"
     try:
-        manifest = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
+        data = read_file(folder.parent, f"{folder.name}/{path.name}", _MOST_MANIFEST)
+        manifest = {} if data is None else json.loads(data)
+    except NotRead as error:
+        raise StoreUnavailable(error.message, "Replace it by the file itself, or take it from git again.") from error
+    except (ValueError, RecursionError) as error:
         raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend it, or take it from git again.") from error
     if not isinstance(manifest, dict):
         raise StoreUnavailable(f"{path} is not a manifest of Engram.", "Mend it, or take it from git again.")
@@ -204,8 +241,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _entries(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    listed = manifest.get("chunks") or []
-    return [entry for entry in listed if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    listed = manifest.get("chunks")
+    entries = listed if isinstance(listed, list) else []
+    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
 
 
 def _written(manifest: dict[str, Any]) -> bytes:
@@ -215,17 +253,16 @@ def _written(manifest: dict[str, Any]) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _path(folder: Path, id: str) -> Path:
-    return folder / "chunks" / f"{id}.jsonl.gz"
+def _file(id: str) -> str:
+    return f"{id}.jsonl.gz"
 
 
-def _read(path: Path) -> Chunk:
-    """A chunk; the name of the format says lines, but it is one object."""
-    with gzip.open(path) as file:
-        data = file.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise ValueError(f"it holds more than {_MOST_BYTES} bytes")
-    return gojson.loads(data, Chunk, alone=True)
+def _read(folder: Path, id: str) -> Chunk | None:
+    """A chunk; None if there is no such file. The name of the format says lines, but it is one object."""
+    if not _ID.fullmatch(id):
+        return None
+    packed = read_file(folder.parent, f"{folder.name}/chunks/{_file(id)}", packing.MOST_BYTES)
+    return None if packed is None else gojson.loads(packing.unpack(packed), Chunk, alone=True)
 
 
 def _known(db: sqlite3.Connection) -> set[str]:

@@ -10,17 +10,21 @@ from anamnesis.engram import chunks, exchange, gojson
 from anamnesis.engram.gotext import indented, quote
 from anamnesis.engram.record import Export
 from anamnesis.verbs import database
-from anamnesis.verbs.console import Given, Stop, read, say
+from anamnesis.verbs.console import Given, Stop, read, say, tell
+
+_EXPORT = "engram-export.json"
 
 
 def run_export(arguments: list[str]) -> None:
-    file = arguments[0] if arguments else "engram-export.json"
+    file = arguments[0] if arguments else _EXPORT
     with database.opened() as db:
         everything = exchange.export(db)
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
-        if path.exists() and not path.is_file():  # /dev/stdout, a pipe
+        if not arguments:  # whatever a working tree has under this name is replaced, and no link is followed
+            write_atomically(path, data, mode=0o600)
+        elif path.exists() and not path.is_file():  # /dev/stdout, a pipe
             path.write_bytes(data)
         else:
             write_atomically(path.resolve(), data, mode=0o600)
@@ -64,7 +68,8 @@ def run_sync(arguments: list[str]) -> None:
             project = None if "--all" in given.switches else _project(given)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
             say(f"Exporting {subject}...\n")
-            _say_exported(chunks.export(db, folder, _user(), project), project)
+            written = chunks.export(db, folder, _user(), project, lambda reason: tell(f"engram: {reason}"))
+            _say_exported(written, project)
 
 
 def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None) -> None:
