@@ -105,7 +105,14 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
         if time.time() - file.stat().st_mtime > _STALE_SECONDS:
             fault = "A write that was killed left this temporary file."
             yield Finding(path, fault, "Remove it.", partial(file.unlink, missing_ok=True))
+    blocking = upkeep.blocking(store)
+    for path in blocking:
+        fault = "It has the place of the folder of a note type, so no note of the type can be written."
+        clear = _with(store.root, partial(upkeep.clear, path=path))
+        yield Finding(path, fault, "Move it to the trash.", clear)
     for path in upkeep.links(store):
+        if path in blocking:
+            continue
         fault = "It is a symbolic link, and links are not followed."
         yield Finding(path, fault, "Put the file or the folder itself there.")
     for path in upkeep.unlistable(store):

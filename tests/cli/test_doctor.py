@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
+import pytest
 from tests.cli.command import Command
 
 
@@ -59,6 +60,34 @@ def test_a_full_text_index_that_lost_rows_is_found_and_rebuilt(anamnesis: Comman
     assert fault["fault"].startswith("It is damaged:")
     assert anamnesis("doctor", "--fix").code == 0
     assert "Title" in anamnesis("search", "zebra").out
+
+
+@pytest.mark.parametrize("tree", ["memory", "local"])
+@pytest.mark.parametrize("kind", ["file", "link", "broken link", "pipe"])
+def test_what_blocks_the_folder_of_a_type_is_named_and_moved_to_the_trash(
+    anamnesis: Command, tree: str, kind: str
+) -> None:
+    scope = "portable" if tree == "memory" else "machine-local"
+    anamnesis("write", "Other", "other", "-t", "procedural", "--scope", scope)
+    place = anamnesis.home / tree / "semantic"
+    if kind == "file":
+        place.write_text("kept")
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(anamnesis.folder if kind == "link" else "nowhere")
+    refused = anamnesis("write", "Title", "body", "--scope", scope)
+    assert refused.code == 1
+    assert "anamnesis doctor" in refused.err
+    done = anamnesis("doctor", "--json")
+    (fault,) = done.json["faults"]
+    assert (done.code, fault["subject"], fault["mendable"]) == (1, f"{tree}/semantic", True)
+    assert anamnesis("doctor", "--fix").code == 0
+    assert anamnesis("write", "Title", "body", "--scope", scope).code == 0
+    (moved,) = (anamnesis.home / "trash" / tree).iterdir()
+    assert moved.name.startswith("semantic~")
+    if kind == "file":
+        assert moved.read_text() == "kept"
 
 
 def test_a_fresh_store_has_no_fault(anamnesis: Command) -> None:

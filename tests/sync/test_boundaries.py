@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.sync.machine import Machine, assert_same, commit_tree, everything_in, git, settle, text_of
 
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, StoreUnavailable
+from anamnesis.store import upkeep
 
 Make = Callable[..., Machine]
 
@@ -43,6 +44,7 @@ class TestHostileTrees:
             ".git /config",
             "git~1/config",
             "folder/.git/config",
+            ".g\u200cit/config",
             ".git",
         ],
     )
@@ -124,6 +126,60 @@ class TestHostileTrees:
         settle(a, b)
         assert a.bodies() == {"changed"}
         assert_same(a, b)
+
+
+@pytest.mark.parametrize("mode", ["100644", "120000", "160000"], ids=["file", "link", "repository"])
+class TestFileInThePlaceOfATypesFolder:
+    """A remote that has a file named like a note type's folder stops no note, and the next sync takes it out."""
+
+    @staticmethod
+    def entry(mode: str, name: str) -> tuple[str, str, bytes]:
+        return mode, name, b"1" * 40 if mode == "160000" else b"/etc"
+
+    @pytest.mark.parametrize("name", ["semantic", "procedural", "Episodic", "semantic.", "ſemantic", "sem\u200dantic"])
+    def test_it_is_not_checked_out_and_does_not_stay(self, a: Machine, remote: Path, mode: str, name: str) -> None:
+        commit_tree(remote, [self.entry(mode, name), ("100644", "readme.txt", b"x")])
+        assert a.sync().reached
+        assert a.files() == {"readme.txt": b"x"}
+        for kind in ("semantic", "procedural", "episodic"):
+            a.note(kind, type=kind)
+        assert a.sync().pushed
+        assert a.bodies() == {"semantic", "procedural", "episodic"}
+        assert a.is_clean()
+        names = git(remote, "ls-tree", "-r", "-z", "--name-only", "main").split("\0")
+        assert name not in names
+
+    def test_it_replaces_no_folder_of_notes(self, a: Machine, b: Machine, remote: Path, mode: str) -> None:
+        a.note("one")
+        settle(a, b)
+        kept = git(remote, "rev-parse", "main:semantic")
+        b.note("two")
+        commit_tree(remote, [self.entry(mode, "Semantic"), ("100644", "readme.txt", b"x")])
+        a.store.write(type="procedural", title="T", body="three", machine_id="a")
+        settle(a, b)
+        assert kept
+        assert a.files()["readme.txt"] == b"x"
+        assert {"two", "three"} <= a.bodies()
+        assert_same(a, b)
+
+    def test_one_that_an_earlier_sync_brought_goes_from_the_history_when_it_is_cleared(
+        self, a: Machine, remote: Path, mode: str
+    ) -> None:
+        a.put("readme.txt", "x")
+        a.sync()
+        commit_tree(remote, [self.entry(mode, "semantic"), ("100644", "readme.txt", b"x")])
+        a.git("fetch", "--quiet", "origin")
+        a.git("reset", "--quiet", "--hard", "origin/main")
+        if mode == "100644":
+            with pytest.raises(StoreUnavailable, match=r"doctor --fix"):
+                a.note("refused")
+        for finding in upkeep.blocking(a.store):
+            upkeep.clear(a.store, finding)
+        a.note("one")
+        assert a.sync().pushed
+        assert a.bodies() == {"one"}
+        assert a.is_clean()
+        assert git(remote, "cat-file", "-t", "main:semantic") == "tree"
 
 
 def hostile_commit(remote: Path, path: str) -> str:

@@ -25,6 +25,7 @@ TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
 # A named pipe must not hang its reader, and a link must not lead it away.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+_SHAPELESS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
 # The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
 # the time that the listing has already recorded.
@@ -68,6 +69,17 @@ class Trashed:
     def home(self) -> str:
         """Where it is restored to."""
         return proper_path(self.scope, self.path.split("/")[-2], self.id)
+
+
+def is_type_folder(name: str) -> bool:
+    """Whether a name in a tree is that of a note type's folder, on file systems too that ignore case, characters
+    without a shape, or dots and spaces at the end."""
+    return without_shapeless(name).rstrip(". ").casefold() in TYPES
+
+
+def without_shapeless(name: str) -> str:
+    """A name as macOS compares it: some characters that nobody sees do not count."""
+    return name if name.isascii() else _SHAPELESS.sub("", name)
 
 
 def note_path(memory: Memory) -> str:
@@ -234,6 +246,26 @@ class NoteFiles:
         """Symbolic links in the trees."""
         return [path for path in self._walk() if os.path.islink(self.root / path)]
 
+    def blocking(self) -> list[str]:
+        """Files and links that have the place of a note type's folder, so that no note of the type can be written."""
+        found: list[str] = []
+        for tree in TREES.values():
+            with contextlib.suppress(OSError), os.scandir(self.root / tree) as entries:
+                named = (entry for entry in entries if is_type_folder(entry.name))
+                found += [f"{tree}/{each.name}" for each in named if not each.is_dir(follow_symlinks=False)]
+        return sorted(found)
+
+    def clear(self, path: str, moment: str) -> None:
+        """Move what blocks a note type's folder to the trash; a link as the link that it is."""
+        source = self.root / path
+        target = _free_place(self.root / TRASH / folder_of(path), source.name, moment)
+        with telling("move", source):
+            if source.is_symlink():
+                target.symlink_to(os.readlink(source))
+                source.unlink()
+            else:
+                move(source, target)
+
     def unlistable(self) -> list[str]:
         """Folders in the trees whose files nobody can see."""
         failed: list[OSError] = []
@@ -257,6 +289,10 @@ class NoteFiles:
         place = self.root / folder
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            self.refuse_links(f"{folder}/")
+            reason = f"Cannot create {place}: a file is in its place."
+            raise StoreUnavailable(reason, "`anamnesis doctor --fix` moves it to the trash.") from error
         except OSError as error:
             raise _failed("create", place, error) from error
         self.refuse_links(f"{folder}/")
@@ -271,18 +307,21 @@ class NoteFiles:
             if os.path.islink(place):
                 raise StoreUnavailable(
                     f"{place} is a symbolic link, and notes are not read or written through one.",
-                    "Replace it by a folder.",
+                    "Replace it by a folder; `anamnesis doctor` says more.",
                 )
 
 
 def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
     """A free name in the trash for a note of a tree, its folder made."""
-    stamp = "".join(character for character in moment if character.isalnum())[:15]
-    folder = root / TRASH / tree / memory.type
     (root / TRASH).mkdir(mode=0o700, exist_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    return _free_place(root / TRASH / tree / memory.type, memory.id, moment, ".md")
+
+
+def _free_place(folder: Path, name: str, moment: str, suffix: str = "") -> Path:
+    stamp = "".join(character for character in moment if character.isalnum())[:15]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     serial = 0
-    while (target := folder / f"{memory.id}~{stamp}-{serial:04d}.md").exists():
+    while os.path.lexists(target := folder / f"{name}~{stamp}-{serial:04d}{suffix}"):
         serial += 1
     return target
 

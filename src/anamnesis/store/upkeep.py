@@ -28,6 +28,18 @@ def links(store: MemoryStore) -> list[str]:
     return store._files.links()
 
 
+def blocking(store: MemoryStore) -> list[str]:
+    """Files and links in the place of a note type's folder."""
+    return store._files.blocking()
+
+
+def clear(store: MemoryStore, path: str) -> None:
+    """Move a file or link out of the place of a note type's folder, to the trash."""
+    if path in store._files.blocking():
+        store._files.clear(path, utcnow())
+        store.refresh()
+
+
 def unlistable(store: MemoryStore) -> list[str]:
     """Folders of notes that cannot be listed; what the index knows of them stays."""
     return store._files.unlistable()

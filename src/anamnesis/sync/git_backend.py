@@ -9,7 +9,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -138,6 +138,9 @@ class _Cycle:
 
     def _commit(self) -> None:
         self.head = self.head or self.repository.head()
+        if blocking := self.repository.blocking(self.head):
+            self.head = self.repository.record(blocking, [self.head], self._message())
+            self.committed = True
         dirt = self.repository.dirt()
         if not dirt.changed:
             return
@@ -201,11 +204,16 @@ class _Cycle:
         base = self.repository.common(self.head, theirs) if self.head not in ("", theirs) else self.head
         if base == theirs:
             return True
+        blocking = {each.path for each in self.repository.blocking(theirs)}
         if base == self.head:
-            commit, changes = theirs, self.repository.differences(self.head, theirs)
-            self.repository.note_in_index(changes)
+            changes = [each for each in self.repository.differences(self.head, theirs) if each.path not in blocking]
+            commit = theirs
+            if blocking:  # not checked out, and not left to others
+                commit = self.repository.record(changes, [theirs], self._message())
+            else:
+                self.repository.note_in_index(changes)
         else:
-            commit, changes = self._merge(base, theirs)
+            commit, changes = self._merge(base, theirs, blocking)
         self.repository.begin(commit)
         if self._apply(changes):
             return False
@@ -213,10 +221,10 @@ class _Cycle:
         self.repository.move_to(commit)
         return True
 
-    def _merge(self, base: str, theirs: str) -> tuple[str, list[Difference]]:
-        """A commit of both lines, and what it changes of our files."""
+    def _merge(self, base: str, theirs: str, blocking: Collection[str]) -> tuple[str, list[Difference]]:
+        """A commit of both lines but for what is `blocking` in theirs, and what it changes of our files."""
         ours_changed = self.repository.differences(base, self.head)
-        theirs_changed = self.repository.differences(base, theirs)
+        theirs_changed = [each for each in self.repository.differences(base, theirs) if each.path not in blocking]
         files = [each for each in (*ours_changed, *theirs_changed) if each.is_file]
         contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
         result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents))

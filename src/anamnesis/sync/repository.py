@@ -17,6 +17,7 @@ from pathlib import Path
 
 from anamnesis.disk import TEMPORARY_SUFFIX
 from anamnesis.git import LOCAL_TIMEOUT, GitFailed, git
+from anamnesis.store.files import is_type_folder, without_shapeless
 
 BRANCH = "main"
 _MAIN = f"refs/heads/{BRANCH}"
@@ -61,7 +62,7 @@ _MOVED = re.compile(r"\[rejected\]|failed to update ref|cannot lock ref|incorrec
 
 def is_safe(path: str) -> bool:
     """Whether a file of a tree can have this path in the folder."""
-    return not _UNSAFE.search(path)
+    return not _UNSAFE.search(without_shapeless(path)) and not is_type_folder(path)
 
 
 class Rejected(GitFailed):
@@ -294,6 +295,17 @@ class Repository:
         for facts, path in zip(fields[::2], fields[1::2], strict=True):
             old_mode, new_mode, old, new, _ = facts.removeprefix(":").split(" ")
             found.append(Difference(path, _blob(old_mode, old), _blob(new_mode, new)))
+        return found
+
+    def blocking(self, commit: str) -> list[Difference]:
+        """What a commit has in the place of a note type's folder: a file, a link or another repository; each as its
+        removal."""
+        found = []
+        for entry in _split(self.git("ls-tree", "-z", commit)) if commit else ():
+            facts, _, path = entry.partition("\t")
+            mode, kind, id = facts.split(" ")
+            if kind != "tree" and is_type_folder(path):
+                found.append(Difference(path, Blob(mode, id), None))
         return found
 
     def contents(self, blobs: Iterable[Blob | None]) -> dict[str, bytes]:
