@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from anamnesis.engram import obsidian
 from anamnesis.engram.obsidian import Choice, Written
 from anamnesis.engram.record import Export, Observation
+from anamnesis.working_tree import Refused
 
 ALL = Choice()
 NOTE = Observation(
@@ -166,3 +168,29 @@ def test_the_front_matter_says_what_the_memory_says(title: str, kind: str, proje
     assert (front["type"], front["project"], front["session_id"]) == (kind, project, session)
     assert front["aliases"] == [title]
     assert (front["tags"] or []) == [tag for tag in (project, kind) if tag]
+
+
+@pytest.mark.parametrize("name", ["engram", "engram/shop", "engram/_sessions"])
+def test_nothing_is_written_through_a_link_in_the_vault(tmp_path: Path, name: str) -> None:
+    vault, outside = tmp_path / "vault", tmp_path / "outside"
+    outside.mkdir()
+    (vault / name).parent.mkdir(parents=True)
+    (vault / name).symlink_to(outside)
+    try:
+        assert "symbolic link" in "".join(write(vault, NOTE).errors)
+    except Refused as error:
+        assert "symbolic link" in error.message
+    assert list(outside.iterdir()) == []
+
+
+def test_pipes_and_endless_files_in_the_vault_are_replaced_and_not_read(tmp_path: Path) -> None:
+    write(tmp_path, NOTE)
+    (note,) = (tmp_path / "engram/shop").rglob("*.md")
+    state, hub = tmp_path / "engram/.engram-sync-state.json", tmp_path / "engram/_sessions/s1.md"
+    for path in (note, hub):
+        path.unlink()
+        os.mkfifo(path)
+    state.unlink()
+    state.symlink_to("/dev/zero")
+    assert write(tmp_path, NOTE).errors == []
+    assert all(path.is_file() and not path.is_symlink() for path in (note, state, hub))

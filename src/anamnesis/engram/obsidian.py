@@ -17,9 +17,11 @@ from anamnesis.engram.gotext import quote
 from anamnesis.engram.record import Export, Observation
 from anamnesis.engram.strings import to_lower, valid
 from anamnesis.errors import StoreUnavailable
+from anamnesis.working_tree import Refused, make_folder, read_file
 
 GRAPH_MODES = ("preserve", "force", "skip")
 _STATE = ".engram-sync-state.json"
+_MOST_STATE = 32 << 20
 _MOST_SLUG = 60
 _NO_SLUG = re.compile("[^a-z0-9]+")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./ -]*(?<! )")
@@ -57,10 +59,10 @@ def export(everything: Export, vault: Path, choice: Choice, *, force: bool, grap
     """Bring the vault up to date. `force` forgets what was exported before, `graph` is about the vault's colours."""
     root = vault / "engram"
     try:
-        for folder in (root, root / "_sessions", root / "_topics"):
-            folder.mkdir(parents=True, exist_ok=True)
+        for folder in ("engram/_sessions", "engram/_topics"):
+            make_folder(vault, folder)
         _write_graph(vault, graph)
-        state = {} if force else _state(root / _STATE)
+        state = {} if force else _state(root)
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {vault}: {error.strerror}.") from error
     result = Written()
@@ -121,12 +123,12 @@ def _write_note(root: Path, observation: Observation, tracked: dict[str, str], r
     data = note(observation).encode("utf-8", "replace")
     path = root / relative
     try:
-        known = path.read_bytes() if path.exists() else None
+        known = _known(root, relative, len(data))
         if known != data:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(root, folder)
             write_atomically(path, data, mode=0o644)
-    except OSError as error:
-        result.errors.append(f"write {path}: {error.strerror}")
+    except (OSError, Refused) as error:
+        result.errors.append(f"write {path}: {error.message if isinstance(error, Refused) else error.strerror}")
         return
     if known == data:
         result.skipped += 1
@@ -203,10 +205,17 @@ def _write_topic_hubs(root: Path, chosen: Sequence[Observation], result: Written
 def _write_hub(root: Path, relative: str, front: list[str], title: str, heading: str, links: list[str]) -> str:
     text = "\n".join(["---", *front, "---", "", f"# {title}", "", f"## {heading}", *links, ""])
     data = valid(text).encode("utf-8", "replace")
-    path = root / relative
-    if not path.exists() or path.read_bytes() != data:
-        write_atomically(path, data, mode=0o644)
+    if _known(root, relative, len(data)) != data:
+        write_atomically(root / relative, data, mode=0o644)
     return relative
+
+
+def _known(root: Path, relative: str, most: int) -> bytes | None:
+    """What a file of the vault holds; nothing if it is longer, or not a file of its own: then it is replaced."""
+    try:
+        return read_file(root, relative, most)
+    except Refused:
+        return b""
 
 
 def _grouped(pairs: Iterable[tuple[str, Observation]]) -> dict[str, list[Observation]]:
@@ -231,11 +240,11 @@ def _scalar(value: str) -> str:
     return value if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value) else quote(value)
 
 
-def _state(path: Path) -> dict[str, Any]:
+def _state(root: Path) -> dict[str, Any]:
     """What was exported before; a file that cannot be read counts as none, since every note is compared anyway."""
     try:
-        state = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+        state = json.loads(read_file(root, _STATE, _MOST_STATE) or b"{}")
+    except (Refused, ValueError, RecursionError):
         return {}
     return state if isinstance(state, dict) and isinstance(state.get("files"), dict | None) else {}
 
@@ -246,5 +255,5 @@ def _write_graph(vault: Path, mode: str) -> None:
     if mode == "skip" or (mode == "preserve" and path.exists()):
         return
     groups = [{"query": f"tag:#{tag}", "color": {"a": 1, "rgb": colour}} for tag, colour in _COLOURS.items()]
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(vault, ".obsidian")
     write_atomically(path, json.dumps({"colorGroups": groups}, indent=2).encode())
