@@ -92,6 +92,8 @@ def test_other_remotes_keep_what_tells_them_apart(url: str, key: str) -> None:
         ("https://me:secret@[fe80::1]:8443/x.git", "fe80::1/x"),
         ("https://host/x.git?private_token=secret", "host/x"),
         ("https://host/x.git#secret", "host/x"),
+        ("https://me:secret?secret@host/x.git", "host/x"),
+        ("https://me:secret/secret#secret@host/x.git", "host/x"),
         ("me:secret@host:x.git", "host/x"),
         ("me:sec@secret@host:x.git", "host/x"),
         ("helper::https://me:secret@host/x.git", "host/x"),

@@ -45,8 +45,8 @@ def resolve_project(cwd: str | Path) -> Project:
     marker, ignored = _find_marker(folder)
     if marker:
         return Project(marker.name, str(marker.path), ignored)
-    if origin := git_says(folder, "remote", "get-url", "origin"):
-        return Project(_cleaned(normalize_remote(origin, folder)) or GLOBAL, "the git remote origin", ignored)
+    if key := _cleaned(normalize_remote(git_says(folder, "remote", "get-url", "origin"), folder)):
+        return Project(key, "the git remote origin", ignored)
     if name := _repository_name(folder):
         return Project(_cleaned(name.lower()) or GLOBAL, "the name of the git repository", ignored)
     return Project(_cleaned(folder.name.lower()) or GLOBAL, "the name of the folder", ignored)
@@ -74,7 +74,8 @@ def _cleaned(text: str) -> str:
         return clean
     import hashlib  # for the few whose beginnings may be the same
 
-    return f"{clean[: MOST_KEY - 17]}-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{clean[: MOST_KEY - 17]}-{digest}"
 
 
 def normalize_remote(url: str, folder: Path | None = None) -> str:
@@ -84,10 +85,11 @@ def normalize_remote(url: str, folder: Path | None = None) -> str:
     drive = re.match(r"[a-z]:/", url, re.IGNORECASE)
     scp = re.match(r"(?:[^/]*@)?(\[[^\]/]+\]|[^/:@]+):(.*)", url)
     if scheme and scheme.group().lower() != "file://":
-        authority, _, path = re.split("[?#]", url[scheme.end() :], maxsplit=1)[0].partition("/")
-        host = re.sub(r":\d*$", "", authority.rpartition("@")[2])
-        if ":" in host and not host.startswith("["):  # the begin of a password that has a slash in it
-            host, _, path = path.rpartition("@")[2].partition("/")
+        authority, _, path = url[scheme.end() :].partition("/")
+        if re.search(r":[^]@]*[^]@\d][^]@]*$", authority):  # the beginning of a password that has a slash in it
+            authority, _, path = path.rpartition("@")[2].partition("/")
+        host, path = (re.split("[?#]", part, maxsplit=1)[0] for part in (authority.rpartition("@")[2], path))
+        host = re.sub(r":\d*$", "", host)
     elif scp and not scheme and not drive:
         host, path = scp.groups()
     else:

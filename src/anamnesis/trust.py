@@ -55,7 +55,7 @@ def is_accepted(claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
 
     `name_of` gives the name for a remote's address and a folder. Where git fails, no claim of a repository is accepted.
     """
-    if not any((place / ".git").exists() for place in (claim.folder, *claim.folder.parents)):
+    if not any(os.path.exists(place / ".git") for place in (claim.folder, *claim.folder.parents)):
         return True
     if claim.name in _read(resolve_home()).get(_key(claim.folder), ()):
         return True

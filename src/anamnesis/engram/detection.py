@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def _repository(url: str) -> str:
 
 def _configured(folder: Path) -> Claim | None:
     """The name that later Engrams keep in `.engram/config.json` of the repository, or of the folder."""
-    root = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+    root = next((place for place in (folder, *folder.parents) if os.path.exists(place / ".git")), folder)
     try:
         content = json.loads(provided(root, CONFIG, _MOST_CONFIG) or b"{}")
     except (ValueError, RecursionError):
