@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from anamnesis.cli.options import as_json
-from anamnesis.cli.output import on_terminal, print_json, print_lines, visible
+from anamnesis.cli.output import on_terminal, print_json, print_lines
 from anamnesis.engram.detection import detected
 from anamnesis.project import Project, resolve_project
 from anamnesis.trust import Claim, untrust
@@ -42,11 +42,9 @@ def show(as_json: bool = False) -> None:
     if as_json:
         print_json({"key": project.key, "source": project.source, "ignored": _shown(ignored)})
     elif on_terminal():
-        click.echo(visible(f"{project.key}, from {project.source}"))
+        click.echo(f"{project.key}, from {project.source}")
         for each in ignored:
-            click.echo(
-                visible(f"Ignored: {each.path}, which git tracks, says {each.name!r} and contradicts the remote.")
-            )
+            click.echo(f"Ignored: {each.path}, which git tracks, says {each.name!r} and contradicts the remote.")
         if ignored:
             click.echo("If that is right, accept it: anamnesis project trust")
     else:
@@ -70,10 +68,10 @@ def trust(as_json: bool) -> None:
         print_json({"key": project.key, "source": project.source, "trusted": _shown(ignored)})
         return
     for each in ignored:
-        click.echo(visible(f"Trusted: {each.path} says {each.name!r}."))
+        click.echo(f"Trusted: {each.path} says {each.name!r}.")
     if not ignored:
         click.echo("No file of this folder waits to be trusted.")
-    click.echo(visible(f"The project of this folder is {project.key}."))
+    click.echo(f"The project of this folder is {project.key}.")
 
 
 @command.command(name="untrust")
@@ -91,7 +89,7 @@ def untrust_(as_json: bool) -> None:
         print_json({"key": project.key, "source": project.source, "untrusted": done})
         return
     click.echo("No longer trusted." if done else "Nothing was trusted in this folder.")
-    click.echo(visible(f"The project of this folder is {project.key}."))
+    click.echo(f"The project of this folder is {project.key}.")
 
 
 def _found() -> tuple[Project, list[Claim]]:
