@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.engram.rows import age, assert_sound, save
 
-from anamnesis.engram import exchange, observations, search, timeline
+from anamnesis.engram import exchange, normal, observations, search, timeline
 from anamnesis.engram.database import NotFound, Refused
 
 FOREIGN_KEY = r"constraint failed: FOREIGN KEY constraint failed \(787\)"
@@ -43,8 +46,8 @@ class TestSaving:
 
     def test_the_project_is_normalised_and_the_scope_is_one_of_two(self, db: sqlite3.Connection) -> None:
         assert save(db, project=" My--Proj__X ").observation.project == "my-proj_x"
-        for given, stored in ((" Personal ", "personal"), ("team", "project"), ("", "project")):
-            assert save(db, given, scope=given).observation.scope == stored
+        for named, stored in ((" Personal ", "personal"), ("team", "project"), ("", "project")):
+            assert save(db, named, scope=named).observation.scope == stored
 
     def test_what_is_private_is_never_written(self, db: sqlite3.Connection) -> None:
         row = save(db, " a <private>k1</private> b", "x <PRIVATE>multi\nk2</PRIVATE> <private>open").observation
@@ -52,6 +55,12 @@ class TestSaving:
         assert db.execute(
             "SELECT count(*) FROM sync_mutations WHERE payload LIKE '%k1%' OR payload LIKE '%k2%'"
         ).fetchone() == (0,)
+
+    @given(st.lists(st.sampled_from(["<private>", "</PRIVATE>", "</private>", "<", "a", "\n", " "]), max_size=20))
+    def test_what_is_private_ends_at_the_first_closing_tag(self, pieces: list[str]) -> None:
+        text = "".join(pieces)
+        expected = re.sub("<private>.*?</private>", "[REDACTED]", text, flags=re.IGNORECASE | re.DOTALL).strip()
+        assert normal.without_private(text) == expected
 
     def test_a_content_of_fifty_thousand_bytes_is_kept_and_a_longer_one_cut_between_characters(
         self, db: sqlite3.Connection

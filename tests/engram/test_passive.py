@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engram.rows import save
 
@@ -43,6 +44,35 @@ def test_learnings_are_the_items_of_the_last_section_that_has_any(text: str, lea
 @given(st.text(alphabet="#-*1.`) \n\r\tLearnings:Key words", max_size=300))
 def test_any_text_can_be_looked_through(text: str) -> None:
     assert all(len(item.encode()) >= 20 and len(item.split()) >= 4 for item in passive.extract(text))
+
+
+def as_documented(text: str) -> list[str]:
+    """Engram's own patterns and loop, word for word: right, and slow where a text is made to be."""
+    blank = r"[\t\n\f\r ]"
+    header = rf"(?im)^#{{2,3}}{blank}+(?:Aprendizajes(?:{blank}+Clave)?|Key{blank}+Learnings?|Learnings?):?{blank}*$"
+    for found in reversed(list(re.finditer(header, text))):
+        section = re.split(r"\n#{1,3} ", text[found.end() :], maxsplit=1)[0]
+        for item in (rf"(?m)^{blank}*[0-9]+[.)]{blank}+(.+)", rf"(?m)^{blank}*[-*]{blank}+(.+)"):
+            items = re.findall(item, section)
+            for mark in (r"\*\*([^*]+)\*\*", "`([^`]+)`", r"\*([^*]+)\*"):
+                items = [re.sub(mark, r"\1", each) for each in items]
+            words = [each.split() for each in items]
+            if learnings := [" ".join(each) for each in words if len(each) >= 4 and len(" ".join(each)) >= 20]:
+                return learnings
+    return []
+
+
+PIECES = (
+    "## Learnings", "##\tLearnings:", "###\nKey\n Learning:", "## Aprendizajes", " Clave", "# ", "#", "\n", "\n\n",
+    "\r\n", "\f", " ", "\t", "1. ", "23)\n", "1.", "- ", "*\t", "-\n", "-", "**", "*", "`", LONG, f"{LONG} `too`",
+    "short",
+)  # fmt: skip
+
+
+@settings(max_examples=1000)
+@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
+def test_learnings_are_those_that_engrams_own_patterns_find(text: str) -> None:
+    assert passive.extract(text) == as_documented(text)
 
 
 class TestCapture:

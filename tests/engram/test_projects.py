@@ -152,3 +152,26 @@ class TestPruning:
         with pytest.raises(Refused, match="still has 1 observations"):
             projects.prune(db, "engram")
         assert sessions.get(db, "s1")
+
+
+def distance(name: str, other: str) -> int:
+    """The distance of Levenshtein by its definition."""
+    if not name or not other:
+        return len(name) + len(other)
+    shorter = distance(name[1:], other[1:]) + (name[0] != other[0])
+    return min(shorter, distance(name[1:], other) + 1, distance(name, other[1:]) + 1)
+
+
+@given(st.text("abé", max_size=6), st.text("abé", max_size=6))
+def test_names_with_few_typos_are_similar_by_the_number_of_typos(name: str, other: str) -> None:
+    likeness = next(iter(projects.similar_names(name, [other])), None)
+    typos = distance(name, other)
+    is_part = len(name.encode()) >= 3 and (name in other or other in name)
+    is_like = is_part or typos <= min(3, max(1, len(name.encode()) // 2))
+    assert (likeness == other) == (name != other and is_like)
+
+
+def test_names_are_listed_from_the_fewest_typos_to_the_most() -> None:
+    name = "abcdefghij" * 20
+    others = [name[:50] + "-" * count + name[50 + count :] for count in range(5)]
+    assert projects.similar_names(name, reversed(others)) == others[1:4]

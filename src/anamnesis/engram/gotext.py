@@ -7,7 +7,7 @@ import re
 _SHORT = {'"': '\\"', "\\": "\\\\", **dict(zip("\a\b\f\n\r\t\v", (f"\\{each}" for each in "abfnrtv"), strict=True))}
 _WHOLE = re.compile(r"([+-]?)0*([0-9]{1,19})")
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s"\[\]{},:]+')
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{},:]|[^\s"\[\]{},:]+')
 
 
 def quote(text: str) -> str:

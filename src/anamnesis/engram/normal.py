@@ -8,12 +8,19 @@ import re
 from anamnesis.engram.strings import byte_length, cut, fields, to_lower, trim_space, valid
 
 MOST_BYTES = 50_000
-_PRIVATE = re.compile("<private>.*?</private>", re.ASCII | re.IGNORECASE | re.DOTALL)
+_OPENING = re.compile("<private>", re.ASCII | re.IGNORECASE)
+_CLOSING = re.compile("</private>", re.ASCII | re.IGNORECASE)
 
 
 def without_private(text: str) -> str:
     """The text with what stands between <private> tags taken out, and without blanks at its ends."""
-    return trim_space(_PRIVATE.sub("[REDACTED]", valid(text)))
+    text = valid(text)
+    kept, start = [], 0
+    # One pattern for both tags would look for the closing one again behind each opening one that is not closed.
+    while (opening := _OPENING.search(text, start)) and (closing := _CLOSING.search(text, opening.end())):
+        kept += [text[start : opening.start()], "[REDACTED]"]
+        start = closing.end()
+    return trim_space("".join((*kept, text[start:])))
 
 
 def to_size(text: str) -> str:

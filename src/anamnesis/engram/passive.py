@@ -21,17 +21,23 @@ _HEADER = re.compile(
     re.ASCII | re.IGNORECASE | re.MULTILINE,
 )
 _NEXT_HEADER = re.compile(r"\n#{1,3} ")
-_NUMBERED = re.compile(rf"^{_S}*{_D}+[.)]{_S}+(.+)", re.MULTILINE)
-_BULLET = re.compile(rf"^{_S}*[-*]{_S}+(.+)", re.MULTILINE)
+# Engram's patterns begin with ^\s*, which also takes the blank lines before an item: they say nothing about it, and
+# trying each of them as a beginning takes the square of their number.
+_NUMBERED = re.compile(rf"^[\t\f\r ]*{_D}+[.)]{_S}+(.+)", re.MULTILINE)
+_BULLET = re.compile(rf"^[\t\f\r ]*[-*]{_S}+(.+)", re.MULTILINE)
 _MARKS = (re.compile(r"\*\*([^*]+)\*\*"), re.compile("`([^`]+)`"), re.compile(r"\*([^*]+)\*"))
 
 
 def extract(text: str) -> list[str]:
     """The learnings of the last section that has any: its numbered items, or else its bullets."""
+    end = len(text)
     for header in reversed([*_HEADER.finditer(text)]):
-        section = _NEXT_HEADER.split(text[header.end() :], maxsplit=1)[0]
+        # A section may reach beyond the next header of learnings; but what is there was looked at, and held none.
+        following = _NEXT_HEADER.search(text, header.end(), end)
+        section = text[header.end() : following.start() if following else end]
         if learnings := _items(_NUMBERED, section) or _items(_BULLET, section):
             return learnings
+        end = header.start()
     return []
 
 

@@ -182,10 +182,19 @@ def _likeness(name: str, other: str) -> tuple[int, int] | None:
 
 
 def _distance(name: str, other: str) -> int:
-    """How many characters have to be added, taken away or changed."""
-    row = list(range(len(other) + 1))
+    """How many characters have to be added, taken away or changed; of more than _MOST_DISTANCE, some number above it.
+
+    Names that are so near keep within so many places of each other: only those places are compared.
+    """
+    far = _MOST_DISTANCE + 1
+    if abs(len(name) - len(other)) >= far:
+        return far
+    row = {place: place for place in range(min(len(other), far) + 1)}
     for number, character in enumerate(name, 1):
-        previous, row = row, [number]
-        for place, opposite in enumerate(other):
-            row.append(min(previous[place + 1] + 1, row[place] + 1, previous[place] + (character != opposite)))
-    return row[-1]
+        previous, row = row, {}
+        for place in range(max(0, number - far), min(len(other), number + far) + 1):
+            changed = previous.get(place - 1, far) + (place > 0 and character != other[place - 1])
+            row[place] = min(previous.get(place, far) + 1, row.get(place - 1, far) + 1, changed)
+        if min(row.values()) >= far:
+            return far
+    return row[len(other)]
