@@ -22,6 +22,32 @@ def test_a_missing_file_is_an_empty_session(tmp_path: Path) -> None:
         assert parse_transcript(path) == ParsedSession()
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"type": "metadata", "protocol_version": "1"},
+        {"step_index": 0, "source": "USER_EXPLICIT", "type": "USER_INPUT", "content": "go"},
+    ],
+)
+def test_a_transcript_may_be_in_any_folder(head: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (tmp_path, tmp_path / "logs", tmp_path / "agents"):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        write(folder / "wire.jsonl", head)
+        assert not parse_transcript("wire.jsonl").problem
+        monkeypatch.chdir(tmp_path)
+        assert not parse_transcript(Path(folder.name) / "wire.jsonl").problem
+
+
+def test_a_time_that_no_calendar_has_is_none(tmp_path: Path) -> None:
+    for hours in ("9" * 5_000, "9" * 30, "99"):
+        stamp = f"<timestamp>Mon, Jan 5, 2026, 3:04 PM (UTC+{hours})</timestamp>"
+        content = [{"type": "text", "text": f"{stamp}<user_query>go</user_query>"}]
+        write(tmp_path / "s.jsonl", {"role": "user", "message": {"content": content}})
+        session = parse_transcript(tmp_path / "s.jsonl")
+        assert (session.first_prompt, session.started_at) == ("go", "")
+
+
 def test_a_home_in_the_path_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))

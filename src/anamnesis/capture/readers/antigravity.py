@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from anamnesis.capture.asks import inside
+from anamnesis.capture.asks import inside, without
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edits import Paths, edited, local_path
 from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, text_of, type_of
 
 _WANTED = (b"USER_INPUT", b"PLANNER_RESPONSE", b"CODE_ACTION")
 _EDITORS = ("write_to_file", "replace_file_content", "multi_replace_file_content")
-_ADDED = re.compile(r"<(ADDITIONAL_METADATA|USER_SETTINGS_CHANGE)>.*?</\1>", re.DOTALL)
+_ADDED = ("ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE")
 _CREATED = re.compile(r"^Created file (file://\S.*?) with requested content", re.MULTILINE)
 
 
@@ -23,13 +23,14 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         kind = type_of(line)
         if (kind is None or kind in _WANTED) and (entry := decode_line(line)):
             _take(entry, draft, written)
-    draft.place(session_id=path.parents[2].name if path.parent.name == "logs" else path.stem)
+    is_in_logs = path.parent.name == "logs"
+    draft.place(session_id=path.parent.parent.parent.name if is_in_logs else path.stem)
 
 
 def _take(step: Entry, draft: Draft, written: set[str]) -> None:
     kind, time, content = step.get("type"), text_of(step, "created_at"), text_of(step, "content").strip()
     if kind == "USER_INPUT" and step.get("source") == "USER_EXPLICIT":
-        draft.ask([_ADDED.sub("", inside(content, "USER_REQUEST")).strip()], time)
+        draft.ask([_typed(content)], time)
     elif kind == "PLANNER_RESPONSE":
         draft.answer([content] if content else [], time)
         for call in dicts_of(step.get("tool_calls")):
@@ -39,6 +40,13 @@ def _take(step: Entry, draft: Draft, written: set[str]) -> None:
     elif kind == "CODE_ACTION":
         created = (local_path(uri) for uri in _CREATED.findall(content))
         draft.edits.call(None, {path: True for path in created if path in written})
+
+
+def _typed(content: str) -> str:
+    text = inside(content, "USER_REQUEST")
+    for tag in _ADDED:
+        text = without(text, tag)
+    return text.strip()
 
 
 def _edited_by(call: Entry) -> Paths:

@@ -53,11 +53,11 @@ def _time(text: str) -> str:
     found = _TIME.search(text)
     if found is None:
         return ""
-    hours, minutes = int(found[2] or 0), int(found[3] or 0)
     try:
+        hours, minutes = int(found[2] or 0), int(found[3] or 0)
         zone = timezone(timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes))
         return datetime.strptime(found[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=zone).isoformat()
-    except ValueError:
+    except (ValueError, OverflowError):
         return ""
 
 

@@ -64,9 +64,8 @@ def _take_calls(message: Entry, draft: Draft) -> None:
 
 def _rewind(messages: dict[str, list[str]], undone: str) -> None:
     """Forget a message and all after it; all, if it is not known."""
-    names = list(messages)
-    for name in names[names.index(undone) if undone in messages else 0 :]:
-        del messages[name]
+    while messages and messages.popitem()[0] != undone:
+        pass
 
 
 def _take_subagents(folder: Path, draft: Draft) -> None:

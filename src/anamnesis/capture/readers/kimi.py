@@ -44,7 +44,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
 def _session(path: Path) -> tuple[Path, str]:
     """The folder of a session, and whose part in it the file is."""
     if path.parent.parent.name == "agents":
-        return path.parents[2], path.parent.name
+        return path.parent.parent.parent, path.parent.name
     return path.parent, "subagent" if path.parent.parent.name == "subagents" else "main"
 
 
@@ -128,7 +128,7 @@ def _folder(session: Path) -> str:
     state = decode_line(b"".join(read_lines(str(session / "state.json")))) or {}
     if folder := text_of(state, "cwd") or text_of(state, "workDir"):
         return folder
-    known = decode_line(b"".join(read_lines(str(session.parents[2] / "kimi.json")))) or {}
+    known = decode_line(b"".join(read_lines(str(session.parent.parent.parent / "kimi.json")))) or {}
     for folder in (text_of(entry, "path") for entry in dicts_of(known.get("work_dirs"))):
         if hashlib.md5(folder.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() == session.parent.name:
             return folder
