@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from anamnesis.errors import AnamnesisError
 LOCAL_TIMEOUT = 600.0
 # git holds its lock files for moments; one this old was left by a git that was killed.
 _STALE_SECONDS = 10.0
-_LOCK_HELD = re.compile(r"(?:Unable to create '(.+?)'|could not lock config file (.+?)): File exists")
 _NEUTRAL = (
     f"core.hooksPath={os.devnull}",
     f"core.excludesFile={os.devnull}",
@@ -137,10 +135,22 @@ def _environment(as_user: bool) -> dict[str, str]:
     return environment
 
 
+def _lock_held(errors: str) -> str:
+    """The lock file that git says somebody else holds; "" if it says nothing of one."""
+    for line in errors.splitlines():
+        said, held, _ = line.partition(": File exists")
+        _, created, lock = said.rpartition("Unable to create '")
+        _, locked, config = said.rpartition("could not lock config file ")
+        if held and created and lock.endswith("'"):
+            return lock[:-1]
+        if held and locked:
+            return f"{config}.lock"
+    return ""
+
+
 def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
     """Whether git failed at a lock file of this folder that is there no longer: let go of, or removed as stale."""
-    held = _LOCK_HELD.search(errors)
-    lock = folder / (held.group(1) or f"{held.group(2)}.lock") if held else folder
+    lock = folder / _lock_held(errors)
     if lock == folder or not lock.resolve().is_relative_to(folder.resolve()):
         return False
     while time.monotonic() < deadline:

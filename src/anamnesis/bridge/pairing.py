@@ -18,7 +18,7 @@ from anamnesis.notes import Memory, derived_id
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
 
-_ID = re.compile(r"^[{\s]*id:\s*[\"']?([\w.-]+)", re.MULTILINE)
+_ID = re.compile(r"^(?:\{|[^\S\n])*+id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
 _Known = tuple[Observation | None, Twin | None]
 
 

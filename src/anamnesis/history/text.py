@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from anamnesis.notes import Memory
@@ -13,6 +15,8 @@ from anamnesis.notes.record import KEYS
 
 # Identity, times and counters: they differ without anybody having said something else.
 _OF_THE_NOTE = ("id", "created_at", "updated_at")
+# Pairs of equal lines that are compared: of reversed texts, so many take half a second.
+_MOST_PAIRS = 100_000
 TICKING = ("sync_id", "revision_count", "duplicate_count", "last_seen_at", "created_at", "updated_at", "deleted_at")
 
 
@@ -27,7 +31,7 @@ def text_of(note: Memory | None) -> str:
 
 def diff(before: str, after: str, names: tuple[str, str] = ("before", "after")) -> str:
     """The unified diff of two versions."""
-    lines = difflib.unified_diff(_lines(before), _lines(after), *names, lineterm="")
+    lines = _compared(_lines(before), _lines(after), names, 3)
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -51,8 +55,19 @@ def count_lines(before: str, after: str) -> tuple[int, int]:
     """How many lines came, and how many went."""
     if before == after:
         return 0, 0
-    marks = [line[:1] for line in difflib.unified_diff(_lines(before), _lines(after), n=0, lineterm="")][2:]
+    marks = [line[:1] for line in _compared(_lines(before), _lines(after), ("", ""), 0)][2:]
     return marks.count("+"), marks.count("-")
+
+
+def _compared(old: Sequence[str], new: Sequence[str], names: tuple[str, str], context: int) -> Iterable[str]:
+    """The lines of a unified diff; where too many lines are repeated, all of them went and came."""
+    counts = Counter(new)
+    # difflib passes over lines that are more than a hundredth of a long text.
+    popular = len(new) // 100 + 1 if len(new) >= 200 else len(new)
+    if sum(count for line in old if (count := counts[line]) <= popular) <= _MOST_PAIRS:
+        return difflib.unified_diff(old, new, *names, n=context, lineterm="")
+    head = (f"--- {names[0]}", f"+++ {names[1]}", f"@@ -1,{len(old)} +1,{len(new)} @@")
+    return chain(head, (f"-{line}" for line in old), (f"+{line}" for line in new))
 
 
 def without_ticking(engram: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def write_front(meta: dict[str, Any], extra: dict[str, str]) -> str:
 def read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, str]]:
     """The known values, and the lines that are not ours by the known key they follow."""
     values: dict[str, Any] = {}
-    extra: dict[str, str] = {}
+    extra: dict[str, list[str]] = {}
     anchor = ""
     for key, node, source, start in _entries(front, first_line):
         if key in KEYS and (key != "engram" or _is_flat(node)):
@@ -51,8 +51,8 @@ def read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, s
                 values[key] = _value(key, node, line)
             source = _comments(source, node, start)
         if source:
-            extra[anchor] = extra.get(anchor, "") + source
-    return values, extra
+            extra.setdefault(anchor, []).append(source)
+    return values, {key: "".join(sources) for key, sources in extra.items()}
 
 
 def _dump(meta: dict[str, Any]) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import NamedTuple
 
 # Comparing lines that repeat takes up to the cube of their number (0.7 s here); beyond this, they changed as a whole.
 _MOST_COMPARISONS = 100_000
+# The same for all of a text: how many pairs of equal lines between anchors are looked at.
+_MOST_PAIRS = 100_000
 
 
 class _Edit(NamedTuple):
@@ -48,8 +50,9 @@ def _edits(base: Sequence[str], text: str, side: int) -> Iterator[_Edit]:
     """What makes `text` of the base, in order."""
     lines = text.split("\n")
     start = first = 0
+    left = _MOST_PAIRS
     for end, last in [*_anchors(base, lines), (len(base), len(lines))]:
-        yield from _compared(base[start:end], lines[first:last], start, side)
+        left -= yield from _compared(base[start:end], lines[first:last], start, side, left)
         start, first = end + 1, last + 1
 
 
@@ -72,18 +75,23 @@ def _anchors(base: Sequence[str], lines: Sequence[str]) -> list[tuple[int, int]]
     return found[::-1]
 
 
-def _compared(base: Sequence[str], lines: Sequence[str], offset: int, side: int) -> Iterator[_Edit]:
-    """What makes some lines of some lines of the base, which start there at `offset`."""
+def _compared(
+    base: Sequence[str], lines: Sequence[str], offset: int, side: int, most: int
+) -> Generator[_Edit, None, int]:
+    """What makes some lines of some lines of the base, which start there at `offset`; returns the pairs looked at."""
     head = _common(base, lines)
     tail = _common(base[head:][::-1], lines[head:][::-1])
     old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
     offset += head
-    if len(old) * len(new) > _MOST_COMPARISONS:
+    counts = Counter(new)
+    pairs = sum(counts[line] for line in old)
+    if len(old) * len(new) > _MOST_COMPARISONS or pairs > most:
         yield _Edit(offset, offset + len(old), side, new)
-        return
+        return 0
     for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
             yield _Edit(offset + start, offset + end, side, new[first:last])
+    return pairs
 
 
 def _common(one: Sequence[str], two: Sequence[str]) -> int:
@@ -99,13 +107,14 @@ def _common(one: Sequence[str], two: Sequence[str]) -> int:
 def _groups(edits: Sequence[_Edit]) -> Iterator[list[_Edit]]:
     """Edits that change the same lines, or add lines at the same place, together; the others alone."""
     group: list[_Edit] = []
+    end = 0
     for edit in edits:
-        end = max((each.end for each in group), default=0)
         same_place = group and edit.start == edit.end == end == group[0].start
         if group and not same_place and not edit.start < end:
             yield group
-            group = []
+            group, end = [], 0
         group.append(edit)
+        end = max(end, edit.end)
     if group:
         yield group
 

@@ -111,8 +111,8 @@ def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
         return two
     if two == base:
         return one
-    kept = [each for each in base if each in one and each in two]
-    return kept + sorted({*one, *two}.difference(base))
+    both = {*one} & {*two}
+    return [each for each in base if each in both] + sorted({*one, *two}.difference(base))
 
 
 def _set_aside(memory: Memory) -> Memory:

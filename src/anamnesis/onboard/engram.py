@@ -159,7 +159,7 @@ def _plugins(place: Place) -> Iterator[str]:
 def _fixed(place: Place) -> Iterator[str]:
     """Newer plugins for OpenCode hold the full path of Engram's program, and look on the PATH no more."""
     file = _opencode_plugin(place)
-    if _says(file, rb'ENGRAM_BIN\)?\s*\?\?\s*"[^"]*[/\\][^"]*"'):
+    if _says(file, rb'ENGRAM_BIN\)?\s*\?\?\s*"[^"/\\]*+[/\\][^"]*"'):
         yield f"{file} holds the full path of Engram's own program and goes on starting it, on the same memory."
 
 

@@ -17,7 +17,7 @@ VERBS = ("serve", "sync", *HOOKS)
 # Under which keys hosts keep what they run; the later ones are variants of the first.
 LAUNCH_KEYS = ("command", "args", "cmd", "bash", "powershell", "commandWindows")
 _LINES = ("command", "cmd", "bash", "powershell", "commandWindows")
-_WORD = re.compile(r""""([^"]*)"|'((?:[^']|'')*)'|(\S+)""")
+_WORD = re.compile(r""""([^"]*)"|'((?:[^']++|'')*+)'|(\S+)""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from anamnesis.verbs import database
 from anamnesis.verbs.console import Given, Stop, read, say, tell
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns)", re.ASCII)
+_PART = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+|\.\d++)(h|ms|m|s|us|µs|ns)", re.ASCII)
 
 
 def run_obsidian_export(arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ NEWLINE = re.compile(r"\r\n|\n|\r")
 _BLANKS = re.compile(r"[ \t]*")
 _REST = re.compile(r"([ \t]*)([^\r\n]?)")
 # What may stand between two entries; the group tells a comment that reaches to the end of its line.
-_BETWEEN = re.compile(r"(//|\#)[^\r\n]*|/\*[\s\S]*?\*/|,")
+_BETWEEN = re.compile(r"(//|\#)[^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)|,")
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _DECODER = json.JSONDecoder(parse_constant=int)  # NaN is no JSON, and int() refuses it
-_COLON = re.compile(r"[ \t]*:[ \t]*\Z")
+_COLON = re.compile(r"(?<![ \t])[ \t]*+:[ \t]*\Z")
 _Token = tuple[str, int, int]
 
 

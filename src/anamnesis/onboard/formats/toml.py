@@ -14,16 +14,16 @@ from anamnesis.onboard.formats import lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
 from anamnesis.onboard.formats.editing import Path, Step, Unparsable, spell, splice
 
-_NAME = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_NAME = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\.)*+"|'[^'\n]*+')"""
 _NAMES = re.compile(_NAME)
 _KEY = re.compile(rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*")
 _HEADER = re.compile(rf"(\[\[?)[ \t]*({_KEY.pattern})[ \t]*\]\]?")
 _EQUALS = re.compile(r"[ \t]*=[ \t]*")
-_SKIP = re.compile(r"(?:\s|#[^\n]*)*")
+_SKIP = re.compile(r"(?:\s++|#[^\n]*+)*+")
 _SCALAR = re.compile(
-    r'''"""(?:[^"\\]|\\[\s\S]|"{1,2}(?!"))*"{3,5}'''
-    r"""|'''(?:[^']|'{1,2}(?!'))*'{3,5}"""
-    r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*\'"""
+    r'''"""(?:[^"\\]++|\\[\s\S]|"{1,2}(?!"))*+"{3,5}'''
+    r"""|'''(?:[^']++|'{1,2}(?!'))*+'{3,5}"""
+    r"""|"(?:[^"\\\n]++|\\.)*+"|'[^'\n]*\'"""
     r"""|[^\s,\]}#]+(?:[ ][0-9]{2}:[^\s,\]}#]+)?"""
 )
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

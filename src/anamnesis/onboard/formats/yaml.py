@@ -15,7 +15,7 @@ from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insert
 from anamnesis.onboard.formats.editing import Path, Unparsable, spell, splice
 
 _COLON = re.compile(r"\s*:")
-_DASH = re.compile(r"(?:\s|#.*|[&!]\S*)*-")
+_DASH = re.compile(r"(?:\s++|#.*+|[&!]\S*+)*+-")
 # Never a number, a date, a comment or an indicator, in YAML 1.1 or 1.2; words like "yes" are asked for separately.
 _PLAIN = re.compile(r"[^\W\d](?:[\w ./@+~-]*[\w./@+~-])?|/[\w./@+~-]*")
 _HIDDEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -183,7 +183,8 @@ def _item(text: str, container: Node, value: yaml.Node) -> Entry:
 
 def _last_line(text: str, start: int, end: int) -> int:
     """Where the text of a block scalar ends; blank lines below it are its own only if it keeps them."""
-    return len(text[:end].removesuffix("\n")) if _KEEP.match(text, start) else len(text[:end].rstrip())
+    own = text[start:end]
+    return start + len(own.removesuffix("\n") if _KEEP.match(own) else own.rstrip())
 
 
 def _ends_in_text(node: Node) -> bool:
