@@ -260,7 +260,7 @@ def read_config(home: Path) -> dict[str, Any]:
         content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
     if not isinstance(content, dict):
         raise StoreUnavailable(f"{path} does not hold a JSON object.", "Mend or remove it.")

@@ -168,7 +168,7 @@ def test_a_chunk_that_cannot_be_read_stops_no_other(empty: sqlite3.Connection, f
     assert chunks.status(empty, folder).local == 1
 
 
-@pytest.mark.parametrize("text", ["<<<<<<< HEAD", "[]", ""])
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD", "[]", "", '{"chunks": 5}', "[" * 100_000])
 def test_a_manifest_that_cannot_be_read_is_left_as_it_is(empty: sqlite3.Connection, folder: Path, text: str) -> None:
     save(empty, "one")
     folder.mkdir()

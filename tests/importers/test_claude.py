@@ -162,3 +162,29 @@ def test_secrets_are_not_imported_and_that_is_no_edit(store: MemoryStore, claude
     assert store.list()[0].body == "Use [REDACTED:github-token] for the api."
     claude.remember("a.md", f"Use {token} for the new api.")
     assert run(store, claude) == Imported(updated=1)
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "description: &a [x, x]\n" + "".join(f"a{n}: &b{n} [{f'*b{n - 1}, ' * 9}*a]\n" for n in range(1, 12)),
+        "description: " + "[" * 20_000,
+        "description: " + "[" * 20_000 + "]" * 20_000,
+        "description: a\ncreated: 2026-99-99\n",
+        "description: &a\n  x: *a\n",
+    ],
+    ids=["aliases of aliases", "brackets", "closed brackets", "a day that is none", "itself"],
+)
+def test_front_matter_that_grows_or_cannot_be_read_loses_no_memory(
+    store: MemoryStore, claude: Claude, front: str
+) -> None:
+    claude.remember("a.md", f"---\n{front}\n---\nThe memory.\n")
+    assert run(store, claude) == Imported(new=1)
+    [note] = store.list()
+    assert note.body == "The memory." and len(note.title) <= 200
+
+
+def test_a_folder_that_no_system_has_is_passed_over(store: MemoryStore, claude: Claude) -> None:
+    claude.remember("a.md", "The memory.\n")
+    (claude.project / "s.jsonl").write_bytes(b'{"cwd":"/a\\u0000b"}\n{"cwd":"\\q"}\n{"cwd":"\xff"}\n')
+    assert run(store, claude) == Imported(new=1)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from anamnesis.mcp.dispatcher import HANDSHAKE, Server
+from anamnesis.mcp.dispatcher import HANDSHAKE, INVALID_REQUEST, Server
 from anamnesis.mcp.http import Reply, respond
 from anamnesis.server import build_server
 from anamnesis.store import MemoryStore
@@ -101,6 +101,39 @@ def test_a_body_that_is_no_message_is_refused(
     server: Server, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     assert post(server, body, headers).status == status
+
+
+def test_a_batch_that_would_be_answered_with_many_times_its_size_is_refused(server: Server) -> None:
+    reply = post(server, b"[" + b"0," * 1_000 + b"0]")
+    assert (reply.status, code(reply)) == (400, INVALID_REQUEST)
+    assert len(json.loads(post(server, [request("ping")] * 1_000).body)) == 1_000
+
+
+@pytest.mark.parametrize("depth", [100, 500, 900, 950, 970])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", b'{"name": %s}'),
+        ("prompts/get", b'{"name": %s}'),
+        ("tools/call", b'{"name": "memory_search", "arguments": {"query": %s}}'),
+        ("tools/call", b'{"name": "memory_search", "arguments": %s}'),
+        ("resources/read", b'{"uri": %s}'),
+        ("initialize", b'{"protocolVersion": %s}'),
+    ],
+)
+def test_a_nested_value_is_answered_with_a_sentence_however_deep(
+    server: Server, method: str, params: bytes, depth: int
+) -> None:
+    given = params % (b"[" * depth + b"]" * depth)
+    reply = post(server, b'{"jsonrpc": "2.0", "id": 1, "method": "%s", "params": %s}' % (method.encode(), given))
+    assert reply.status in (200, 400)
+    assert "Something went wrong" not in reply.body.decode()
+
+
+def test_a_list_in_a_text_that_is_nested_too_deeply_is_a_text(server: Server) -> None:
+    arguments = {"title": "t", "body": "b", "type": "semantic", "tags": "[" * 100_000}
+    reply = post(server, request("tools/call", {"name": "memory_write", "arguments": arguments}))
+    assert "Something went wrong" not in reply.body.decode()
 
 
 def test_an_error_of_the_handshake_era_is_an_answer(server: Server) -> None:

@@ -67,7 +67,7 @@ def _ask(port: int, path: str) -> dict[str, object]:
             while len(reply) < 65536 and (part := connection.recv(65536)):
                 reply += part
         said = json.loads(reply.partition(b"\r\n\r\n")[2])
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return said if isinstance(said, dict) else {}
 

@@ -235,7 +235,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise StoreUnavailable(error.message, "Replace it by the file itself, or take it from git again.") from error
     except (ValueError, RecursionError) as error:
         raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend it, or take it from git again.") from error
-    if not isinstance(manifest, dict):
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("chunks"), list | None):
         raise StoreUnavailable(f"{path} is not a manifest of Engram.", "Mend it, or take it from git again.")
     return manifest
 

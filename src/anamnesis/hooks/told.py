@@ -17,7 +17,7 @@ def told(home: Path, session: str) -> set[str]:
     """The ids that a session has been told."""
     try:
         known = json.loads(_file(home, session).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return set()
     return {each for each in known if isinstance(each, str)} if isinstance(known, list) else set()
 

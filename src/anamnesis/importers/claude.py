@@ -5,6 +5,7 @@ The files are only read. A note deleted here stays deleted; one that was edited 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -27,6 +28,7 @@ _LEDGER = "imported.json"
 # What is learnt about how to work is procedural; about the user, the project and the world, semantic.
 _TYPES = {"feedback": "procedural"}
 _TRANSCRIPT_LINES = 50
+_DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,22 @@ def _source(path: Path, project: str) -> _Source:
 
 def _meta(front: str) -> dict[str, Any]:
     """The front matter, as far as it can be read: a stray colon must not lose a memory."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found = yaml.load(front, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except yaml.YAMLError:
+        _refuse_growth(yaml.parse(front, Loader=loader))
+        found = yaml.load(front, Loader=loader)  # noqa: S506
+    except (yaml.YAMLError, ValueError):
         found = dict(re.findall(r"^(\w+):[ \t]*(.+)$", front, re.MULTILINE))
     return found if isinstance(found, dict) else {}
+
+
+def _refuse_growth(events: Iterator[yaml.Event]) -> None:
+    """Refuse what grows when it is read: aliases of aliases, and brackets that overflow the stack."""
+    depth = 0
+    for event in events:
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST or isinstance(event, yaml.AliasEvent):
+            raise ValueError("It is not plain front matter.")
 
 
 def _project(folder: Path) -> str:
@@ -149,8 +162,9 @@ def _cwd_of_transcripts(folder: Path) -> Path | None:
         with transcript.open("rb") as lines:
             for _, line in zip(range(_TRANSCRIPT_LINES), lines, strict=False):
                 match = re.search(rb'"cwd":\s*("(?:[^"\\]|\\.)*")', line)
-                if match:
-                    return Path(json.loads(match.group(1)))
+                with contextlib.suppress(ValueError):
+                    if match and "\0" not in (cwd := json.loads(match.group(1))):
+                        return Path(cwd)
     return None
 
 

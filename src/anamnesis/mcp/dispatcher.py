@@ -24,6 +24,9 @@ _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _CACHEABLE = ("tools/list", "prompts/list", "resources/templates/list", "server/discover")
 _CACHED_MS = 3_600_000
 
+# A batch of nothing but commas and zeros would be answered with a hundred times its size.
+_MOST_IN_BATCH = 1_000
+
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NO_VERSION, _NO_RESOURCE = -32022, -32002
 
@@ -158,6 +161,8 @@ class Server:
 
     def answer(self, message: object) -> Message | list[Message] | None:
         """The answer to a message or a batch of them; None where none is due."""
+        if isinstance(message, list) and len(message) > _MOST_IN_BATCH:
+            return error_answer(None, INVALID_REQUEST, f"A batch has {_MOST_IN_BATCH} messages at the most.")
         if isinstance(message, list) and message:
             answers = [answer for each in message if (answer := self._answer_one(each))]
             return answers or None
@@ -234,15 +239,17 @@ class Server:
         return {"tools": {}, **prompts, **({"resources": {}} if self._resources else {})}
 
     def _call_tool(self, params: Message) -> Message:
-        tool = self._tools.get(str(params.get("name")))
+        name = _name_in(params)
+        tool = self._tools.get(name)
         if tool is None:
-            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {params.get('name')}")
+            raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name}")
         return tool.result(params.get("arguments"))
 
     def _get_prompt(self, params: Message) -> Message:
-        prompt = self._prompts.get(str(params.get("name")))
+        name = _name_in(params)
+        prompt = self._prompts.get(name)
         if prompt is None:
-            raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {params.get('name')}")
+            raise ProtocolError(INVALID_PARAMS, f"Unknown prompt: {name}")
         given = params.get("arguments") or {}
         known = {name for name, _ in prompt.arguments}
         if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given.values()):
@@ -259,6 +266,12 @@ class Server:
             return {"contents": [self._resources.read(uri)]}
         except AnamnesisError as error:
             raise ProtocolError(_NO_RESOURCE, str(error), {"uri": uri}) from None
+
+
+def _name_in(params: Message) -> str:
+    """What a request names. A list or an object names nothing, and may be nested too deeply to be shown."""
+    name = params.get("name")
+    return f"{type(name).__name__}" if isinstance(name, list | dict) else str(name)
 
 
 def answer_safely(server: Server, message: object, report: Report) -> Message | list[Message] | None:

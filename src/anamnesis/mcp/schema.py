@@ -109,7 +109,7 @@ def _as_texts(given: object) -> list[str] | None:
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return [part.strip() for part in str(given).split(",") if part.strip()]
     if isinstance(given, list) and all(isinstance(each, str) for each in given):
         return given
@@ -117,5 +117,8 @@ def _as_texts(given: object) -> list[str] | None:
 
 
 def _shown(value: object) -> str:
-    shown = json.dumps(value, default=str)
+    try:
+        shown = json.dumps(value, default=str)
+    except RecursionError:
+        return "a deeply nested value"
     return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -121,7 +121,7 @@ class Ledger:
             return [Record(**record) for record in json.loads(self._path.read_bytes())["changes"]]
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             self._is_readable = False
             return []
 
