@@ -1,0 +1,38 @@
+"""How the time of a call grows with its input. Processor time of the thread: what others run counts little."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+Input = TypeVar("Input", str, bytes)
+
+# Each step is four times the one before: linear work takes 4 times as long, quadratic work 16 times.
+STEPS = (4_000, 16_000, 62_000, 250_000, 1_000_000)
+_MOST_GROWTH = 9.0
+# A call that takes less than this at a step is too fast to measure there; the next step shows it if it is quadratic.
+_MEASURABLE_SECONDS = 0.04
+
+
+def superlinear(call: Callable[[Input], object], make: Callable[[int], Input], largest: int = STEPS[-1]) -> str:
+    """How the time of the call grows faster than its input; "" where it does not."""
+    before = 0.0
+    for size in (step for step in STEPS if step <= largest):
+        given = make(size)
+        elapsed = seconds(call, given)
+        most = _MOST_GROWTH * max(before, _MEASURABLE_SECONDS / 4)
+        if elapsed > _MEASURABLE_SECONDS and elapsed > most:
+            # Measured again, for a collection of garbage may have come between.
+            elapsed = min(elapsed, seconds(call, given), seconds(call, given))
+            if elapsed > most:
+                return f"{size:,} characters took {elapsed:.3f} s, a quarter of them {before:.3f} s"
+        before = elapsed
+    return ""
+
+
+def seconds(call: Callable[[Input], object], given: Input) -> float:
+    """The processor time of one call."""
+    started = time.thread_time()
+    call(given)
+    return time.thread_time() - started
