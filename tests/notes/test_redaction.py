@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.notes.secrets_corpus import BLOCKS, CONTEXTS, SECRETS, TEXTS, TOKENS, Secret
 
-from anamnesis.notes.redaction import redact
+from anamnesis.notes.redaction import redact, removed_kinds
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 PIECES = [
@@ -89,6 +89,13 @@ def test_a_secret_is_found_whatever_the_lines_around_it_hold(before: str, secret
 @given(MARKDOWN)
 def test_prose_stays(text: str) -> None:
     assert redact(text) == text
+
+
+def test_the_removed_kinds_are_those_whose_markers_are_new_in_order_of_appearance() -> None:
+    before = f"was [REDACTED:token], password=hunter2, <private>x</private> and {TOKENS[8][1]}, password: hunter3"
+    assert removed_kinds(before, redact(before)) == ["password", "private", "github-token"]
+    assert removed_kinds("password=[REDACTED:password]", redact("password=[REDACTED:password]")) == []
+    assert removed_kinds("a [REDACTED] block", redact("a [REDACTED] block and <private>b</private>")) == ["private"]
 
 
 def test_letters_of_any_width_move_no_offset() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
 _ALNUM = "[A-Za-z0-9]"
@@ -156,6 +157,14 @@ _LONGEST_KNOWN = 4_096
 def redact(text: str) -> str:
     """The text with `[REDACTED]` for private blocks and `[REDACTED:kind]` for secrets, else unchanged."""
     return _redacted(text) if len(text) <= _LONGEST_KNOWN else _redacted.__wrapped__(text)
+
+
+def removed_kinds(before: str, after: str) -> list[str]:
+    """The kinds of what `redact` removed from `before` to get `after`, `private` for blocks, in order of appearance."""
+    found = Counter(_MARKER.findall(after))
+    found.subtract(_MARKER.findall(before))
+    new = [marker for marker, more in found.items() if more > 0]
+    return [marker[1:-1].removeprefix("REDACTED").lstrip(":") or "private" for marker in new]
 
 
 # What was just read is what is about to be written: the same texts come twice.
