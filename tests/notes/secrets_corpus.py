@@ -296,6 +296,37 @@ def _values() -> list[tuple[str, str, str, str]]:
         ('os.getenv("API_TOKEN", "', _uuid(), '")', "token"),
         ("aws_session_token = ", "FwoGZXIvYXdz" + "EJr//////////wEaDH" + random40, "\n", "token"),
         ("curl -s \\\n  -d x \\\n  -u ada:", "hunter2", " \\\n  https://example.org", "password"),
+        *((f"api_key {sign} ", random20, "\n", "key") for sign in ("?=", ":=", "::=", ":::=", "+=", "||=")),
+        ('$token .= "', random20, '";', "token"),
+        ('token: str = "', random20, '"', "token"),
+        ('token: str | None = "', random20, '"', "token"),
+        ("const apiKey: string = '", random20, "';", "key"),
+        ('let token: &str = "', random20, '";', "token"),
+        ('var token string = "', random20, '"', "token"),
+        ('String password = "', "swordfish", '";', "password"),
+        ('const char password[] = "', "swordfish", '";', "password"),
+        ("password:\n  ", "hunter2", "\nuser: ada\n", "password"),
+        ('token =\n    "', random20, '"\n', "token"),
+        ("<token>\n    ", random20, "\n</token>", "token"),
+        ("api_key: |\n  ", random20, "\nnext: 1\n", "key"),
+        ("api_key: >-\n  ", f"{hex40}\n  {hex40}", "\nnext: 1\n", "key"),
+        ("password: |\n    ", "swordfish", "\n", "password"),
+        ("mysql -u root -p", "swordfish", " shop", "password"),
+        ("mysqldump --host=db -p'", "swordfish", "' shop", "password"),
+        ("docker login -u ada -p ", "swordfish", " example.org", "password"),
+        ("sshpass -p ", "swordfish", " ssh ada@db", "password"),
+        ("redis-cli -h cache -a ", "swordfish", " ping", "password"),
+        ("Cookie: theme=dark; session=", random20, "; lang=en", "cookie"),
+        ("Set-Cookie: connect.sid=", hex40, "; Path=/; HttpOnly", "cookie"),
+        ("Cookie: ", "_gitlab_session=" + hex32, "", "gitlab-token"),
+        ("kind: Secret\ndata:\n  user: ", "YWRhIGxvdmVsYWNl", "\n", "secret"),
+        (
+            "PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 1\nAAAAC3NzaC1lZDI1NTE5\nPrivate-Lines: 2\n",
+            f"{_some(_BASE64, 64)}\n{_some(_BASE64, 30)}==",
+            "\nPrivate-MAC: 0123456789abcdef\n",
+            "private-key",
+        ),
+        ("ftp://ada:", "hunter2", "@files.example.org/x", "url-password"),
         ("postgres://ada:", "hunter2", "@localhost:5432/shop", "url-password"),
         ("postgresql+asyncpg://ada:", "p%40ss", "@db/shop?ssl=on", "url-password"),
         ("redis://:", "hunter2", "@cache:6379/0", "url-password"),
@@ -906,6 +937,16 @@ SECRET_KEY = 'aws_secret_access_key'
 FORCE_CHANGE_PASSWORD = "FORCE_CHANGE_PASSWORD"
 arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTestDatabaseSecret-a1b2c3
 "AWS::ApiGateway::ApiKey": "48205d4ffd7feba3",
+credentials: 'include',
+const USE_CREDENTIALS = 'use-credentials'
+ucred := *(*Ucred)(unsafe.Pointer(&m.Data[0]))
+readUint16LengthPrefixed acts like s.ReadUint16LengthPrefixed, but
+[![twitter/ada](https://gravatar.example/avatar/24e08a9ea84deb17ae121074d0f17125?s=70)](https://twitter.example)
+Cookie: theme=dark; lang=en
+document.cookie = "session=" + session
+docker run -p 8080:80 image
+mkdir -p src/login
+docker login example.org
 """
 
 TEXTS = [
@@ -933,6 +974,12 @@ BLOCKS = [
     ("a <private>", "a [REDACTED]"),
     ("a <private>b <private>c</private> d</private> e", "a [REDACTED] e"),
     ("a <private>b <private>c</private> d", "a [REDACTED]"),
+    ("a <private>b\nc\n\nd", "a [REDACTED]\n\nd"),
+    ("a <private>b\r\n\r\nc <private>d</private> e", "a [REDACTED]\r\n\r\nc [REDACTED] e"),
+    ("a <private>b\n \t\nc", "a [REDACTED]\n \t\nc"),
+    ("<private>a\n\nb</private> c", "[REDACTED] c"),
+    ("<private>a\n\n<private>b\n\nc", "[REDACTED]\n\n[REDACTED]\n\nc"),
+    ('{"text": "a <private>b\\n\\nc"}', '{"text": "a [REDACTED]\\n\\nc"}'),
     ("<private>a</private>b<private>c</private>", "[REDACTED]b[REDACTED]"),
     ("a </private> b", "a </private> b"),
     ("a </private> b <private>c</private> d", "a </private> b [REDACTED] d"),

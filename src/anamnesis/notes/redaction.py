@@ -6,7 +6,15 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from anamnesis.notes.secret_names import MARKER, REFERENCE, ascii_of, may_name_a_vendor, without_named, without_vendors
+from anamnesis.notes.secret_names import (
+    MARKER,
+    REFERENCE,
+    ascii_of,
+    may_name_a_vendor,
+    without_cookies,
+    without_named,
+    without_vendors,
+)
 from anamnesis.notes.secret_rules import COMMANDS, alone, regex_of, rules
 
 _ALNUM = "[A-Za-z0-9]"
@@ -63,9 +71,7 @@ for _at, (_kind, _literal, _shape) in enumerate((*SHAPED, *rules())):
 _SEPARATORS = b"\"'`(){}]<>,;?&"
 _SEPARATED = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 _SHORTEST = 14
-_NO_WORDS = re.compile(
-    rb"(?=[\w-]{12})(?:[A-Za-z_-]{0,30}\d|[A-Za-z]{0,20}[a-z][A-Z](?![a-z]{2}))|[A-Z]{10}|\d{5}:A|Q~"
-)
+_NO_WORDS = re.compile(rb"(?=[\w-]{12})[A-Za-z_-]{0,30}+\d|[a-z][A-Z](?![a-z]{2})|[A-Z]{10}|\d{5}:A|Q~")
 _LOWER = b"abcdefghijklmnopqrstuvwxyz_-./:=*#\\+~@|"
 _FLAG = re.compile(rb" -[abpuwPU-]")
 # It has no literal but its dots: where they are not, at the right distance, the search ends at once.
@@ -138,6 +144,8 @@ def _redacted(given: str) -> str:
             text = _without("password", command_regex(program, flag), text)
     if b"kind:" in letters and b"ata:" in letters and b"secret" in lowered:
         text = _without_manifests(text)
+    if b"cookie" in lowered:
+        text = without_cookies(text)
     text = without_named(text, lowered if text is given else ascii_of(text).lower())
     return without_vendors(text) if words and may_name_a_vendor(letters, words) else text
 
@@ -167,7 +175,7 @@ def command_regex(name: bytes, flag: str) -> str:
     program = name.decode()
     first, rest = program[0], re.escape(program[1:])
     inside = rf"(?:[^\n{first}]|{first}(?!{rest})|(?<=\\)\n){{0,400}}?"
-    return rf"({program}[\w.-]{{0,16}}{inside}\s{flag})['\"]?[^\s'\"\\]{{3,}}"
+    return rf"({program}[\w.-]{{0,16}}{inside}\s{flag}['\"]?)[^\s'\"\\]{{3,}}"
 
 
 def _without_private(text: str) -> str:

@@ -35,6 +35,8 @@ _NAME = re.compile(
     rb"|(?P<value>,?\s{1,40}[\"']?value[\"']?[=:][ \t]{0,4})|(?<=[\"'`])(?P<comma>,[ \t]{0,4})(?=\\*[\"'`])"
     rb"|(?P<cell>[ \t]{1,9}\|[ \t]{1,9})|(?P<verb>[ \t]{1,9}(?:is|was|-{1,2}>?)[ \t:]{1,3})|(?P<space>[ \t]{1,9}))"
 )
+# How far around a name one looks; a quoted value and a value on the next line may be longer.
+_BEFORE, _AFTER = 64, 128
 _JOINED = ("sign", "value", "typed", "line")
 _ASSIGNED = (b"=", b":=", b"?=", b"::=", b":::=", b"+=")
 _NAME_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
@@ -82,12 +84,26 @@ def ascii_of(text: str) -> bytes:
 
 def without_named(text: str, lowered: bytes) -> str:
     """The text without the values whose names say that they are secret."""
-    kept, done = [], 0
+    kept: list[str] = []
+    done = 0
+    harmless: set[tuple[str, str]] = set()
     for at, kind, name in _names(lowered):
-        if name.end() >= done and (span := _span_of_secret(text, at, kind, name)):
+        around = (text[max(0, at - _BEFORE) : at], text[at : name.end() + _AFTER])
+        if name.end() < done or around in harmless:
+            continue
+        if span := _span_of_secret(text, at, kind, name):
             kept += [text[done : span[0]], f"[REDACTED:{kind}]"]
             done = span[1]
+        elif _is_local(text[name.end() : name.end() + _AFTER], name):
+            harmless.add(around)
     return "".join([*kept, text[done:]]) if kept else text
+
+
+def _is_local(after: str, name: re.Match[bytes]) -> bool:
+    """Whether only what is around a name made it harmless: then it is so wherever it is repeated."""
+    quotes = [letter for letter in after[:3] if letter in "\"'`"]
+    closed = not quotes or (after.count(quotes[0]) > 1 and len(quotes) == 1)
+    return closed and "\\" not in after and name.lastgroup != "line"
 
 
 def _names(lowered: bytes) -> list[tuple[int, str, re.Match[bytes]]]:
@@ -115,7 +131,7 @@ def _is_name(stem: bytes, lowered: bytes, at: int) -> bool:
 
 def _span_of_secret(text: str, at: int, kind: str, name: re.Match[bytes]) -> tuple[int, int] | None:
     """Where the secret after a name is, if there is one."""
-    before = text[max(0, at - 64) : at]
+    before = text[max(0, at - _BEFORE) : at]
     lead = before.rstrip(_NAME_LETTERS)
     prefix = before[len(lead) :]
     if lead.endswith("\\"):  # the n of an escaped line end is no part of the name
@@ -228,6 +244,23 @@ def _is_secret(value: str, strong: bool, literal: bool) -> bool:
     return padded or (len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1))))
 
 
+_COOKIES = re.compile(r"(?i:cookie)2?[\"'`]?[ \t]{0,4}[:=, ][ \t]{0,4}[\"'`]?[^\n\"'`]{1,4096}")
+_COOKIE = re.compile(r"(?P<name>[\w.%-]{1,60})=(?P<value>[^;\s,\"'`\\]{4,4096})")
+_SESSION = re.compile("(?i)sess|sid|auth|token|jwt|login|remember|ticket")
+
+
+def without_cookies(text: str) -> str:
+    """The text without the values of cookies that open a session or look random."""
+
+    def replacement(found: re.Match[str]) -> str:
+        session = bool(_SESSION.search(found["name"]))
+        if not _is_secret(found["value"][:64], session, True) or not (session or len(found["value"]) > 15):
+            return found[0]
+        return f"{found['name']}=[REDACTED:cookie]"
+
+    return _COOKIES.sub(lambda header: _COOKIE.sub(replacement, header[0]), text)
+
+
 # An operator that assigns, and the beginning of a value that is no word.
 _ASSIGNMENT = re.compile(
     rb"[=:>,|][\s\"'`=\\]{0,9}+(?=(?P<value>[\w./+=:%|-]{14,100}+))"
@@ -278,7 +311,8 @@ def without_vendors(text: str) -> str:
 
 
 def _is_of_vendor(before: str, value: str) -> bool:
-    name = _NO_NAME.split(before.rstrip(" \t\"'`\\)]:?.|="))[-1]
+    # What was hidden before names its kind, which is no name of a value.
+    name = _NO_NAME.split(MARKER.sub("#", before).rstrip(" \t\"'`\\)]:?.|="))[-1]
     parts = _vendor_in(name)
     if not parts or not _NO_CREDENTIAL.isdisjoint(parts):
         return False

@@ -164,7 +164,7 @@ hubspot infura intercom jfrog jira klaviyo kraken kucoin launchdarkly linear lin
 mailjet mandrill mapbox mattermost meraki messagebird mixpanel netlify newrelic newyorktimes nexmo nytimes okta
 opsgenie pagerduty paypal pinecone plaid plivo postmark privateai pubnub pusher rapidapi razorpay rollbar sendbird
 sendgrid sentry shodan snyk sonar sourcegraph sparkpost splunk squarespace sumo sumologic telegram travis trello
-twilio twitch twitter typeform vercel virustotal vonage xray yandex zendesk
+twilio twitch twitter typeform vercel virustotal vonage yandex zendesk
 """
 
 # A program, and how a password follows on its command line.
@@ -180,6 +180,7 @@ COMMANDS = (
     (b"smbclient", r"-U[ \t]{0,4}['\"]?[\w.\\/-]{1,60}%"),
     (b"openssl", r"-pass(?:in|out)?[ \t]{1,4}['\"]?pass:"),
     (b"htpasswd", r"-\w{0,4}b\w{0,4}[ \t]{1,4}(?:-\w[ \t]{1,4}){0,3}[^\s-]\S{0,200}[ \t]{1,4}[\w.@-]{1,60}[ \t]{1,4}"),
+    (b"curl", r"(?:-b|--cookie)[ =]{1,4}['\"]?[\w.-]{1,60}="),
     (b"curl", r"(?:-u|--user)[ =]{1,4}['\"]?(?=[^\s:'\"$<{\[]{0,24}\d[^\s:'\"]{6,200}:['\"]?(?:\s|\Z))"),
     (b"curl", r"(?:-u|--user|--proxy-user|-U)[ =]{0,4}['\"]?[^\s:'\"\[<]{0,100}['\"]?:['\"]?"),
 )
