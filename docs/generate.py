@@ -70,7 +70,7 @@ def _configuration() -> str:
             "| --- | --- | --- | --- |",
             *rows,
             "",
-            "Engram's own variables hold for Engram's dialect:",
+            "These variables hold for Engram's dialect and are never kept in `config.json`:",
             "",
             "| variable | purpose |",
             "| --- | --- |",

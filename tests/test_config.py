@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anamnesis.config import change_config, resolve_home, resolve_machine_id, resolve_remote
+from anamnesis.config import change_config, resolve_engram_strict, resolve_home, resolve_machine_id, resolve_remote
 
 
 @pytest.fixture
@@ -49,3 +49,16 @@ def test_a_config_that_makes_no_sense_counts_as_empty(home: Path, content: str) 
     (home / "config.json").write_bytes(content.encode("latin-1"))
     assert resolve_machine_id() == socket.gethostname()
     assert resolve_remote() is None
+
+
+@pytest.mark.parametrize(
+    ("value", "is_strict"),
+    [("1", True), ("true", True), ("on", True), ("", False), ("0", False), ("off", False), ("yes?", False)],
+)
+def test_engram_is_followed_to_the_letter_only_where_the_variable_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch, value: str, is_strict: bool
+) -> None:
+    monkeypatch.delenv("ANAMNESIS_ENGRAM_STRICT", raising=False)
+    assert not resolve_engram_strict()
+    monkeypatch.setenv("ANAMNESIS_ENGRAM_STRICT", value)
+    assert resolve_engram_strict() is is_strict

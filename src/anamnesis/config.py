@@ -127,11 +127,14 @@ SETTINGS = (
     Setting("reflection_max_tokens", "ANAMNESIS_REFLECTION_MAX_TOKENS", "How long its answer may be.", "1000", _whole),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
+STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
 # Where an Engram is expected to be, and how; read where Engram's dialect starts, and never kept in config.json.
 ENGRAM_VARIABLES = {
     "ENGRAM_DATA_DIR": "The folder of `engram.db`, absolute; else `~/.engram` if there is one, else ANAMNESIS_HOME.",
     "ENGRAM_PORT": "The port of the daemon; else 7437.",
     "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
+    STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram does where Anamnesis is safer by default. What its clients"
+    " send is then stored as it was sent, without redaction, and a hard delete removes the row alone.",
 }
 
 
@@ -218,6 +221,11 @@ def resolve_token() -> str:
 def resolve_bridge() -> bool:
     """Whether notes and observations are kept in step."""
     return _in_force("bridge") == "on"
+
+
+def resolve_engram_strict() -> bool:
+    """Whether engram.db is written exactly as Engram writes it."""
+    return os.environ.get(STRICT_VARIABLE, "") in ("1", "true", "on")
 
 
 def resolve_sync_timeout() -> int:
