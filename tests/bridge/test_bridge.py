@@ -16,7 +16,7 @@ from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.bridged import BridgedStore
-from anamnesis.engram import observations
+from anamnesis.engram import observations, sessions
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
 from anamnesis.notes import Memory, parse, render, utc_time
@@ -546,3 +546,22 @@ def test_what_was_deleted_through_either_door_is_listed_and_comes_back(two: Two)
     two.agree()
     assert deleted(two.store) == []
     assert [two.row(id).deleted_at for id in (ours, theirs)] == [None, None]
+
+
+def test_a_row_keeps_the_secrets_that_engram_stored_and_its_note_has_none(two: Two) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    sessions.create(two.db, f"s {token}", f"p/{token}")
+    id = observations.add(
+        two.db, NewObservation(f"s {token}", "Title", "content", f"t {token}", f"tool {token}", f"p/{token}")
+    ).id
+    two.agree()
+    assert two.row(id).session_id == f"s {token}"
+    [note] = two.notes()
+    assert "REDACTED" in note.project
+    assert "REDACTED" in note.prov_session
+    assert token.lower() not in two.file_of("Title").read_text("utf-8").lower()
+    observations.update(two.db, id, {"content": "changed"})
+    two.agree()
+    assert two.row(id).session_id == f"s {token}"
+    assert two.row(id).project == f"p/{token.lower()}"
+    assert two.notes()[0].body == "changed"

@@ -251,3 +251,16 @@ def test_a_home_that_cannot_be_made_is_one_sentence(anamnesis: Command) -> None:
     assert done.code == 1
     assert done.err.count("\n") == 1
     assert "Cannot create" in done.err
+
+
+TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def test_whoever_writes_a_secret_is_told_its_kind_in_one_line(anamnesis: Command) -> None:
+    done = anamnesis("write", "title", f"the token {TOKEN}", "--tag", "plain", "--json")
+    assert done.err == "Redacted before it was stored: github-token.\n"
+    assert done.json["body"] == "the token [REDACTED:github-token]"
+    edit = editor(anamnesis.folder, f"file.write_text(file.read_text().replace('the token', 'now {TOKEN}'))")
+    edited = anamnesis("edit", done.json["id"], VISUAL=edit)
+    assert edited.err == "Redacted before it was stored: github-token.\n"
+    assert anamnesis("write", "title", "an ordinary text").err == ""

@@ -188,3 +188,15 @@ def test_a_folder_that_no_system_has_is_passed_over(store: MemoryStore, claude: 
     claude.remember("a.md", "The memory.\n")
     (claude.project / "s.jsonl").write_bytes(b'{"cwd":"/a\\u0000b"}\n{"cwd":"\\q"}\n{"cwd":"\xff"}\n')
     assert run(store, claude) == Imported(new=1)
+
+
+def test_a_session_with_a_secret_in_its_id_is_imported_without_it_and_follows_changes(
+    store: MemoryStore, claude: Claude
+) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    front = f"---\nmetadata:\n  originSessionId: {token}\n---\n"
+    claude.remember("a.md", f"{front}first")
+    assert run(store, claude) == Imported(new=1)
+    assert store.list()[0].prov_session == "[REDACTED:github-token]"
+    claude.remember("a.md", f"{front}second")
+    assert run(store, claude) == Imported(updated=1)

@@ -281,3 +281,17 @@ def test_a_note_reaches_an_agent_whole_and_with_nothing_hidden(tmp_path: Path) -
         assert plain(content.text) == content.text  # type: ignore[union-attr]
 
     run(tmp_path, work)
+
+
+def test_a_writer_is_told_the_kinds_of_secrets_that_were_redacted(tmp_path: Path) -> None:
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+    async def work(client: Client) -> None:
+        note = await call(client, "memory_write", type="semantic", title="t", body=f"use {token}", tags=[token])
+        assert note["redacted"] == ["github-token"]
+        assert note["body"] == "use [REDACTED:github-token]"
+        changed = await call(client, "memory_update", id=note["id"], project=f"p/{token}")
+        assert (changed["project"], changed["redacted"]) == ("p/[REDACTED:github-token]", ["github-token"])
+        assert "redacted" not in await call(client, "memory_update", id=note["id"], title="plain")
+
+    run(tmp_path, work, "auto")

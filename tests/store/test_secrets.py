@@ -27,6 +27,24 @@ def test_every_way_to_write_a_note_takes_secrets_out(store: MemoryStore) -> None
     assert store.get("x").body == f"update {HIDDEN}"
 
 
+def test_a_secret_in_the_project_or_the_session_reaches_no_file(store: MemoryStore) -> None:
+    project, session = f"example.org/{TOKEN}", f"session {TOKEN}"
+    written = store.write(type="semantic", title="t", body="b", project=project, prov_session=session)
+    assert (written.project, written.prov_session) == (f"example.org/{HIDDEN}", f"session {HIDDEN}")
+    store.put(Memory("x", "semantic", "t", "put", project=project, prov_session=session))
+    store.put(Memory("y", "semantic", "t", "update"))
+    store.update("y", project=project, prov_session=session, tags=[TOKEN])
+    assert TOKEN not in on_disk(store)
+    assert TOKEN.encode() not in store.db_path.read_bytes()
+
+
+def test_a_project_that_a_person_wrote_stays(store: MemoryStore) -> None:
+    store.put(Memory("x", "semantic", "t", "body", project="mine"))
+    path = store.memory_dir / "semantic" / "x.md"
+    path.write_text(path.read_text("utf-8").replace("project: mine", f"project: {TOKEN}"), "utf-8")
+    assert store.update("x", title="new").project == TOKEN
+
+
 def test_a_change_elsewhere_leaves_what_a_person_wrote(store: MemoryStore) -> None:
     store.put(Memory("x", "semantic", "t", "body"))
     path = store.memory_dir / "semantic" / "x.md"

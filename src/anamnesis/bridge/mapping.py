@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from anamnesis.engram import projects
+from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation
 from anamnesis.engram.sessions import default_session
 from anamnesis.notes import COUNTS, Memory, MemoryType, derived_id, moment_of, number_of, ulid_of, utc_time, writable
@@ -37,10 +38,6 @@ _KEPT = [name for name in Observation.__slots__ if name not in ("id", "content")
 _TEXTS = [name for name in Observation.__slots__ if name not in ("id", *COUNTS)]
 _SAID = ("title", "content", "type", "project", "scope", "topic_key", "tool_name", "session_id")
 _NULLABLE = ("tool_name", "project", "topic_key", "last_seen_at", "deleted_at")
-# Texts that have a form of their own and are no place for a secret.
-_FORMAL = ("sync_id", "last_seen_at", "created_at", "updated_at", "deleted_at", "scope")
-
-Clean = Callable[[str], str]
 
 
 def fitting(text: str) -> str:
@@ -101,15 +98,15 @@ def noted(
     clean: Clean,
 ) -> Memory:
     """The observation as a note, in place of the one that was `over` it so far, or else a new one of this id."""
-    title, content = clean(row.title), clean(row.content)
-    shown = row if (title, content) == (row.title, row.content) else replace(row, title=title, content=content)
-    note = _changed(shown, over, key_of) if over else _new(shown, note_id, key_of(row), machine_id)
+    shown = cleaned(row, clean)
+    # The session's folder is known by the session's own name.
+    note = (
+        _changed(shown, over, lambda: clean(key_of(row)))
+        if over
+        else _new(shown, note_id, clean(key_of(row)), machine_id)
+    )
     told = _told(note)
-    fields = {
-        name: clean(value) if isinstance(value, str) and name not in _FORMAL else value
-        for name in _KEPT
-        if told[name] != (value := getattr(shown, name))
-    }
+    fields = {name: value for name in _KEPT if told[name] != (value := getattr(shown, name))}
     unknown = {name: value for name, value in note.engram.items() if name not in told}
     return replace(note, engram={**fields, **unknown})
 
@@ -139,11 +136,11 @@ def _new(row: Observation, note_id: str, project: str, machine_id: str) -> Memor
     )
 
 
-def _changed(row: Observation, over: Memory, key_of: Callable[[Observation], str]) -> Memory:
+def _changed(row: Observation, over: Memory, key: Callable[[], str]) -> Memory:
     before = observed(over)
     changes: dict[str, Any] = {}
     if row.project != before.project:
-        changes["project"] = key_of(row)
+        changes["project"] = key()
     if row.session_id != before.session_id or row.project != before.project:
         changes["prov_session"] = _shown_session(row.session_id, changes.get("project", over.project))
     if row.type != before.type:

@@ -9,7 +9,7 @@ import click
 
 from anamnesis.cli.editor import edited
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import print_json
+from anamnesis.cli.output import print_json, tell_redacted
 from anamnesis.errors import AnamnesisError, InvalidNote
 from anamnesis.notes import Memory, as_dict, parse, render
 from anamnesis.store import CHANGEABLE, MemoryStore
@@ -46,7 +46,10 @@ def _save(store: MemoryStore, before: Memory, text: str) -> Memory:
     after = parse(text)
     if after.id != before.id:
         raise InvalidNote(f"The id was changed from {before.id} to {after.id}.", "An id stays for good.")
-    return store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
+    given = {name: getattr(after, name) for name in CHANGEABLE}
+    note = store.update(before.id, expected=before, **given)
+    tell_redacted(given, note)
+    return note
 
 
 def _keep(text: str) -> Path:

@@ -31,6 +31,14 @@ def console(*, stderr: bool = False) -> Screen:
     return Screen(stderr=stderr)
 
 
+def tell_redacted(given: Mapping[str, object], note: Memory) -> None:
+    """Name on stderr the kinds of secrets that a writer gave and that the note does not hold."""
+    from anamnesis.notes.cleaning import redacted_kinds, warning  # 10 ms that readers need not spend
+
+    if told := warning(redacted_kinds(given, note)):
+        click.echo(told, err=True)
+
+
 def print_json(value: Any) -> None:
     click.echo(escaped(json.dumps(value, ensure_ascii=False, indent=2 if on_terminal() else None)))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from anamnesis.cli.editor import edited
 from anamnesis.cli.options import as_json, full_id, open_store, project_option
-from anamnesis.cli.output import on_terminal, print_json
+from anamnesis.cli.output import on_terminal, print_json, tell_redacted
 from anamnesis.config import resolve_machine_id
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import SCOPES, TYPES, as_dict
@@ -35,7 +36,8 @@ def command(
 ) -> None:
     """Write a note. Without BODY, it is read from a pipe, or else from your editor.
 
-    Where no TITLE is given, the first line of what is read is the title.
+    Where no TITLE is given, the first line of what is read is the title. A line on stderr names the kinds of secrets
+    that were redacted.
 
     \b
     In a pipe: the id of the new note.
@@ -44,16 +46,15 @@ def command(
     if body is None:
         title, body = _read(title)
     with open_store() as store:
+        given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": list(tags)}
         note = store.write(
             type=type,
-            title=title,
-            body=body,
-            project=project,
             machine_id=resolve_machine_id(),
-            tags=list(tags),
             scope=scope,
-            supersedes=[full_id(store, given) for given in supersedes],
+            supersedes=[full_id(store, each) for each in supersedes],
+            **given,
         )
+    tell_redacted(given, note)
     if as_json:
         print_json(as_dict(note))
     else:

@@ -107,7 +107,7 @@ def _sources(claude_home: Path) -> Iterator[_Source]:
         project = ""
         for path in sorted(folder.rglob("*.md")):
             if path.name != _INDEX and path.is_file() and not path.is_symlink():
-                project = project or _project(folder.parent)
+                project = project or redact(_project(folder.parent))
                 yield _source(path, project)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.dispatcher import Message, Prompt, Resources, Tool
 from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
-from anamnesis.notes import SCOPES, TYPES, as_dict, render
+from anamnesis.notes import SCOPES, TYPES, Memory, as_dict, render
 from anamnesis.plain import one_line, plain
 from anamnesis.store import MemoryStore
 
@@ -98,16 +98,8 @@ def _writing_tools(store: MemoryStore, machine_id: str) -> list[Tool]:
         machines) or "machine-local" (stays on this machine only, never synced). The note is tagged
         with this machine as its origin. Returns the created note's metadata. This modifies the store,
         so it is not auto-approved."""
-        note = store.write(
-            type=type,
-            title=title,
-            body=body,
-            project=project,
-            machine_id=machine_id,
-            tags=tags,
-            scope=scope,
-        )
-        return as_dict(note)
+        given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
+        return _as_written(store.write(type=type, machine_id=machine_id, scope=scope, **given), given)
 
     def memory_update(id: str, **changes: Any) -> Message:
         """Change a note: only the given fields are replaced, the rest stays.
@@ -117,7 +109,7 @@ def _writing_tools(store: MemoryStore, machine_id: str) -> list[Tool]:
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
             raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
-        return as_dict(store.update(id, **given))
+        return _as_written(store.update(id, **given), given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
@@ -144,6 +136,14 @@ def _writing_tools(store: MemoryStore, machine_id: str) -> list[Tool]:
         Tool(memory_update, "Change a note", parameters(id=_ID, **new), destructive=True, idempotent=True),
         Tool(memory_delete, "Delete a note", parameters(id=_ID), destructive=True),
     ]
+
+
+def _as_written(note: Memory, given: dict[str, Any]) -> Message:
+    """The note, and the kinds of secrets that were removed from what was given, if any."""
+    from anamnesis.notes.cleaning import redacted_kinds  # 10 ms that the list of tools need not wait for
+
+    kinds = redacted_kinds(given, note)
+    return {**as_dict(note), "redacted": kinds} if kinds else as_dict(note)
 
 
 def _sync_tool(store: MemoryStore) -> Tool:

@@ -29,12 +29,14 @@ def place(memory: Memory, found: NoteFile | None, exists: Callable[[str], bool])
     return next(path for path in chain([proper], others) if (found and path == found.path) or not exists(path))
 
 
-def without_secrets(memory: Memory, fields: Collection[str] = ("title", "body", "project", "tags")) -> Memory:
+_TEXTS = ("title", "body", "project", "prov_session")
+
+
+def without_secrets(memory: Memory, fields: Collection[str] = (*_TEXTS, "tags")) -> Memory:
     """A note with the secrets taken out of these fields; nothing that is written by a program may hold one."""
     from anamnesis.notes.redaction import redact  # 10 ms at start that readers need not spend
 
-    texts = [name for name in ("title", "body", "project") if name in fields]
-    clean: dict[str, Any] = {name: redact(getattr(memory, name)) for name in texts}
+    clean: dict[str, Any] = {name: redact(getattr(memory, name)) for name in _TEXTS if name in fields}
     if "tags" in fields:
         clean["tags"] = [redact(tag) for tag in memory.tags]
     is_clean = all(getattr(memory, name) == value for name, value in clean.items())
