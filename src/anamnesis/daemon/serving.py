@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anamnesis.config import resolve_bridge
+from anamnesis.config import resolve_bridge, resolve_engram_strict
 from anamnesis.daemon.descriptors import connection_room
 from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
@@ -73,7 +73,7 @@ def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, repor
     added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, notes), report)]
     described = [*engram.ROUTES, *later.ROUTES]
     added += operations.routes(described, metrics, access, lambda: len(server.connections), notes.halves)
-    return App(engram.ROUTES, added, access, guard, metrics, report)
+    return App(engram.ROUTES, added, access, guard, metrics, report, strict=resolve_engram_strict())
 
 
 def _both_dialects(access: Access, notes: Notes) -> Tools:
@@ -83,7 +83,8 @@ def _both_dialects(access: Access, notes: Notes) -> Tools:
     from anamnesis.server import build_server
 
     store = notes.store()
-    return build_server(store, engram=Memory(lambda: around(store, access.of_this_thread())))
+    memory = Memory(lambda: around(store, access.of_this_thread()), strict=resolve_engram_strict())
+    return build_server(store, engram=memory)
 
 
 def _report(home: Path, trace: str) -> None:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from anamnesis.disk import write_atomically
 from anamnesis.engram import exchange, gojson, packing, sessions
+from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
 from anamnesis.errors import StoreUnavailable
@@ -71,6 +72,8 @@ def export(
     created_by: str,
     project: str | None,
     warn: Callable[[str], object] = lambda _: None,
+    *,
+    clean: Clean = str,
 ) -> tuple[str, Chunk] | None:
     """Write what no chunk holds yet, of a project or of all; its id and content, or None if there is nothing new.
 
@@ -78,7 +81,7 @@ def export(
     read is told to `warn`; what it holds may be written once more.
     """
     manifest = _manifest(folder)
-    everything = exchange.export(db, project)
+    everything = exchange.export(db, project, clean=clean)
     staying = _staying(db)
     travelling = tuple(row for row in everything.observations if row.id not in staying)
     chunk = _new(replace(everything, observations=travelling), folder, _entries(manifest), created_by, warn)
@@ -127,7 +130,7 @@ def _entry(id: str, chunk: Chunk, created_by: str, created_at: str) -> dict[str,
     return {"id": id, "created_by": created_by, "created_at": created_at, **counts}
 
 
-def import_(db: sqlite3.Connection, folder: Path) -> Imported:
+def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Imported:
     """Take in every chunk that is not known yet, each whole; one that cannot be read stops no other."""
     result = Imported()
     known = _known(db)
@@ -137,10 +140,11 @@ def import_(db: sqlite3.Connection, folder: Path) -> Imported:
             result.skipped += 1
             continue
         try:
-            chunk = _read(folder, id)
-            if chunk is None:
+            read = _read(folder, id)
+            if read is None:
                 result.skipped += 1
                 continue
+            chunk = cleaned(read, clean)
             with writing(db):
                 counts = exchange.import_(db, _complete(db, chunk))
                 _record(db, id)

@@ -7,6 +7,7 @@ import sqlite3
 from dataclasses import fields
 
 from anamnesis.engram import normal, observations, prompts, sessions, topics
+from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, reading, refusal, writing
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, Session
@@ -15,8 +16,11 @@ from anamnesis.engram.strings import trim_space, valid
 VERSION = "0.1.0"
 
 
-def export(db: sqlite3.Connection, project: str | None = None) -> Export:
-    """All sessions, observations, the deleted ones too, and prompts; or those of a project, with their sessions."""
+def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = str) -> Export:
+    """All sessions, observations, the deleted ones too, and prompts; or those of a project, with their sessions.
+
+    Every text is cleaned: what is exported leaves this machine.
+    """
     of_project = used = "TRUE"
     if project is not None:
         of_project = "(project = :project OR session_id IN (SELECT id FROM sessions WHERE project = :project))"
@@ -32,13 +36,14 @@ def export(db: sqlite3.Connection, project: str | None = None) -> Export:
             db.execute(f"SELECT {observations.COLUMNS} FROM observations WHERE {of_project} ORDER BY id", values),
             db.execute(f"SELECT {prompts.COLUMNS} FROM user_prompts WHERE {of_project} ORDER BY id", values),
         )
-        return Export(
+        everything = Export(
             version=VERSION,
             exported_at=now,
             sessions=tuple(Session(*row) for row in found[0]),
             observations=tuple(Observation(*row) for row in found[1]),
             prompts=tuple(Prompt(*row) for row in found[2]),
         )
+    return cleaned(everything, clean)
 
 
 def import_(db: sqlite3.Connection, data: Export) -> ImportResult:

@@ -7,14 +7,25 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from anamnesis.config import resolve_home
+from anamnesis.config import resolve_engram_strict, resolve_home
 from anamnesis.engram.database import connect, prepare, resolve_engram_db
+
+if TYPE_CHECKING:
+    from anamnesis.notes.cleaning import Cleaning
 
 
 def path() -> Path:
     """Where it is."""
     return resolve_engram_db(os.environ, Path.home(), resolve_home())
+
+
+def cleaning() -> Cleaning:
+    """What redacts the texts of a verb, on their way in and out."""
+    from anamnesis.notes.cleaning import Cleaning  # `mcp` starts without
+
+    return Cleaning(strict=resolve_engram_strict())
 
 
 @contextmanager

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from anamnesis.disk import locked, write_atomically
 from anamnesis.engram import chunks, exchange, gojson
+from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import indented, quote
 from anamnesis.engram.record import Export
+from anamnesis.notes.cleaning import warning
 from anamnesis.verbs import database
 from anamnesis.verbs.console import Given, Stop, read, say, tell
 
@@ -18,7 +20,7 @@ _EXPORT = "engram-export.json"
 def run_export(arguments: list[str]) -> None:
     file = arguments[0] if arguments else _EXPORT
     with database.opened() as db:
-        everything = exchange.export(db)
+        everything = exchange.export(db, clean=database.cleaning().outgoing)
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
@@ -45,15 +47,18 @@ def run_import(arguments: list[str]) -> None:
         raise Stop(f"engram: read {file}: {error.strerror}") from error
     except gojson.InvalidJSON as error:
         raise Stop(f"engram: parse {file}: {error}") from error
+    cleaning = database.cleaning()
     with database.opened() as db:
-        counts = exchange.import_(db, content)
+        counts = exchange.import_(db, cleaned(content, cleaning))
     say(f"Imported from {file}\n")
     _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
+    tell(warning(cleaning.kinds))
 
 
 def run_sync(arguments: list[str]) -> None:
     given = read(arguments, "--project", "--import --status --all")
     folder = Path(chunks.FOLDER)
+    cleaning = database.cleaning()
     # Two at once would write the manifest over each other's.
     with database.opened() as db, locked(database.path().with_name("engram-sync.lock")):
         if "--status" in given.switches:
@@ -63,13 +68,17 @@ def run_sync(arguments: list[str]) -> None:
                 f"  Pending import:  {found.pending}\n"
             )
         elif "--import" in given.switches:
-            _say_imported(chunks.import_(db, folder))
+            _say_imported(chunks.import_(db, folder, clean=cleaning), warning(cleaning.kinds))
         else:
             project = None if "--all" in given.switches else _project(given)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
             say(f"Exporting {subject}...\n")
-            written = chunks.export(db, folder, _user(), project, lambda reason: tell(f"engram: {reason}"))
+            written = chunks.export(db, folder, _user(), project, _warn, clean=cleaning.outgoing)
             _say_exported(written, project)
+
+
+def _warn(reason: str) -> None:
+    tell(f"engram: {reason}")
 
 
 def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None) -> None:
@@ -83,7 +92,7 @@ def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None)
     say('\nAdd to git:\n  git add .engram/ && git commit -m "sync engram memories"\n')
 
 
-def _say_imported(result: chunks.Imported) -> None:
+def _say_imported(result: chunks.Imported, redacted: str) -> None:
     if result.chunks:
         say(f"Imported {result.chunks} new chunk(s) from {chunks.FOLDER}/\n")
         _say_counts(result.sessions, result.observations, result.prompts)
@@ -93,6 +102,7 @@ def _say_imported(result: chunks.Imported) -> None:
         say("No new chunks to import.\n")
         if result.skipped:
             say(f"  ({result.skipped} chunks already imported)\n")
+    tell(redacted)
     if result.unreadable:
         raise Stop("\n".join(f"engram: {reason}" for reason in result.unreadable))
 

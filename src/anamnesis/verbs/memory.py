@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from anamnesis.engram import context, observations, search, sessions, stats, text, timeline
+from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
+from anamnesis.notes.cleaning import warning
 from anamnesis.verbs import database
-from anamnesis.verbs.console import Stop, read, say
+from anamnesis.verbs.console import Stop, read, say, tell
 
 
 def run_search(arguments: list[str]) -> None:
@@ -35,21 +37,24 @@ def run_save(arguments: list[str]) -> None:
         )
     title, content, *rest = arguments
     given = read(rest, "--type --project --scope --topic")
-    project = given.text("--project")
-    session = sessions.default_session(project)
-    new = NewObservation(
-        session_id=session,
-        title=title,
-        content=content,
-        type=given.text("--type", "manual"),
-        project=project,
-        scope=given.text("--scope", "project"),
-        topic_key=given.text("--topic"),
+    cleaning = database.cleaning()
+    new = cleaned(
+        NewObservation(
+            session_id=sessions.default_session(given.text("--project")),
+            title=title,
+            content=content,
+            type=given.text("--type", "manual"),
+            project=given.text("--project"),
+            scope=given.text("--scope", "project"),
+            topic_key=given.text("--topic"),
+        ),
+        cleaning,
     )
     with database.opened() as db:
-        sessions.create(db, session, project)
+        sessions.create(db, new.session_id, new.project)
         saved = observations.add(db, new)
-    say(f"Memory saved: #{saved.id} {quote(title)} ({new.type})\n")
+    say(f"Memory saved: #{saved.id} {quote(new.title)} ({new.type})\n")
+    tell(warning(cleaning.kinds))
 
 
 def run_timeline(arguments: list[str]) -> None:

@@ -82,7 +82,7 @@ def _consolidate(db: sqlite3.Connection, is_dry: bool) -> None:
     """Merge into the project of this folder what is called alike, or was worked on in the same folder."""
     from anamnesis.engram.detection import detect  # starts git, which most verbs need not
 
-    canonical = detect(Path.cwd())
+    canonical = database.cleaning()(detect(Path.cwd()))
     if canonical not in projects.names(db):
         say(
             f"Note: {quote(canonical)} has no existing memories."
@@ -186,7 +186,7 @@ def _merge_group(db: sqlite3.Connection, canonical: str, names: Sequence[str]) -
         say("  Skipped.\n\n")
         return
     if answer in ("rename", "r"):
-        canonical = ask("  Enter canonical name: ")
+        canonical = database.cleaning()(ask("  Enter canonical name: "))
         answer = "all"
         if not canonical:
             say("  Empty input, skipping.\n\n")

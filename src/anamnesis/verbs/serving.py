@@ -19,7 +19,7 @@ Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 def run_mcp(arguments: list[str]) -> None:
-    from anamnesis.config import resolve_home
+    from anamnesis.config import resolve_engram_strict, resolve_home
     from anamnesis.log import log
     from anamnesis.mcp.engram import build_server
     from anamnesis.mcp.engram.tool import Memory
@@ -30,7 +30,8 @@ def run_mcp(arguments: list[str]) -> None:
     project = given.text("--project") or os.environ.get("ENGRAM_PROJECT", "")
     with database.connected(check_same_thread=False) as db, ExitStack() as opened:
         use = functools.cache(lambda: _uses(db, opened))
-        memory = Memory(lambda: use()(), functools.cache(lambda: _default_project(project)))
+        default_project = functools.cache(lambda: _default_project(project))
+        memory = Memory(lambda: use()(), default_project, strict=resolve_engram_strict())
         server = build_server(memory, given.text("--tools"))
         # One call at a time: they share a connection, and what is saved first is there for what is asked next.
         serve(server, lambda trace: log(resolve_home(), "engram mcp error", trace=trace), at_once=1)

@@ -43,7 +43,7 @@ def run_obsidian_export(arguments: list[str]) -> None:
 
 def _export(given: Given, choice: Choice, graph: str) -> Written:
     with database.opened() as db:
-        everything = exchange.export(db)
+        everything = exchange.export(db, clean=database.cleaning().outgoing)
     vault = Path(given.text("--vault"))
     return obsidian.export(everything, vault, choice, force="--force" in given.switches, graph=graph)
 

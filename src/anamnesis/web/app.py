@@ -8,6 +8,7 @@ import time
 import traceback
 from asyncio import Future
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from anamnesis.engram.database import NotFound, Refused
@@ -22,6 +23,8 @@ from anamnesis.web.router import Router
 
 # Told what went wrong inside, for the log.
 Report = Callable[[str], None]
+# Names the kinds of secrets that were removed from a request before it was stored.
+REDACTED = "X-Anamnesis-Redacted"
 
 _STATUSES = ((NotFound, 404), (SessionInUse, 409), (Refused, 500), (AnamnesisError, 503))
 
@@ -37,7 +40,10 @@ class App:
         guard: Guard,
         metrics: Metrics,
         report: Report,
+        *,
+        strict: bool = False,
     ) -> None:
+        self._is_strict = strict
         self._metrics = metrics
         self._router = Router(routes, later)
         self._changes = {route: partial(self._run_all, route) for route in (*routes, *later)}
@@ -47,6 +53,7 @@ class App:
 
     def admit(self, request: Request) -> Route | Response:
         """The route of a request, decided at its head; or the answer where it is refused or has no route."""
+        request.cleaning.strict = self._is_strict
         found = self._guard(request) or self._router.find(request)
         if isinstance(found, Response):
             self._metrics.count("", "", found.status, 0.0)
@@ -76,7 +83,17 @@ class App:
         return response
 
     def _run_all(self, route: Route, requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
-        """What the route answers to requests that came in a row: at once where it can, else to one after the other."""
+        """What the route answers to requests that came in a row: at once where it can, else to one after the other.
+
+        A header names the kinds of secrets that were redacted: the body stays as Engram's clients know it.
+        """
+        responses = self._answers(route, requests, db)
+        return [
+            _with_kinds(response, request.cleaning.kinds) if request.cleaning.kinds else response
+            for request, response in zip(requests, responses, strict=True)
+        ]
+
+    def _answers(self, route: Route, requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
         if route.call_all and len(requests) > 1:
             with contextlib.suppress(Exception):  # nothing was done: by themselves they tell whose failure it is
                 return route.call_all(requests, db)
@@ -99,3 +116,7 @@ class App:
         if isinstance(error, sqlite3.Error):
             return failure(500, f"{error} ({getattr(error, 'sqlite_errorname', 'SQLite')})")
         return failure(500, "something went wrong inside; the log under ANAMNESIS_HOME says what")
+
+
+def _with_kinds(response: Response, kinds: Sequence[str]) -> Response:
+    return replace(response, headers=(*response.headers, (REDACTED, ", ".join(kinds))))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TypeVar
+from dataclasses import asdict, replace
 
 from anamnesis.engram import exchange, gojson, observations, passive, projects, prompts, sessions
+from anamnesis.engram.clean import Row, cleaned
 from anamnesis.engram.context import context as format_context
 from anamnesis.engram.gotext import whole
 from anamnesis.engram.observations import NewObservation
@@ -35,8 +35,6 @@ _MOST_MIGRATION = 1 << 10
 _MOST_CONTEXT = 1 << 16
 _CUT = "\n[truncated]"
 
-T = TypeVar("T")
-
 
 def health(request: Request, db: sqlite3.Connection) -> Response:
     """Say that the daemon lives."""
@@ -58,13 +56,14 @@ def end_session(request: Request, db: sqlite3.Connection) -> Response:
         summary = gojson.loads(request.body, SessionEnd).summary
     except gojson.InvalidJSON:
         summary = ""
-    sessions.end(db, request.parts["id"], summary)
-    return answer({"id": request.parts["id"], "status": "completed"})
+    id = request.cleaning(request.parts["id"])
+    sessions.end(db, id, request.cleaning(summary))
+    return answer({"id": id, "status": "completed"})
 
 
 def recent_sessions(request: Request, db: sqlite3.Connection) -> Response:
     """List the sessions that were active last."""
-    return answer(sessions.recent(db, request.text("project"), request.integer("limit", 0)))
+    return answer(sessions.recent(db, request.stored("project"), request.integer("limit", 0)))
 
 
 def add_observation(request: Request, db: sqlite3.Connection) -> Response:
@@ -96,7 +95,7 @@ def capture_passively(request: Request, db: sqlite3.Connection) -> Response:
 def recent_observations(request: Request, db: sqlite3.Connection) -> Response:
     """List the newest observations."""
     limit = request.integer("limit", 0)
-    return answer(observations.recent(db, request.text("project"), request.text("scope"), limit))
+    return answer(observations.recent(db, request.stored("project"), request.text("scope"), limit))
 
 
 def get_observation(request: Request, db: sqlite3.Connection) -> Response:
@@ -127,7 +126,7 @@ def search(request: Request, db: sqlite3.Connection) -> Response:
         db,
         _query(request),
         type=request.text("type"),
-        project=request.text("project"),
+        project=request.stored("project"),
         scope=request.text("scope"),
         limit=request.integer("limit", 0),
         match_any=request.text("match") == "any",
@@ -156,19 +155,19 @@ def add_prompt(request: Request, db: sqlite3.Connection) -> Response:
 
 def recent_prompts(request: Request, db: sqlite3.Connection) -> Response:
     """List the newest prompts."""
-    return answer(prompts.recent(db, request.text("project"), request.integer("limit", 0)))
+    return answer(prompts.recent(db, request.stored("project"), request.integer("limit", 0)))
 
 
 def search_prompts(request: Request, db: sqlite3.Connection) -> Response:
     """Find prompts by their words. The project has to be written as it is stored."""
-    return answer(prompts.search(db, _query(request), request.text("project"), request.integer("limit", 0)))
+    return answer(prompts.search(db, _query(request), request.stored("project"), request.integer("limit", 0)))
 
 
 def context(request: Request, db: sqlite3.Connection) -> Response:
     """Tell a starting session what went on: recent sessions, prompts and observations, as markdown."""
     told = format_context(
         db,
-        request.text("project"),
+        request.stored("project"),
         request.text("scope"),
         request.integer("limit", 0),
         request.flag("compact"),
@@ -181,7 +180,8 @@ def context(request: Request, db: sqlite3.Connection) -> Response:
 
 def export(request: Request, db: sqlite3.Connection) -> Response:
     """Give everything in one document, deleted observations too."""
-    return answer(exchange.export(db), 200, ("Content-Disposition", "attachment; filename=engram-export.json"))
+    everything = exchange.export(db, clean=request.cleaning.outgoing)
+    return answer(everything, 200, ("Content-Disposition", "attachment; filename=engram-export.json"))
 
 
 def import_(request: Request, db: sqlite3.Connection) -> Response:
@@ -203,6 +203,7 @@ def migrate_project(request: Request, db: sqlite3.Connection) -> Response:
         raise Invalid("invalid JSON") from error
     if not names.old_project or not names.new_project:
         raise Invalid("old_project and new_project are required")
+    names = replace(names, new_project=request.cleaning(names.new_project))
     if names.old_project == names.new_project:
         return answer({"status": "skipped", "reason": "names are identical"})
     moved = projects.migrate(db, names.old_project, names.new_project)
@@ -236,9 +237,10 @@ def _query(request: Request) -> str:
     return query
 
 
-def _body(request: Request, kind: type[T], *, alone: bool = False) -> T:
+def _body(request: Request, kind: type[Row], *, alone: bool = False) -> Row:
+    """What the request carries, redacted."""
     try:
-        return gojson.loads(request.body, kind, alone=alone)
+        return cleaned(gojson.loads(request.body, kind, alone=alone), request.cleaning)
     except gojson.InvalidJSON as error:
         raise Invalid(f"invalid json: {error}") from error
 

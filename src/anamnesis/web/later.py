@@ -33,14 +33,15 @@ def current_project(request: Request, db: sqlite3.Connection) -> Response:
 
 def get_session(request: Request, db: sqlite3.Connection) -> Response:
     """Read a session."""
-    found = sessions.get(db, request.parts["id"])
+    found = sessions.get(db, request.cleaning(request.parts["id"]))
     return answer(found) if found else failure(404, "session not found")
 
 
 def delete_session(request: Request, db: sqlite3.Connection) -> Response:
     """Remove a session and its prompts, unless it has observations."""
-    sessions.delete(db, request.parts["id"])
-    return answer({"id": request.parts["id"], "status": "deleted"})
+    id = request.cleaning(request.parts["id"])
+    sessions.delete(db, id)
+    return answer({"id": id, "status": "deleted"})
 
 
 def delete_prompt(request: Request, db: sqlite3.Connection) -> Response:
@@ -52,7 +53,7 @@ def delete_prompt(request: Request, db: sqlite3.Connection) -> Response:
 
 def list_observations(request: Request, db: sqlite3.Connection) -> Response:
     """List the newest observations. Where there are none, the list is empty, not null."""
-    found = observations.recent(db, request.text("project"), request.text("scope"), request.integer("limit", 0))
+    found = observations.recent(db, request.stored("project"), request.text("scope"), request.integer("limit", 0))
     return answer(found) if found else Response(200, b"[]\n", JSON)
 
 
@@ -65,7 +66,7 @@ def observation_history(request: Request, db: sqlite3.Connection) -> Response:
 
 def context_smart(request: Request, db: sqlite3.Connection) -> Response:
     """Tell a starting session what is recent, what keeps coming back and what is personal, as markdown."""
-    return answer({"context": smart_context(db, request.text("project"), request.integer("limit", 0))})
+    return answer({"context": smart_context(db, request.stored("project"), request.integer("limit", 0))})
 
 
 _PROJECT = text("Only of this project, whatever the case of its name.")

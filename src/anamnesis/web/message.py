@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from anamnesis.engram import gojson
 from anamnesis.engram.gotext import whole
+from anamnesis.notes.cleaning import Cleaning
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
@@ -41,7 +42,10 @@ _NO_HEADERS = Headers()
 
 @dataclass(slots=True)
 class Request:
-    """One request. `path` is escaped as it came; `parts` are what the route's wildcards took, unescaped."""
+    """One request. `path` is escaped as it came; `parts` are what the route's wildcards took, unescaped.
+
+    `cleaning` redacts what it carries.
+    """
 
     method: str
     path: str
@@ -49,6 +53,7 @@ class Request:
     headers: Headers = _NO_HEADERS
     body: bytes = b""
     parts: Mapping[str, str] = field(default_factory=dict)
+    cleaning: Cleaning = field(default_factory=Cleaning)
     _parameters: Mapping[str, str] | None = field(default=None, init=False, repr=False)
 
     def text(self, name: str) -> str:
@@ -56,6 +61,10 @@ class Request:
         if self._parameters is None:
             self._parameters = parse_query(self.query)
         return self._parameters.get(name, "")
+
+    def stored(self, name: str) -> str:
+        """A query parameter in the form in which it is stored."""
+        return self.cleaning(self.text(name))
 
     def integer(self, name: str, default: int) -> int:
         """A query parameter as a number; what is none counts as not given."""

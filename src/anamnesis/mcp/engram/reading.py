@@ -13,7 +13,7 @@ def mem_search(memory: Memory, given: Arguments) -> str:
 
     Results are previews; read one in full with mem_get_observation. A topic key such as architecture/auth-model
     finds the memory of that topic first."""
-    query = given.text("query")
+    query = given.as_sent("query")
     if not trim_space(query):
         raise Unusable("query is required")
     with memory.database() as db:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from anamnesis.engram import projects
 from anamnesis.engram.gotext import truncated
@@ -14,6 +15,9 @@ from anamnesis.engram.strings import valid
 from anamnesis.errors import AnamnesisError
 from anamnesis.mcp.dispatcher import Message, text_result, unwrapped
 from anamnesis.mcp.schema import Schema
+
+if TYPE_CHECKING:
+    from anamnesis.notes.cleaning import Cleaning
 
 
 class Unusable(Exception):
@@ -26,23 +30,33 @@ class Memory:
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
     default_project: Callable[[], str] = str
+    strict: bool = False
+
+    def raw_project(self, given: Arguments) -> str:
+        return given.text("project") or given.cleaning(self.default_project())
 
     def project(self, given: Arguments) -> str:
-        return projects.normalise(given.text("project") or self.default_project())
+        return projects.normalise(self.raw_project(given))
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a client sent. Anything of the wrong kind counts as not given, and so does what no tool knows."""
+    """What a client sent, redacted. Anything of the wrong kind counts as not given, and so does what no tool knows."""
 
     sent: Mapping[str, object]
+    cleaning: Cleaning
 
     def text(self, name: str) -> str:
         return self.optional(name) or ""
 
     def optional(self, name: str) -> str | None:
         value = self.sent.get(name)
-        return valid(value) if isinstance(value, str) else None
+        return self.cleaning(valid(value)) if isinstance(value, str) else None
+
+    def as_sent(self, name: str) -> str:
+        """A text that is not stored: what is looked for may be there since before secrets were redacted."""
+        value = self.sent.get(name)
+        return valid(value) if isinstance(value, str) else ""
 
     def number(self, name: str, default: int = 0) -> int:
         value = self.sent.get(name)
@@ -108,10 +122,14 @@ class BoundTool:
         return self.tool.declaration()
 
     def result(self, arguments: object) -> Message:
-        given = Arguments(arguments if isinstance(arguments, Mapping) else {})
+        from anamnesis.notes.cleaning import Cleaning, warning  # 8 ms that the list of tools need not wait for
+
+        given = Arguments(arguments if isinstance(arguments, Mapping) else {}, Cleaning(strict=self.memory.strict))
         try:
             # A byte that is no UTF-8 is in the database, but cannot be in an answer.
-            return text_result(valid(self.tool.call(self.memory, given)))
+            said = valid(self.tool.call(self.memory, given))
+            told = "" if self.tool.read_only else warning(given.cleaning.kinds)
+            return text_result(f"{said}\n⚠ {told}" if told else said)
         except Unusable as error:
             return text_result(str(error), is_error=True)
         except (AnamnesisError, sqlite3.Error) as error:

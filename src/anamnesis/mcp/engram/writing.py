@@ -25,7 +25,7 @@ def mem_save(memory: Memory, given: Arguments) -> str:
 
     With a topic_key, the memory of that topic in the project is replaced and its revision counted. Without one, the
     same content within 15 minutes is counted as a repetition."""
-    raw = given.text("project") or memory.default_project()
+    raw = memory.raw_project(given)
     project = projects.normalise(raw)
     new = NewObservation(
         session_id=given.text("session_id") or sessions.default_session(project),
@@ -164,7 +164,7 @@ def mem_capture_passive(memory: Memory, given: Arguments) -> str:
 def mem_merge_projects(memory: Memory, given: Arguments) -> str:
     """Give everything of some projects the name of another, where one project got several names over time
     (Engram, engram-memory, ENGRAM). It cannot be undone."""
-    sources, target = given.text("from"), given.text("to")
+    sources, target = given.as_sent("from"), given.text("to")
     if not sources or not target:
         raise Unusable("both 'from' and 'to' are required")
     names = [name for each in sources.split(",") if (name := trim_space(each))]
