@@ -15,6 +15,7 @@ from itertools import count
 from anamnesis.config import DEFAULT_BUDGET
 from anamnesis.notes import Memory
 from anamnesis.notes.fence import block, fenced
+from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, resolve_project_key
 from anamnesis.store import Hit, MemoryStore
 
@@ -37,7 +38,8 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memor
     """The notes for the start of a session: the global ones, and up to k of the project.
 
     Recent durable notes fill the k, but up to two of the newest episodic ones have a place for what was last
-    done. Superseded notes and episodes whose content has been folded into durable notes are left out.
+    done. Superseded notes, episodes whose content has been folded into durable notes, and global notes from elsewhere
+    that wait for a review are left out.
     """
     superseded = store.superseded_ids()
     episodes = _newest(store, superseded, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
@@ -98,10 +100,15 @@ def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: st
     found: list[Memory] = []
     for page in count():
         notes = store.list(**filters, limit=_PAGE, offset=page * _PAGE)
-        found += [note for note in notes if note.id not in superseded and "reflected" not in note.tags]
+        found += [note for note in notes if note.id not in superseded and _is_due(note)]
         if len(found) >= wanted or len(notes) < _PAGE:
             break
     return sorted(found, key=_recency, reverse=True)[:wanted]
+
+
+def _is_due(note: Memory) -> bool:
+    """Whether a note may be injected: not an episode that was folded, nor a global note that nobody has reviewed."""
+    return "reflected" not in note.tags and not (note.project == GLOBAL and is_waiting(note))
 
 
 def _recency(note: Memory) -> tuple[str, float]:

@@ -15,7 +15,7 @@ from anamnesis.engram import schema
 from anamnesis.engram.database import writing
 from anamnesis.engram.normal import content_hash
 from anamnesis.engram.observations import COLUMNS
-from anamnesis.engram.record import Observation
+from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.strings import valid
 from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 
@@ -147,6 +147,16 @@ def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observ
         f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": _list(ids)}
     )
     return {row[0]: as_observation(row) for row in rows}
+
+
+def origins(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Origin]:
+    """Where those of these observations came from that were imported."""
+    rows = db.execute(
+        "SELECT observation_id, origin, updated_at FROM anamnesis_imported"
+        " WHERE observation_id IN (SELECT value FROM json_each(:ids))",
+        {"ids": _list(ids)},
+    )
+    return {id: Origin(name, updated_at) for id, name, updated_at in rows}
 
 
 def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:

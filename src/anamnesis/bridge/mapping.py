@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from anamnesis.engram import projects
 from anamnesis.engram.clean import Clean, cleaned
-from anamnesis.engram.record import Observation
+from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.sessions import default_session
 from anamnesis.notes import COUNTS, Memory, MemoryType, derived_id, moment_of, number_of, ulid_of, utc_time, writable
+from anamnesis.notes.foreign import as_foreign
 from anamnesis.notes.redaction import redact
 from anamnesis.project import GLOBAL
 
@@ -96,8 +98,12 @@ def noted(
     key_of: Callable[[Observation], str],
     machine_id: str,
     clean: Clean,
+    origins: Mapping[int, Origin] = MappingProxyType({}),
 ) -> Memory:
-    """The observation as a note, in place of the one that was `over` it so far, or else a new one of this id."""
+    """The observation as a note, in place of the one that was `over` it so far, or else a new one of this id.
+
+    It is foreign if the observation was imported, or an import has changed what it says.
+    """
     shown = cleaned(row, clean)
     # The session's folder is known by the session's own name.
     note = (
@@ -105,6 +111,9 @@ def noted(
         if over
         else _new(shown, note_id, clean(key_of(row)), machine_id)
     )
+    origin = origins.get(row.id)
+    if origin and (over is None or (origin.updated_at == row.updated_at and _said(note) != _said(over))):
+        note = as_foreign(note, origin.name)
     told = _told(note)
     fields = {name: value for name in _KEPT if told[name] != (value := getattr(shown, name))}
     unknown = {name: value for name, value in note.engram.items() if name not in told}
@@ -153,6 +162,10 @@ def _changed(row: Observation, over: Memory, key: Callable[[], str]) -> Memory:
         if getattr(row, name) != getattr(before, name):
             changes[name] = getattr(row, name)
     return replace(over, **changes)
+
+
+def _said(note: Memory) -> tuple[str, ...]:
+    return note.type, note.title, note.body, note.project
 
 
 def _told(note: Memory) -> dict[str, Any]:

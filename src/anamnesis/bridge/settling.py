@@ -18,7 +18,7 @@ from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
 from anamnesis.bridge.pairing import pairs_of
 from anamnesis.engram import database
-from anamnesis.engram.record import Observation
+from anamnesis.engram.record import Observation, Origin
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
 from anamnesis.notes import Memory, parse
@@ -99,8 +99,9 @@ class Settling:
     def _decided(self, rows: Sequence[int], notes: Sequence[str]) -> _Changes:
         with database.reading(self._db):
             pairs = pairs_of(self._db, self._store, rows, notes)
+            origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
         decided: list[tuple[Pair, Outcome]] = []
-        as_ = self._translation()
+        as_ = self._translation(origins)
         for pair in pairs:
             try:
                 decided.append((pair, decide(pair, as_)))
@@ -212,9 +213,9 @@ class Settling:
     def _log(self, note_id: str, error: Exception) -> None:
         log(self._store.root, "bridge failed", note=note_id, reason=str(error))
 
-    def _translation(self) -> Translation:
+    def _translation(self, origins: Mapping[int, Origin]) -> Translation:
         return Translation(
-            note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=fitting),
+            note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=fitting, origins=origins),
             row=partial(observed, clean=fitting),
             clean=fitting,
             now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),

@@ -23,6 +23,7 @@ COMMANDS = (
     "edit",
     "delete",
     "restore",
+    "review",
     "sync",
     "conflicts",
     "project",

@@ -12,6 +12,7 @@ from anamnesis.cli.options import as_json, full_id, note_id, open_store
 from anamnesis.cli.output import print_json, tell_redacted
 from anamnesis.errors import AnamnesisError, InvalidNote
 from anamnesis.notes import Memory, as_dict, parse, render
+from anamnesis.notes.foreign import as_reviewed
 from anamnesis.store import CHANGEABLE, MemoryStore
 
 
@@ -22,6 +23,8 @@ def command(note_id: str, as_json: bool) -> None:
     """Edit a note, front matter and all, in $VISUAL or $EDITOR.
 
     ID may be the beginning of an id.
+
+    A note from elsewhere counts as reviewed once it was edited.
 
     JSON: the note, as of show.
     """
@@ -43,7 +46,7 @@ def command(note_id: str, as_json: bool) -> None:
 
 
 def _save(store: MemoryStore, before: Memory, text: str) -> Memory:
-    after = parse(text)
+    after = as_reviewed(parse(text))
     if after.id != before.id:
         raise InvalidNote(f"The id was changed from {before.id} to {after.id}.", "An id stays for good.")
     given = {name: getattr(after, name) for name in CHANGEABLE}

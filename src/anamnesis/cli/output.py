@@ -16,6 +16,7 @@ from anamnesis.store.refresh import Progress
 
 if TYPE_CHECKING:
     from anamnesis.cli.screen import Screen
+    from anamnesis.notes import Memory
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 

@@ -146,7 +146,7 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Impo
                 continue
             chunk = cleaned(read, clean)
             with writing(db):
-                counts = exchange.import_(db, _complete(db, chunk))
+                counts = exchange.import_(db, _complete(db, chunk), clean(str(entry.get("created_by") or "")))
                 _record(db, id)
         except (NotRead, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")

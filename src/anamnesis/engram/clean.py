@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -21,11 +22,16 @@ _FORMAL = frozenset(
 def cleaned(row: Row, clean: Clean) -> Row:
     """A row, or an export with all of its rows, with every text in it cleaned; identities and times stay."""
     changes: dict[str, Any] = {}
-    for field in fields(row):
-        name, value = field.name, getattr(row, field.name)
+    for name in _names(type(row)):
+        value = getattr(row, name)
         if isinstance(value, str):
-            if value and name not in _FORMAL and (text := clean(value)) != value:
+            if value and (text := clean(value)) != value:
                 changes[name] = text
         elif isinstance(value, tuple):
             changes[name] = tuple(cleaned(each, clean) for each in value)
     return replace(row, **changes) if changes else row
+
+
+@cache
+def _names(kind: type[DataclassInstance]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in _FORMAL)

@@ -46,12 +46,15 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
     return cleaned(everything, clean)
 
 
-def import_(db: sqlite3.Connection, data: Export) -> ImportResult:
-    """Bring in what is not there yet, and observations that are newer than the ones that are; all of it or nothing."""
+def import_(db: sqlite3.Connection, data: Export, origin: str = "unknown") -> ImportResult:
+    """Bring in what is not there yet, and observations that are newer than the ones that are; all of it or nothing.
+
+    It is remembered which observations say what the origin made them say.
+    """
     with writing(db):
         return ImportResult(
             sum(_bring_session(db, each) for each in data.sessions),
-            sum(_bring_observation(db, each) for each in data.observations),
+            sum(_bring_observation(db, each, origin) for each in data.observations),
             sum(_bring_prompt(db, each) for each in data.prompts),
         )
 
@@ -75,7 +78,7 @@ def _bring_session(db: sqlite3.Connection, session: Session) -> bool:
     return added
 
 
-def _bring_observation(db: sqlite3.Connection, observation: Observation) -> bool:
+def _bring_observation(db: sqlite3.Connection, observation: Observation, origin: str) -> bool:
     values = _bound(observation)
     values |= {
         "sync_id": _identity("obs", observation),
@@ -86,7 +89,9 @@ def _bring_observation(db: sqlite3.Connection, observation: Observation) -> bool
         "duplicate_count": max(observation.duplicate_count, 1),
     }
     known = db.execute(
-        "SELECT id, updated_at FROM observations WHERE sync_id = :sync_id ORDER BY id DESC LIMIT 1", values
+        f"SELECT id, updated_at, {', '.join(_SAID)} FROM observations WHERE sync_id = :sync_id"
+        " ORDER BY id DESC LIMIT 1",
+        values,
     ).fetchone()
     if known and known[1] >= observation.updated_at:
         return False
@@ -95,7 +100,12 @@ def _bring_observation(db: sqlite3.Connection, observation: Observation) -> bool
         sql = f"UPDATE observations SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} WHERE id = :id"
     else:
         sql = f"INSERT INTO observations ({', '.join(_COLUMNS)}) VALUES ({', '.join(f':{name}' for name in _COLUMNS)})"
-    return _execute(db, sql, values, f"import observation {observation.id}")
+    added = _execute(db, sql, values, f"import observation {observation.id}")
+    if not known or known[2:] != tuple(values[name] for name in _SAID):
+        db.execute(_MARK, {**values, "known": known and known[0], "origin": valid(origin)})
+    else:
+        db.execute("UPDATE anamnesis_imported SET updated_at = :updated_at WHERE observation_id = :id", values)
+    return added
 
 
 def _bring_prompt(db: sqlite3.Connection, prompt: Prompt) -> bool:
@@ -115,6 +125,14 @@ _COLUMNS = (
     "sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key",
     "normalized_hash", "revision_count", "duplicate_count", "last_seen_at", "created_at", "updated_at", "deleted_at",
 )  # fmt: skip
+
+
+# What an agent is told of an observation.
+_SAID = ("type", "title", "content", "project")
+_MARK = """
+    INSERT OR REPLACE INTO anamnesis_imported (observation_id, origin, updated_at)
+    VALUES (ifnull(:known, last_insert_rowid()), :origin, :updated_at)
+"""
 
 
 def _bound(row: Session | Observation | Prompt) -> dict[str, object]:

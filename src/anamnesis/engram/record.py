@@ -118,6 +118,14 @@ class Export:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an observation was imported from, and its time then."""
+
+    name: str
+    updated_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class ImportResult:
     sessions_imported: int
     observations_imported: int

@@ -220,6 +220,18 @@ CREATE TRIGGER anamnesis_sessions_update AFTER UPDATE OF session_id, created_at,
     WHERE session_id IN (old.session_id, new.session_id);
 END;
 
+-- Where the observations came from that an import brought or changed, and their time then: an observation that has another
+-- time by now was changed here.
+CREATE TABLE anamnesis_imported (
+    observation_id INTEGER PRIMARY KEY,
+    origin         TEXT NOT NULL,
+    updated_at     TEXT NOT NULL
+);
+
+CREATE TRIGGER anamnesis_imported_delete AFTER DELETE ON observations BEGIN
+    DELETE FROM anamnesis_imported WHERE observation_id = old.id;
+END;
+
 -- The rows that a backfill has to complete, usually none: asking for them costs nothing on any opening.
 CREATE INDEX anamnesis_obs_unfinished ON observations(id)
 WHERE scope IS NULL OR scope = '' OR topic_key = '' OR revision_count IS NULL OR revision_count < 1

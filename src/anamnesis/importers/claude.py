@@ -18,6 +18,7 @@ import yaml
 
 from anamnesis.disk import write_atomically
 from anamnesis.notes import Memory, derived_id
+from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.notes.redaction import redact
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore
@@ -92,7 +93,7 @@ def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
         body=source.body,
         project=source.project,
         machine_id=machine_id,
-        tags=["claude-code"],
+        tags=[CLAUDE_CODE],
         created_at=now,
         updated_at=now,
         prov_source="import",

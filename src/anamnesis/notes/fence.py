@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from anamnesis.notes.foreign import label
 from anamnesis.notes.record import Memory
 from anamnesis.plain import bare_lines, one_line
 
@@ -22,7 +23,7 @@ _PREFACE = (
 _LONGEST_TITLE, _LONGEST_FIELD, _LONGEST_ID = 200, 120, 128
 # What separates the fields of the origin, and what looks like it.
 _SEPARATORS = re.compile("[|¦｜￨∣│┃]")
-_ORIGIN = re.compile(r"(?m)^_project: [^|\n]* \| origin: [^|\n]* \| [^|\n]* \| id: ([^|\n]*?)(?: \| [^|\n]*)?_$")
+_ORIGIN = re.compile(r"(?m)^_project: [^|\n]* \| origin: [^|\n]* \| [^|\n]* \| id: ([^|\n]*?)(?: \| [^|\n]*)*_$")
 
 _BRACKETS = re.compile("[<＜﹤‹〈〈⟨❮˂ᐸ\\[［]")
 _SQUARE = "[［"
@@ -50,6 +51,8 @@ def block(note: Memory, longest: int) -> str:
     origin = f"project: {project} | origin: {machine} | {day} | id: {id}"
     if note.prov_source != "human" or note.confidence < 1.0:
         origin += f" | source: {_field(note.prov_source)} (confidence {note.confidence:g})"
+    if foreign := label(note):
+        origin += f" | {_field(foreign)}"
     title = _defused(one_line(note.title, _LONGEST_TITLE))
     heading = f"## [{_field(note.type)}] {title}".rstrip()
     lines = [heading, f"_{origin}_", *_quoted(note.body, longest, id), ""]

@@ -116,6 +116,13 @@ def tagged(db: sqlite3.Connection, tag: str) -> list[str]:
     return [row[0] for row in rows]
 
 
+def ids_from(db: sqlite3.Connection, source: str) -> list[str]:
+    rows = db.execute(
+        "SELECT id FROM memories WHERE prov_source = :source AND deleted_at IS NULL ORDER BY id", {"source": source}
+    )
+    return [row[0] for row in rows]
+
+
 def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
     """Notes, newest first, with what the index knows of them: everything but foreign front matter."""
     if len(wanted.names) > 1:

@@ -306,6 +306,10 @@ class MemoryStore:
         """The ids of the notes that have a tag."""
         return self._catalogue.ask(lambda db: queries.tagged(db, tag))
 
+    def ids_from(self, source: str) -> builtins.list[str]:
+        """The ids of the notes that have this `prov_source`."""
+        return self._catalogue.ask(lambda db: queries.ids_from(db, source))
+
     def activity(self, since: str) -> dict[str, int]:
         """How many notes were made on each day since a day."""
         return self._catalogue.ask(lambda db: queries.activity(db, since))

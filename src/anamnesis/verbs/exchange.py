@@ -49,7 +49,7 @@ def run_import(arguments: list[str]) -> None:
         raise Stop(f"engram: parse {file}: {error}") from error
     cleaning = database.cleaning()
     with database.opened() as db:
-        counts = exchange.import_(db, cleaned(content, cleaning))
+        counts = exchange.import_(db, cleaned(content, cleaning), cleaning(Path(file).name))
     say(f"Imported from {file}\n")
     _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
     tell(warning(cleaning.kinds))

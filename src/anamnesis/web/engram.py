@@ -33,6 +33,8 @@ from anamnesis.web.route import ERROR, Body, BodyLimit, Lane, ListOf, Route, fla
 VERSION = "0.1.0"
 _MOST_MIGRATION = 1 << 10
 _MOST_CONTEXT = 1 << 16
+# Where observations come from that a request imports.
+_IMPORTED = "http-import"
 _CUT = "\n[truncated]"
 
 
@@ -186,7 +188,7 @@ def export(request: Request, db: sqlite3.Connection) -> Response:
 
 def import_(request: Request, db: sqlite3.Connection) -> Response:
     """Bring in such a document, of 50 MB at the most: all of it or nothing."""
-    return answer(exchange.import_(db, _body(request, Export, alone=True)))
+    return answer(exchange.import_(db, _body(request, Export, alone=True), _IMPORTED))
 
 
 def stats(request: Request, db: sqlite3.Connection) -> Response:

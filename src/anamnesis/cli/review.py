@@ -1,0 +1,46 @@
+"""`anamnesis review`: the foreign notes that wait, and what becomes of them."""
+
+from __future__ import annotations
+
+import click
+
+from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.output import print_json, print_lines
+from anamnesis.notes import as_dict
+from anamnesis.review import accept, reject, waiting
+
+
+@click.command()
+@note_id("note_ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "are_all", is_flag=True, help="All notes that wait.")
+@click.option("--accept/--reject", "is_accepted", default=None, help="Let them be injected, or delete them.")
+@as_json
+def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, as_json: bool) -> None:
+    """List the notes that were imported from elsewhere and wait for a review, or review them.
+
+    Before its review, a global one is not injected by itself; a search finds it all the same. A rejected note goes to
+    the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it.
+
+    \b
+    In a pipe: id, where it came from, project, title, separated by tabs.
+    JSON: the notes that wait, or those that were reviewed, as of show.
+    """
+    if (is_accepted is None) == bool(note_ids or are_all):
+        raise click.UsageError(
+            "Give ID or --all together with --accept or --reject; without any of them, notes are listed."
+        )
+    with open_store() as store:
+        found = waiting(store)
+        if is_accepted is not None:
+            decide = accept if is_accepted else reject
+            ids = [note.id for note in found] if are_all else [full_id(store, given) for given in note_ids]
+            for each in ids:
+                store.get(each)  # all or none
+            found = [decide(store, each) for each in dict.fromkeys(ids)]
+    if as_json:
+        print_json([as_dict(note) for note in found])
+    elif is_accepted is None:
+        print_lines([(note.id, note.machine_id, note.project, note.title) for note in found])
+    else:
+        for note in found:
+            click.echo(f"{'Accepted' if is_accepted else 'Rejected'}: {note.id} ({note.title})")
