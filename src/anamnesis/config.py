@@ -134,7 +134,8 @@ ENGRAM_VARIABLES = {
     "ENGRAM_PORT": "The port of the daemon; else 7437.",
     "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
     STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram does where Anamnesis is safer by default. What its clients"
-    " send is then stored as it was sent, without redaction, and a hard delete removes the row alone.",
+    " send is then stored as it was sent, without redaction, and a hard delete passes over a row that is marked as"
+    " deleted.",
 }
 
 

@@ -226,12 +226,25 @@ class TestDeletion:
         assert db.execute("SELECT count(*) FROM observations").fetchone() == (0,)
         assert_sound(db)
 
-    def test_one_that_is_not_there_or_deleted_already_is_passed_over_even_if_hard(self, db: sqlite3.Connection) -> None:
+    def test_one_that_is_not_there_is_passed_over_and_one_deleted_already_unless_hard(
+        self, db: sqlite3.Connection
+    ) -> None:
         id = save(db).id
         observations.delete(db, id)
-        assert not observations.delete(db, id, hard=True)
-        assert not observations.delete(db, 99)
+        assert not observations.delete(db, id)
+        assert not observations.delete(db, 99, hard=True)
+        assert not observations.delete(db, id, hard=True, strict=True)
         assert db.execute("SELECT count(*) FROM observations").fetchone() == (1,)
+        assert observations.delete(db, id, hard=True)
+        assert db.execute("SELECT count(*) FROM observations").fetchone() == (0,)
+        assert_sound(db)
+
+    def test_a_hard_one_leaves_only_itself_in_the_queue(self, db: sqlite3.Connection) -> None:
+        kept, gone = save(db, "kept", "alpha"), save(db, "gone", "beta")
+        observations.update(db, gone.id, {"content": "gamma"})
+        observations.delete(db, gone.id, hard=True)
+        queued = db.execute("SELECT entity_key, op FROM sync_mutations WHERE entity = 'observation'").fetchall()
+        assert queued == [(kept.observation.sync_id, "upsert"), (gone.observation.sync_id, "delete")]
 
     def test_an_id_is_never_given_twice(self, db: sqlite3.Connection) -> None:
         first = save(db).id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +15,8 @@ from anamnesis.engram import normal, projects, topics
 from anamnesis.engram.database import NotFound, refusal, writing
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import byte_length, valid
-from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
+from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observation
+from anamnesis.erasure import overwriting
 
 DEFAULT_RECENT = 20
 # What a person writes may have been stored as bytes, by a tool that is not Engram: Engram reads these as text too.
@@ -117,20 +119,28 @@ def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -
     return changed
 
 
-def delete(db: sqlite3.Connection, id: int, hard: bool = False) -> bool:
-    """Mark an observation as deleted, or take it away for good; False if there is none that is not deleted."""
-    with writing(db):
-        found = get(db, id)
+def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool = False) -> bool:
+    """Mark an observation as deleted, or remove it for good; False if there is none to delete.
+
+    Engram's own hard delete passes over a row that is marked as deleted, and leaves the text in the queue for the
+    cloud. So does this one if it is `strict`.
+    """
+    with overwriting(db) if hard else contextlib.nullcontext(), writing(db):
+        condition = "" if hard and not strict else " AND deleted_at IS NULL"
+        found = db.execute(f"SELECT sync_id FROM observations WHERE id = :id{condition}", {"id": id}).fetchone()
         if not found:
             return False
+        (sync_id,) = found
         (now,) = db.execute("SELECT datetime('now')").fetchone()
         if hard:
             db.execute("DELETE FROM observations WHERE id = :id", {"id": id})
+            if not strict:
+                withdraw_observation(db, sync_id or "")
         else:
             db.execute(
                 "UPDATE observations SET deleted_at = :now, updated_at = :now WHERE id = :id", {"id": id, "now": now}
             )
-        enqueue_deletion(db, found.sync_id, now, hard=hard)
+        enqueue_deletion(db, sync_id or "", now, hard=hard)
     return True
 
 

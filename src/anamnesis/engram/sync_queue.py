@@ -81,6 +81,14 @@ def enqueue_deletion(db: sqlite3.Connection, sync_id: str, deleted_at: str, *, h
     _enqueue(db, [_mutation("observation", sync_id, payload, None, "delete")])
 
 
+def withdraw_observation(db: sqlite3.Connection, sync_id: str) -> None:
+    """Remove what was enqueued of an observation: its texts. That it is deleted stays in the queue."""
+    db.execute(
+        "DELETE FROM sync_mutations WHERE entity = 'observation' AND op = 'upsert' AND entity_key = :key",
+        {"key": valid(sync_id)},
+    )
+
+
 def state(db: sqlite3.Connection) -> SyncState | None:
     """The state of the queue; None before anything was enqueued in a file that was never prepared."""
     row = db.execute(

@@ -118,7 +118,7 @@ def update_observation(request: Request, db: sqlite3.Connection) -> Response:
 def delete_observation(request: Request, db: sqlite3.Connection) -> Response:
     """Hide an observation, or remove it for good. One that is not there is no error."""
     id, hard = path_id(request, "observation"), request.flag("hard")
-    observations.delete(db, id, hard)
+    observations.delete(db, id, hard, strict=request.cleaning.strict)
     return answer({"id": id, "status": "deleted", "hard_delete": hard})
 
 

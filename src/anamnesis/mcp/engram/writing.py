@@ -88,7 +88,7 @@ def mem_delete(memory: Memory, given: Arguments) -> str:
     id = required_id(given, "id")
     hard = given.flag("hard_delete")
     with memory.database() as db:
-        observations.delete(db, id, hard)
+        observations.delete(db, id, hard, strict=memory.strict)
     return f"Memory #{id} {'permanently deleted' if hard else 'soft-deleted'}"
 
 
