@@ -408,8 +408,7 @@ def test_an_observation_that_was_taken_away_takes_every_file_of_its_note_along(t
     two.agree()
     observations.delete(two.db, id, hard=True)
     two.agree()
-    assert two.notes() == []
-    assert len(two.store.trashed()) == 2
+    assert (two.notes(), two.store.trashed()) == ([], [])
 
 
 @pytest.mark.parametrize("row_time", ["2001-01-01 00:00:00", "2031-01-01 00:00:00"])

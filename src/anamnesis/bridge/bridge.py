@@ -126,6 +126,11 @@ class Bridge:
             pass
         return is_all and len(rows) < most
 
+    def purge(self, note_id: str) -> None:
+        """Remove a note and its observation with all their versions."""
+        with self._alone():
+            self._settling.purge(note_id)
+
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
         """Take over everything that has changed, until told to stop; how many changes there were."""
         done = 0

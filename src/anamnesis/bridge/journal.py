@@ -254,6 +254,11 @@ def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
     forget_changes(db, twin.observation_id)
 
 
+def note_gone(db: sqlite3.Connection, observation_id: int) -> None:
+    """Note down that an observation has gone."""
+    db.execute("INSERT INTO anamnesis_changes (observation_id) VALUES (:id)", {"id": observation_id})
+
+
 def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:
     db.execute("DELETE FROM anamnesis_changes WHERE observation_id = :id", {"id": observation_id})
 

@@ -69,6 +69,14 @@ def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:
     return {twin.note_id: twin.observation_id for twin in twins if twin.note_id not in readable}
 
 
+def row_of(db: sqlite3.Connection, note_id: str, note: Memory | None) -> int | None:
+    """The number of a note's observation, also of one that has gone; None if there was none."""
+    for twin in journal.twins(db, of_notes=[note_id]):
+        return twin.observation_id
+    found = _row_of(db, note, ()) if note else None
+    return found.id if found else None
+
+
 def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Observation | None:
     """The observation that a note without a twin speaks of; of several with one identity, the likeliest."""
     rows = [row for row in journal.unpaired(db, observed(note).sync_id) if row.id not in taken]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,14 +17,16 @@ from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
-from anamnesis.bridge.pairing import pairs_of
-from anamnesis.engram import database
+from anamnesis.bridge.pairing import pairs_of, row_of
+from anamnesis.engram import database, observations
 from anamnesis.engram.record import Observation, Origin
+from anamnesis.erasure import overwriting
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
 from anamnesis.notes import Memory, parse
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
+from anamnesis.store.purging import purge
 
 # What is done in haste is finished after so many changes; of more at a time, the disk takes no longer than the index.
 _MOST_UNFINISHED = 16
@@ -88,6 +91,21 @@ class Settling:
         else:
             self._remember(changes)
 
+    def purge(self, note_id: str) -> None:
+        """Remove a note and its observation with all their versions. The row goes first: what is interrupted after that
+        is finished as if somebody had deleted the row for good."""
+        self.finish()
+        file = self._store.file(note_id)
+        hash = file.hash if file else None
+        row_id = row_of(self._db, note_id, file.memory if file else None)
+        if row_id:
+            with overwriting(self._db), database.writing(self._db):
+                journal.save_twin(self._db, Twin(row_id, note_id, journal.DOUBTFUL, hash, "", 0))
+                if not observations.delete(self._db, row_id, hard=True):
+                    journal.note_gone(self._db, row_id)
+            self.settle([row_id], [])
+        purge(self._store, note_id)
+
     def finish(self) -> None:
         """Wait for the disk, and remember what was settled in haste, unless somebody else has."""
         changes, self._unfinished = self._unfinished, _Changes([], [], [], [])
@@ -116,14 +134,15 @@ class Settling:
         for pair, outcome in changes.decided:
             if outcome.aside and not self._set_aside(outcome.aside):
                 continue
-            if outcome.note == pair.note:
+            if _is_gone_for_good(pair, outcome):
+                if self._purge(pair.note_id):
+                    changes.now[pair.note_id] = None, None
+            elif outcome.note == pair.note:
                 changes.now[pair.note_id] = pair.note, pair.note_hash
             elif outcome.note:
                 if _is_of_another(pair) and self._remove(pair.note_id):
                     expected[pair.note_id] = None
                 wanted.append(outcome.note)
-            elif self._remove(pair.note_id):
-                changes.now[pair.note_id] = None, None
         changes.written = self._put(wanted, expected, durable=durable)
         changes.now |= {file.memory.id: (file.memory, file.hash) for file in changes.written if file.memory}
 
@@ -133,7 +152,8 @@ class Settling:
         superseding = self._superseding([(pair, now[pair.note_id][0]) for pair in changes.pairs if pair.note_id in now])
         agreed: dict[str, bytes | None] = {}
         paired = {_number(pair) for pair in changes.pairs}
-        with database.writing(self._db):
+        is_purging = any(_is_gone_for_good(*each) for each in changes.decided)
+        with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
             present = journal.observations(self._db, {*changes.rows, *paired})
             for pair, outcome in changes.decided:
                 if pair.note_id not in now:
@@ -183,6 +203,15 @@ class Settling:
         except AnamnesisError as error:
             self._log(note_id, error)
             return False
+
+    def _purge(self, note_id: str) -> bool:
+        """Remove a note with all its versions, as its observation was."""
+        try:
+            purge(self._store, note_id)
+        except AnamnesisError as error:
+            self._log(note_id, error)
+            return False
+        return True
 
     def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> None:
         """Write the observation as it should be, and remember both as they are."""
@@ -235,6 +264,11 @@ def _is_of_another(pair: Pair) -> bool:
     """Whether the note is of an observation that has gone for good, and another one of its identity has come."""
     twin, row = pair.twin, pair.row
     return bool(twin and row and pair.note and twin.observation_id != row.id and twin.note_hash == pair.note_hash)
+
+
+def _is_gone_for_good(pair: Pair, outcome: Outcome) -> bool:
+    """Whether the observation of a note has been removed, not marked as deleted. One that never had any has not."""
+    return pair.twin is not None and outcome == Outcome(None, None)
 
 
 def _superseded_by_then(pair: Pair) -> list[str]:

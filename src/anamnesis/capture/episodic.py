@@ -11,6 +11,7 @@ from anamnesis.notes import Memory, derived_id
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
+from anamnesis.store.tombstones import is_purged
 
 _SOURCE = "session-end"
 _CAPTURES = ("session-end", "precompact")
@@ -37,7 +38,7 @@ def write_episodic(
     existing = store.find(note_id)
     if existing and (_LEFT_ALONE in existing.tags or existing.prov_source != _SOURCE):
         return existing
-    if not existing and any(trashed.id == note_id for trashed in store.trashed()):
+    if not existing and _is_deleted(store, note_id):
         return None
     summary = summarizer.summarize(_without_secrets(session))
     if summary is None:
@@ -67,6 +68,10 @@ def write_episodic(
             prov_session=session.session_id,
         )
     )
+
+
+def _is_deleted(store: MemoryStore, note_id: str) -> bool:
+    return is_purged(store.root, note_id) or any(trashed.id == note_id for trashed in store.trashed())
 
 
 def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:

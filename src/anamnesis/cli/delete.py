@@ -1,24 +1,48 @@
-"""`anamnesis delete`: notes into the trash."""
+"""`anamnesis delete`: notes into the trash, or gone for good."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 import click
 
-from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import in_a_line, print_json
+from anamnesis.cli.options import any_id, as_json, full_id, note_id, open_store
+from anamnesis.cli.output import in_a_line, on_terminal, print_json
+from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound
 from anamnesis.notes import as_dict
+from anamnesis.store import MemoryStore
+
+if TYPE_CHECKING:
+    from anamnesis.sync.past import Past
 
 
 @click.command()
 @note_id("note_ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--purge", is_flag=True, help="Remove them for good: nothing brings them back.")
+@click.option("-y", "--yes", is_flag=True, help="Ask nothing before a purge.")
 @as_json
-def command(note_ids: tuple[str, ...], as_json: bool) -> None:
+def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) -> None:
     """Delete notes. They go to the trash; `anamnesis restore ID` brings them back.
 
     ID may be the beginning of an id.
 
-    JSON: the deleted notes, as of show.
+    With --purge, notes are removed for good, also those in the trash and those that Engram has hidden: their files,
+    their observations with all revisions, the copies that conflicts left, and their words in the databases. Only the
+    ids stay, so that no sync, import or capture writes the notes again. git's history is not rewritten: the command
+    says how many commits hold the notes, and how to rewrite them. Other machines move the notes to their trash when
+    they sync; purge them there too. On a terminal, it asks first; in a pipe, it wants --yes.
+
+    \b
+    JSON: the deleted notes, as of show; with --purge
+    {"purged": [ID], "is_erased", "git": {"commits", "is_pushed", "commands"}}, where "is_erased" is false
+    if a program that uses a database has to end or rest before its file loses the last words.
     """
+    if purge:
+        _purge(note_ids, yes, as_json)
+        return
     with open_store() as store:
         ids = [full_id(store, given) for given in note_ids]
         for each in ids:
@@ -29,3 +53,79 @@ def command(note_ids: tuple[str, ...], as_json: bool) -> None:
     else:
         for note in deleted:
             click.echo(f"Deleted: {note.id} ({in_a_line(note.title)}). To bring it back: anamnesis restore {note.id}")
+
+
+def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
+    from anamnesis.bridge import find_engram
+    from anamnesis.bridge.purging import erase, purge
+    from anamnesis.store.purging import versions_of
+    from anamnesis.sync.past import find_past
+    from anamnesis.sync.worktree import forget_staged
+
+    with open_store() as store:
+        store.refresh()  # also what was edited in place
+        given = [_known(store, each) for each in note_ids]  # all or none
+        ids = list(dict.fromkeys(version for each in given for version in versions_of(store, each)))
+        if not yes:
+            _confirm(store, ids)
+        for each in ids:
+            purge(store, each)
+        is_erased = erase(store, find_engram())
+        forget_staged(store.memory_dir)
+        past = find_past(store.memory_dir, ids)
+    if as_json:
+        print_json({"purged": ids, "is_erased": is_erased, "git": asdict(past)})
+        return
+    for each in ids:
+        click.echo(f"Purged: {each}")
+    _print_remains(is_erased, past)
+
+
+def _known(store: MemoryStore, given: str) -> str:
+    """The id that is meant, of a note in any state; one that is purged already may be purged again."""
+    from anamnesis.store.tombstones import is_purged
+
+    found = any_id(store, given)
+    try:
+        if store.find(found) or is_purged(store.root, found) or any(each.id == found for each in store.trashed()):
+            return found
+    except InvalidNote:  # there is a file that cannot be read
+        return found
+    raise NoteNotFound(f"No note has the id {given}.", "`anamnesis list` and `anamnesis restore` show the ids.")
+
+
+def _confirm(store: MemoryStore, ids: Sequence[str]) -> None:
+    from anamnesis.store.deleted import deleted
+
+    if not (sys.stdin.isatty() and on_terminal()):
+        raise InvalidArgument("A purge cannot be undone, and nobody can be asked here.", "Add --yes to purge.")
+    titles = {each.id: each.title for each in deleted(store)}
+    for each in ids:
+        file = store.file(each)
+        title = file.memory.title if file and file.memory else titles.get(each, "")
+        click.echo(f"  {each}  {in_a_line(title)}")
+    count = len(ids)
+    what = "this note" if count == 1 else f"these {count} notes"
+    click.confirm(f"Remove {what} for good? Nothing brings them back.", abort=True)
+
+
+def _print_remains(is_erased: bool, past: Past) -> None:
+    """What is not gone yet, and what to do about it."""
+    if not is_erased:
+        click.echo(
+            "anamnesis: Another program is using a database, whose file may still hold words of it. A daemon erases"
+            " them when it rests; otherwise run this command again.",
+            err=True,
+        )
+    if past.commits:
+        held = "1 commit holds" if past.commits == 1 else f"{past.commits} commits hold"
+        pushed = ", and some were pushed to the remote" if past.is_pushed else ""
+        click.echo(f"anamnesis: In git's history {held} it still{pushed}. To rewrite that history:", err=True)
+        for each in past.commands:
+            click.echo(f"    {each}", err=True)
+        if past.is_pushed:
+            click.echo(
+                "anamnesis: Before any other machine syncs again, move its memory folder away: its next sync gets the"
+                " rewritten history, while the old folder would push the old one.",
+                err=True,
+            )

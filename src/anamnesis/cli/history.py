@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anamnesis.bridge import find_engram
-from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.options import any_id, as_json, note_id, open_store
 from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.store import MemoryStore
 
@@ -56,11 +56,7 @@ def _resolve(store: MemoryStore, engram: Path | None, given: str) -> str:
 
     if engram and (found := note_of(engram, given)):
         return found
-    resolved = full_id(store, given)
-    if not given or store.ids_starting(resolved):
-        return resolved
-    trashed = {each.id for each in store.trashed() if each.id.upper().startswith(given.upper())}
-    return trashed.pop() if len(trashed) == 1 else resolved
+    return any_id(store, given)
 
 
 def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bool) -> None:

@@ -72,6 +72,15 @@ def full_id(store: MemoryStore, given: str) -> str:
     return given
 
 
+def any_id(store: MemoryStore, given: str) -> str:
+    """The id that `given` is or begins, also of a note in the trash."""
+    resolved = full_id(store, given)
+    if not given or store.ids_starting(resolved):
+        return resolved
+    trashed = {each.id for each in store.trashed() if each.id.upper().startswith(given.upper())}
+    return trashed.pop() if len(trashed) == 1 else resolved
+
+
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Where the store is, for callers that cannot set a variable."""
     option = click.option("--home", metavar="FOLDER", help="The store, where it is not ANAMNESIS_HOME or ~/.anamnesis.")

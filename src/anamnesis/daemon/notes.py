@@ -27,6 +27,8 @@ _LOOK_MS = 500
 _LOOK_SECONDS = 1.0
 # So long after the start a write waits for the notes, to be among them when it is answered.
 _PATIENCE_SECONDS = 1.0
+# After so many seconds without a write, there is time for what writers would have to wait for.
+_REST_SECONDS = 5.0
 
 
 class Notes:
@@ -41,6 +43,7 @@ class Notes:
         self._log = log
         self._opened: Future[MemoryStore] = Future()
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
+        self._last_write = float("-inf")
         self._stopping = threading.Event()
         self._behind = threading.Event()  # whether there is something to take over for which nobody should wait
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
@@ -57,6 +60,7 @@ class Notes:
 
         To open them takes milliseconds, unless their index has to be made: for that long nobody waits.
         """
+        self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_bridge(self._keep_up)
 
@@ -86,6 +90,7 @@ class Notes:
         for thread in self._threads:
             thread.join()
         if not self._opened.exception():
+            self._erase()
             self.store().close()
 
     def _prepare(self) -> None:
@@ -126,11 +131,24 @@ class Notes:
             return
         self._behind.set()
         while True:
-            self._behind.wait()
+            is_behind = self._behind.wait(_REST_SECONDS)
             self._behind.clear()
             if self._stopping.is_set():
                 return
-            self._with_bridge(self._reconcile)
+            if is_behind:
+                self._with_bridge(self._reconcile)
+            elif time.monotonic() - self._last_write > _REST_SECONDS:
+                self._erase()
+
+    def _erase(self) -> None:
+        """Remove from the databases what they keep of purged notes. Writers wait meanwhile."""
+        from anamnesis.bridge import FAILURES
+        from anamnesis.bridge.purging import erase
+
+        try:
+            erase(self.store(), self._shared.path)
+        except FAILURES as error:
+            self._log("cannot erase purged notes", reason=str(error))
 
     def _reconcile(self, bridged: BridgedStore) -> None:
         if bridged.reconcile(stop=self._stopping.is_set):

@@ -26,6 +26,7 @@ from anamnesis.notes import Memory, check_id, decode, parse, utc_time, writable
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, NoteFile, Trashed
 from anamnesis.store.ids import utcnow
+from anamnesis.store.tombstones import is_purged
 
 _PORTABLE = f"{TREES['portable']}/"
 _STAMP_LENGTH = 15
@@ -37,6 +38,9 @@ _NEVER = "9999"
 def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> list[Revision]:
     """Every revision of a note, the oldest first; the last one is what it is now. Deleted notes have theirs too."""
     file = store.file(check_id(note_id))
+    if file is None and is_purged(store.root, note_id):
+        hint = f"`anamnesis delete --purge --yes {note_id}` says what git still holds of it."
+        raise NoteNotFound(f"The note {note_id} was purged.", hint)
     trash = [each for each in store.trashed() if each.id == note_id]
     versions = _in_files(store, note_id, file, trash)
     if engram:

@@ -23,6 +23,7 @@ from anamnesis.notes.redaction import redact
 from anamnesis.project import resolve_project_key
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
+from anamnesis.store.tombstones import is_purged
 
 _INDEX = "MEMORY.md"
 _LEDGER = "imported.json"
@@ -60,7 +61,7 @@ def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imp
     for source in _sources(claude_home):
         note = _note(source, claude_home, machine_id)
         existing = store.find(note.id)
-        outcome = _outcome(note, existing, ledger.get(note.id))
+        outcome = "left" if is_purged(store.root, note.id) else _outcome(note, existing, ledger.get(note.id))
         counts[outcome] += 1
         if outcome in ("new", "updated"):
             if existing:

@@ -161,6 +161,17 @@ class NoteFiles:
                 raise NoteNotFound(f"The file {path} has gone.") from None
         return Step(source, before, self.folder_time(source))
 
+    def remove(self, path: str) -> Step:
+        """Remove a file for good, if it is there."""
+        self.refuse_links(path)
+        source = folder_of(path)
+        before = self.folder_time(source)
+        with telling("remove", self.root / path):
+            (self.root / path).unlink(missing_ok=True)
+            if before != -1:
+                sync_folder(self.root / source)
+        return Step(source, before, self.folder_time(source))
+
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash, as it is."""
         target = self.prepare(folder_of(trashed.home)) / f"{trashed.id}.md"

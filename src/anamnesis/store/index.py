@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from anamnesis.disk import locked
+from anamnesis.erasure import erase_deleted
 from anamnesis.errors import StoreUnavailable
 from anamnesis.store.files import NoteFiles
 from anamnesis.store.refresh import Difference, Progress, outdated, refresh
@@ -86,6 +87,17 @@ class Index:
             if usable:
                 usable.close()
             self._rebuild(progress, in_place=usable is not None)
+
+    def erase(self) -> bool:
+        """Leave nothing of deleted rows in index.db and beside it; False if somebody was in the way."""
+        with self._translated(), locked(self.path.with_name("index.lock")):
+            self.path.with_name(f"{self.path.name}.new").unlink(missing_ok=True)  # a rebuild that was killed
+            usable = self._usable()
+            if usable is None:
+                self._discard()  # it is made anew from the files
+                return True
+            with contextlib.closing(usable) as db:
+                return erase_deleted(db)
 
     def close(self) -> None:
         with contextlib.suppress(IndexError):

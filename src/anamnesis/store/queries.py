@@ -111,6 +111,15 @@ def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+def paths_of(db: sqlite3.Connection, note_id: str) -> list[str]:
+    """Every file that holds a note."""
+    rows = db.execute(
+        "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE memory_id = :id",
+        {"id": note_id},
+    )
+    return [row[0] for row in rows]
+
+
 def tagged(db: sqlite3.Connection, tag: str) -> list[str]:
     rows = db.execute("SELECT memory_id FROM memory_tags WHERE tag = :tag ORDER BY memory_id", {"tag": tag})
     return [row[0] for row in rows]

@@ -23,6 +23,7 @@ from anamnesis.store.projects import by_any_name, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
+from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
 
 # A search asks again after it has mended what it found out of date, but does not chase a file for ever.
@@ -179,6 +180,8 @@ class MemoryStore:
             return self._show(note)
         with self._catalogue.alone():
             trashed = next((item for item in self.trashed() if item.id == memory_id), None)
+            if trashed is None and is_purged(self.root, memory_id):
+                raise NoteNotFound(f"The note {memory_id} was purged and cannot be brought back.")
             if trashed is None:
                 raise NoteNotFound(f"No deleted note has the id {memory_id}.", "`anamnesis restore` lists them.")
             if self._catalogue.find([memory_id]):
@@ -382,6 +385,7 @@ class MemoryStore:
                 for memory, old in pairs
                 if not expected or memory.id not in expected or expected[memory.id] == (old.hash if old else None)
             ]
+            exhume(self.root, [memory.id for memory, _ in pairs])
             return self._save(pairs, quietly=whole, durable=durable)
 
     def _save(

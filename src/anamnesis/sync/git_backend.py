@@ -18,10 +18,11 @@ from anamnesis.config import setting
 from anamnesis.disk import locked
 from anamnesis.errors import StoreUnavailable
 from anamnesis.git import GitFailed
+from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import SyncResult, SyncState
 from anamnesis.sync.integrate import File, Side, integrate
 from anamnesis.sync.repository import LEFT_BY_MERGE, Blob, Difference, Dirt, Rejected, Repository
-from anamnesis.sync.worktree import Replacement, replace_files
+from anamnesis.sync.worktree import LOCK, Replacement, replace_files
 
 _SHORT = 7
 # How often a sync starts over because somebody edits or pushes at the same moment.
@@ -79,7 +80,7 @@ class GitSyncBackend:
         metadata = self._repository.metadata
         if not metadata.exists():
             metadata.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return locked(metadata / "anamnesis.lock", timeout=2 * self.timeout + 60)
+        return locked(metadata / LOCK, timeout=2 * self.timeout + 60)
 
 
 @dataclass(slots=True)
@@ -205,7 +206,8 @@ class _Cycle:
         if base == theirs:
             return True
         blocking = {each.path for each in self.repository.blocking(theirs)}
-        if base == self.head:
+        purged = purged_ids(self.repository.folder.parent)
+        if base == self.head and not (purged and self._adds(theirs, purged)):
             changes = [each for each in self.repository.differences(self.head, theirs) if each.path not in blocking]
             commit = theirs
             if blocking:  # not checked out, and not left to others
@@ -213,7 +215,7 @@ class _Cycle:
             else:
                 self.repository.note_in_index(changes)
         else:
-            commit, changes = self._merge(base, theirs, blocking)
+            commit, changes = self._merge(base, theirs, blocking, purged)
         self.repository.begin(commit)
         if self._apply(changes):
             return False
@@ -221,13 +223,24 @@ class _Cycle:
         self.repository.move_to(commit)
         return True
 
-    def _merge(self, base: str, theirs: str, blocking: Collection[str]) -> tuple[str, list[Difference]]:
-        """A commit of both lines but for what is `blocking` in theirs, and what it changes of our files."""
-        ours_changed = self.repository.differences(base, self.head)
+    def _adds(self, theirs: str, purged: Collection[str]) -> bool:
+        """Whether a commit adds a note that was purged here."""
+        added = [each.after for each in self.repository.differences(self.head, theirs) if each.is_file and each.after]
+        contents = self.repository.contents(added)
+        return any(File(".md", data).note_id in purged for data in contents.values())
+
+    def _merge(
+        self, base: str, theirs: str, blocking: Collection[str], purged: Collection[str]
+    ) -> tuple[str, list[Difference]]:
+        """A commit of both lines, and what it changes of our files.
+
+        It has neither what is `blocking` in theirs nor notes that were purged here.
+        """
+        ours_changed = self.repository.differences(base, self.head) if base != self.head else []
         theirs_changed = [each for each in self.repository.differences(base, theirs) if each.path not in blocking]
         files = [each for each in (*ours_changed, *theirs_changed) if each.is_file]
         contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
-        result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents))
+        result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents), purged)
         self.conflicted |= result.conflicted
         new = [file for file in result.files.values() if file.blob is None]
         stored = dict(zip((file.path for file in new), self.repository.store([file.data for file in new]), strict=True))
@@ -236,7 +249,8 @@ class _Cycle:
         for path, file in result.files.items():
             blob = file.blob if isinstance(file.blob, Blob) else stored[path]
             changes.append(Difference(path, None, blob))
-        commit = self.repository.record(changes, [self.head, theirs], self._message())
+        parents = [each for each in (self.head, theirs) if each]
+        commit = self.repository.record(changes, parents, self._message())
         return commit, self.repository.differences(self.head, commit)
 
     def _apply(self, changes: Sequence[Difference]) -> list[str]:

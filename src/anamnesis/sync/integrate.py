@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -84,8 +84,8 @@ class _Change:
 _UNCHANGED = _Change()
 
 
-def integrate(ours: Side, theirs: Side) -> Integration:
-    """What has to be done to our files, so that they have both sides' changes."""
+def integrate(ours: Side, theirs: Side, purged: Collection[str] = ()) -> Integration:
+    """What has to be done to our files, so that they have both sides' changes; no note comes back that we purged."""
     ambiguous = _ambiguous(ours, theirs)
     mine, other = _by_note(ours, ambiguous), _by_note(theirs, ambiguous)
     after = [*ours.after, *theirs.after]
@@ -94,12 +94,19 @@ def integrate(ours: Side, theirs: Side) -> Integration:
     for key in sorted({*mine, *other}, key=lambda key: (key in mine and key in other, key)):
         one, two = mine.get(key, _UNCHANGED), other.get(key, _UNCHANGED)
         result.removed |= {file.path for file in (one.before, one.after, two.before, two.after) if file}
+        if purged and two.after and two.after.note_id in purged and _is_gone(one, two):
+            continue
         if _UNCHANGED in (one, two):
             _put_all(result, [one.after or two.after])
         else:
             _put_all(result, _merged(result, one.before or two.before, one.after, two.after))
     result.removed -= result.files.keys()
     return result
+
+
+def _is_gone(ours: _Change, theirs: _Change) -> bool:
+    """Whether we have no file of a note that they have: we removed it, or never had what they add."""
+    return ours.after is None and (ours.before is not None or theirs.before is None)
 
 
 def _put_all(result: Integration, files: Iterable[File | None]) -> None:

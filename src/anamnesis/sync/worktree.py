@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Collection, Iterable, Sequence
@@ -10,13 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from anamnesis.disk import create_beside, fill, locked, move, put_in_place, sync_files, sync_folder
-from anamnesis.errors import StoreUnavailable
+from anamnesis.errors import LockHeld, StoreUnavailable
 from anamnesis.store.files import trash_place
 from anamnesis.sync.integrate import File
 from anamnesis.sync.repository import is_safe
 
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _STAGE = Path(".git", "anamnesis-new")
+# In git's folder; held by a sync.
+LOCK = "anamnesis.lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,13 @@ def replace_files(folder: Path, replacements: Iterable[Replacement]) -> list[str
         raise StoreUnavailable(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
     finally:
         shutil.rmtree(folder / _STAGE, ignore_errors=True)
+
+
+def forget_staged(folder: Path) -> None:
+    """Remove the new contents that a killed sync left; one that is running removes its own."""
+    if (folder / _STAGE).exists():
+        with contextlib.suppress(LockHeld), locked(folder / ".git" / LOCK, timeout=0.0):
+            shutil.rmtree(folder / _STAGE, ignore_errors=True)
 
 
 def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, Path]:

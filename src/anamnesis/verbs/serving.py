@@ -11,9 +11,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anamnesis.engram.gotext import whole
 from anamnesis.verbs.console import read, tell
+
+if TYPE_CHECKING:
+    from anamnesis.store import MemoryStore
 
 Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
@@ -41,7 +45,22 @@ def _uses(db: sqlite3.Connection, opened: ExitStack) -> Uses:
     """How a tool uses engram.db. Opens the notes: who asks only for the list of tools does not wait for them."""
     from anamnesis.bridge import around, open_memory
 
-    return functools.partial(around, opened.enter_context(open_memory()), db)
+    store = opened.enter_context(open_memory())
+    opened.callback(_erase, store)
+    return functools.partial(around, store, db)
+
+
+def _erase(store: MemoryStore) -> None:
+    """At the end of a session, remove from the databases what they keep of memories that it deleted for good."""
+    from anamnesis.bridge import FAILURES
+    from anamnesis.bridge.purging import erase
+    from anamnesis.log import log
+    from anamnesis.verbs import database
+
+    try:
+        erase(store, database.path())
+    except FAILURES as error:
+        log(store.root, "cannot erase purged notes", reason=str(error))
 
 
 def _default_project(name: str) -> str:

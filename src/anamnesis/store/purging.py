@@ -1,0 +1,66 @@
+"""Purging a note: every file that holds it goes, in the trees and in the trash, and an id without text stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from anamnesis.notes import check_id
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
+from anamnesis.store import queries
+from anamnesis.store.files import NoteFile, telling
+from anamnesis.store.store import MemoryStore
+from anamnesis.store.tombstones import bury, purged_ids
+
+_FRONT = 4_000  # bytes in which the id is looked for
+
+
+def purge(store: MemoryStore, note_id: str) -> None:
+    """Remove a note for good, whatever its state. One that was interrupted is finished by doing it again."""
+    with store._catalogue.alone():
+        with telling("purge", store.root / check_id(note_id)):
+            bury(store.root, note_id)  # first: a note that is half gone must not come back
+        held = sorted({*_files_of(store, note_id)})
+        if held:
+            store._catalogue.enter([], held, lambda: [store._files.remove(path) for path in held])
+        for trashed in store.trashed():
+            if trashed.id == note_id:
+                store._files.remove(trashed.path)
+
+
+def versions_of(store: MemoryStore, note_id: str) -> list[str]:
+    """A note, and the notes that are versions of it which a merge has set aside; those in the trash too."""
+    live = (store.file(other) for other in store.tagged(CONFLICT_TAG))
+    thrown = (store._files.read(each.path) for each in store.trashed())
+    others = [file.memory for file in (*live, *thrown) if file and file.memory]
+    return list(dict.fromkeys([note_id, *(note.id for note in others if conflict_of(note) == note_id)]))
+
+
+def erase(store: MemoryStore) -> bool:
+    """Leave nothing of purged notes in the index and in files of killed writes; False if somebody was in the way."""
+    purged = purged_ids(store.root)
+    for path in store._files.leftovers():
+        if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
+            store._files.remove(path)
+    return store._index.erase()
+
+
+def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:
+    """The files of a note: those that hold it, and those that cannot be read but are about it."""
+    yield from (file.path for file in store._catalogue.find([note_id]).values())
+    yield from store._catalogue.ask(lambda db: queries.paths_of(db, note_id))
+    for problem in store.problems():
+        file = None if problem.owner else store._files.read(problem.path)
+        if file and _is_about(store, file, note_id):
+            yield file.path
+
+
+def _is_about(store: MemoryStore, file: NoteFile, note_id: str) -> bool:
+    """By the id that its front matter names; by its own name if that names none."""
+    with (store.root / file.path).open("rb") as opened:
+        named = re.findall(rb"^[{\s]*id:\s*[\"']?([\w.-]+)", opened.read(_FRONT), re.MULTILINE)
+    if named:
+        return note_id.encode() in named
+    stem = PurePosixPath(file.path).stem
+    return stem == note_id or stem.startswith(f"{note_id}.conflict-")
