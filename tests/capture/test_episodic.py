@@ -20,6 +20,7 @@ from anamnesis.capture import (
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
+from anamnesis.store.purging import purge
 
 SESSION = ParsedSession(
     first_prompt="fix the login",
@@ -206,3 +207,10 @@ def test_a_lone_surrogate_anywhere_leaves_a_readable_note(store: MemoryStore, tm
     assert store.reindex() == 1
     assert store.problems() == []
     assert store.get(note.id) == note
+
+
+def test_a_purged_note_is_not_written_again(store: MemoryStore) -> None:
+    note = captured(store)
+    purge(store, note.id)
+    assert capture(store) is None
+    assert (store.list(), store.trashed()) == ([], [])

@@ -9,6 +9,7 @@ import pytest
 
 from anamnesis.importers.claude import Imported, import_claude
 from anamnesis.store import MemoryStore
+from anamnesis.store.purging import purge
 
 NESTED = """---
 name: feedback-tests
@@ -200,3 +201,15 @@ def test_a_session_with_a_secret_in_its_id_is_imported_without_it_and_follows_ch
     assert store.list()[0].prov_session == "[REDACTED:github-token]"
     claude.remember("a.md", f"{front}second")
     assert run(store, claude) == Imported(updated=1)
+
+
+def test_a_purged_note_stays_away_even_if_it_is_not_remembered_what_was_imported(
+    store: MemoryStore, claude: Claude
+) -> None:
+    claude.remember("feedback_testing.md", NESTED)
+    run(store, claude)
+    purge(store, store.list()[0].id)
+    assert run(store, claude) == Imported(left=1)
+    (store.root / "imported.json").unlink()
+    assert run(store, claude) == Imported(left=1)
+    assert store.list() == []
