@@ -13,10 +13,11 @@ from anamnesis.bridge.bridge import Bridge
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.mapping import fitting, note_id_of, observed
 from anamnesis.engram import observations
+from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import Memory, parse
+from anamnesis.notes import Memory, derived_id, parse
 from anamnesis.store import MemoryStore
 
 State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
@@ -103,10 +104,28 @@ def assert_settled(store: MemoryStore, db: sqlite3.Connection, unreadable: Colle
         assert known.get(id) in unreadable or note_id_of(row.sync_id, row.created_at) in unreadable, row
 
 
+def purged_in(db: sqlite3.Connection) -> set[str]:
+    """The ids that the notes of observations have which have been removed, and which are to be purged."""
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    condition = "observation_id NOT IN (SELECT id FROM observations)"
+    found = set()
+    if "anamnesis_twins" in tables:
+        found |= {id for (id,) in db.execute(f"SELECT note_id FROM anamnesis_twins WHERE {condition}")}
+    if "anamnesis_revisions" in tables:
+        for (id,) in db.execute(
+            f"SELECT DISTINCT observation_id FROM anamnesis_revisions WHERE {condition}"
+        ).fetchall():
+            for each in journal.revisions(db, id):
+                row = each.observation
+                found |= {note_id_of(row.sync_id, row.created_at), derived_id(row.created_at, f"{row.sync_id} {id}")}
+    return found
+
+
 def texts_in(root: Path, path: Path) -> bytes:
     """Everything that is kept anywhere, but for what was deleted for good: notes, trash, observations, revisions."""
-    kept = [*files_in(root).values()]
-    with contextlib.closing(sqlite3.connect(path)) as db:
+    with contextlib.closing(connect(path)) as db:
+        gone = purged_in(db)
+        kept = [data for data in files_in(root).values() if not any(f"\nid: {id}\n".encode() in data for id in gone)]
         for table in ("observations", "anamnesis_revisions"):
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
                 id = "id" if table == "observations" else "observation_id"
