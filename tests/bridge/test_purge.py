@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.bridge.memory import Two
 from tests.bridge.test_doors import anamnesis, daemon, post, save
+from tests.engram.program import Program
 from tests.killing import fork, wait_for
 from tests.remains import BODY, REVISED, TITLE, holding
 from tests.waiting import wait_until
@@ -188,3 +189,15 @@ def test_strict_is_asked_for_by_the_variable(tmp_path: Path, strict: str) -> Non
         assert [each["id"] for each in left] == ([id] if strict else [])
     finally:
         running.stop()
+
+
+def test_a_hard_delete_by_a_tool_is_erased_when_the_session_ends(tmp_path: Path) -> None:
+    program = Program(tmp_path)
+    with program.mcp("--project=shop") as tools:
+        tools.text("mem_save", title=f"About {TITLE}", content=f"It says {BODY}.")
+        tools.text("mem_update", id=1, content=f"It says {REVISED}.")
+        tools.text("mem_save", title="Other", content="another text")
+        tools.text("mem_delete", id=1)
+        assert tools.text("mem_delete", id=1, hard_delete=True) == "Memory #1 permanently deleted"
+    assert holding(tmp_path) == {}
+    assert "another text" in program("search", "another").out
