@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import check_id
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
 from anamnesis.store import queries
-from anamnesis.store.files import NoteFile, telling
+from anamnesis.store.files import telling
 from anamnesis.store.store import MemoryStore
 from anamnesis.store.tombstones import bury, purged_ids
 
@@ -50,17 +51,20 @@ def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:
     """The files of a note: those that hold it, and those that cannot be read but are about it."""
     yield from (file.path for file in store._catalogue.find([note_id]).values())
     yield from store._catalogue.ask(lambda db: queries.paths_of(db, note_id))
-    for problem in store.problems():
-        file = None if problem.owner else store._files.read(problem.path)
-        if file and _is_about(store, file, note_id):
-            yield file.path
+    for problem in store._catalogue.ask(queries.unreadable):
+        if _is_about(store, problem.path, note_id):
+            yield problem.path
 
 
-def _is_about(store: MemoryStore, file: NoteFile, note_id: str) -> bool:
-    """By the id that its front matter names; by its own name if that names none."""
-    with (store.root / file.path).open("rb") as opened:
-        named = re.findall(rb"^[{\s]*id:\s*[\"']?([\w.-]+)", opened.read(_FRONT), re.MULTILINE)
+def _is_about(store: MemoryStore, path: str, note_id: str) -> bool:
+    """By the first id that its front matter names; by its own name if that names none."""
+    try:
+        store._files.refuse_links(path)
+        with (store.root / path).open("rb") as opened:
+            named = re.search(rb"^[{\s]*id:\s*[\"']?([\w.-]+)", opened.read(_FRONT), re.MULTILINE)
+    except (OSError, StoreUnavailable):
+        return False
     if named:
-        return note_id.encode() in named
-    stem = PurePosixPath(file.path).stem
+        return named.group(1) == note_id.encode()
+    stem = PurePosixPath(path).stem
     return stem == note_id or stem.startswith(f"{note_id}.conflict-")

@@ -240,15 +240,18 @@ def superseded_ids(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT superseded_id FROM supersessions")}
 
 
+def unreadable(db: sqlite3.Connection) -> list[Problem]:
+    """Files that could not be read as notes."""
+    rows = db.execute(
+        "SELECT f.path || '/' || name, line, problem FROM files JOIN folders f ON f.number = folder"
+        " WHERE problem IS NOT NULL"
+    )
+    return [Problem(*row) for row in rows]
+
+
 def problems(db: sqlite3.Connection) -> list[Problem]:
     """Files that could not be read as notes, and files whose note another file stands for."""
-    found = [
-        Problem(path, line, reason)
-        for path, line, reason in db.execute(
-            "SELECT f.path || '/' || name, line, problem FROM files JOIN folders f ON f.number = folder"
-            " WHERE problem IS NOT NULL"
-        )
-    ]
+    found = unreadable(db)
     repeated = db.execute(
         "SELECT f.path || '/' || name AS path, m.scope, m.body_path FROM files"
         " JOIN folders f ON f.number = folder JOIN memories m ON m.id = memory_id"
