@@ -87,7 +87,7 @@ PATTERNS = {
 # Masks, words in a row, long names of functions.
 _NO_TOKEN = re.compile(r"(?i:.*x{12}|[a-z]{1,12}(?:[-_][a-z]{1,12}){2,}\Z)|[a-z]+_[a-z]+(?:[A-Z][a-z]{2,})+\Z")
 _TAG = re.compile(r"(?:<|\\u003[cC])(/?)(?i:private)\s{0,9}(?:>|\\u003[eE])")
-_BLANK_LINE = re.compile(r"(?:\r?\n|\\r\\n|\\n)[ \t]*(?=\r?\n|\\r\\n|\\n)")
+_BLANK_LINE = r"(?:\r?\n|\\r\\n|\\n)[ \t]*(?=\r?\n|\\r\\n|\\n)"
 # Line ends of all kinds, and what source code, quotations and numbered listings put around them.
 _GAP = r"(?:[\s\"'`+,;>|#*.]|\\+[nrt\"'/]?|\d{1,6}[→\t])"
 _HEADER = r"[A-Z][A-Za-z-]{2,24}: [^\n\\\"]{1,120}"
@@ -101,8 +101,8 @@ _PEM = (
 _LINE = r"[A-Za-z0-9+/]++={0,2}(?![:\w-])"
 _PUTTY = rf"(Private-Lines:[ \t]{{0,4}}\d{{1,4}}{_GAP}{{1,40}}?){_LINE}(?:{_GAP}{{1,40}}+{_LINE})*+"
 # The values of a manifest of Kubernetes, in base64 or plain, under `data` and `stringData`.
-_MANIFEST = re.compile(r"(?m)^[ \t]{0,9}kind:[ \t]{0,9}[\"']?(?i:secret)\b")
-_DATA = re.compile(r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:\1[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)")
+_MANIFEST = r"(?m)^[ \t]{0,9}kind:[ \t]{0,9}[\"']?(?i:secret)\b"
+_DATA = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:\1[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)"
 _ENTRY = r"(?m)(^[ \t]+[\w.-]+:[ \t]*(?:[|>][-+]?\s{1,40})?[\"']?)(?![|>&*{\[])[^\s\"'#{}]{6,}"
 
 _LONGEST_KNOWN = 4_096
@@ -192,7 +192,7 @@ def _without_private(text: str) -> str:
         if start >= done:
             kept += [text[done:start], "[REDACTED]"]
         if not end and start >= done:
-            blank = _BLANK_LINE.search(text, start)
+            blank = re.compile(_BLANK_LINE).search(text, start)
             end = blank.start() if blank else len(text)
         done = max(done, end)
     return "".join([*kept, text[done:]])
@@ -201,8 +201,8 @@ def _without_private(text: str) -> str:
 def _without_manifests(text: str) -> str:
     documents = re.split(r"(?m)(^---[^\n]*\n)", text)
     return "".join(
-        _DATA.sub(lambda data: _without("secret", _ENTRY, data[0]), document)
-        if _MANIFEST.search(document)
+        re.sub(_DATA, lambda data: _without("secret", _ENTRY, data[0]), document)
+        if re.search(_MANIFEST, document)
         else document
         for document in documents
     )

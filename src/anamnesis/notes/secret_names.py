@@ -244,21 +244,21 @@ def _is_secret(value: str, strong: bool, literal: bool) -> bool:
     return padded or (len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1))))
 
 
-_COOKIES = re.compile(r"(?i:cookie)2?[\"'`]?[ \t]{0,4}[:=, ][ \t]{0,4}[\"'`]?[^\n\"'`]{1,4096}")
-_COOKIE = re.compile(r"(?P<name>[\w.%-]{1,60})=(?P<value>[^;\s,\"'`\\]{4,4096})")
-_SESSION = re.compile("(?i)sess|sid|auth|token|jwt|login|remember|ticket")
+_COOKIES = r"(?i:cookie)2?[\"'`]?[ \t]{0,4}[:=, ][ \t]{0,4}[\"'`]?[^\n\"'`]{1,4096}"
+_COOKIE = r"(?P<name>[\w.%-]{1,60})=(?P<value>[^;\s,\"'`\\]{4,4096})"
+_SESSION = "(?i)sess|sid|auth|token|jwt|login|remember|ticket"
 
 
 def without_cookies(text: str) -> str:
     """The text without the values of cookies that open a session or look random."""
 
     def replacement(found: re.Match[str]) -> str:
-        session = bool(_SESSION.search(found["name"]))
+        session = bool(re.search(_SESSION, found["name"]))
         if not _is_secret(found["value"][:64], session, True) or not (session or len(found["value"]) > 15):
             return found[0]
         return f"{found['name']}=[REDACTED:cookie]"
 
-    return _COOKIES.sub(lambda header: _COOKIE.sub(replacement, header[0]), text)
+    return re.sub(_COOKIES, lambda header: re.sub(_COOKIE, replacement, header[0]), text)
 
 
 # An operator that assigns, and the beginning of a value that is no word.
