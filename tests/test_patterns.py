@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from re import _constants as op
-from re import _parser
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +20,9 @@ from tests.growth import seconds, superlinear
 
 import anamnesis
 
+# What the standard library itself reads patterns with; it has no types.
+op: Any = importlib.import_module("re._constants")
+_parser: Any = importlib.import_module("re._parser")
 _METHODS = "search|match|fullmatch|finditer|findall|subn|sub|split"
 _ANCHORED = {"match", "fullmatch"}
 _MOST_SPELLINGS = 40
