@@ -17,7 +17,7 @@ from anamnesis.cli import COMMANDS, anamnesis
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 SPEAKING_JSON_ALREADY = {"serve", "inject", "recall", "capture"}
