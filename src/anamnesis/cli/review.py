@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import print_json, print_lines
-from anamnesis.notes import as_dict
+from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.notes import Memory, as_dict
 from anamnesis.review import accept, reject, waiting
+
+_PREVIEW = 300
 
 
 @click.command()
@@ -39,8 +41,29 @@ def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, 
             found = [decide(store, each) for each in dict.fromkeys(ids)]
     if as_json:
         print_json([as_dict(note) for note in found])
-    elif is_accepted is None:
-        print_lines([(note.id, note.machine_id, note.project, note.title) for note in found])
-    else:
+    elif is_accepted is not None:
         for note in found:
-            click.echo(f"{'Accepted' if is_accepted else 'Rejected'}: {note.id} ({note.title})")
+            click.echo(f"{'Accepted' if is_accepted else 'Rejected'}: {note.id} ({in_a_line(note.title)})")
+    elif on_terminal():
+        _draw(found)
+    else:
+        print_lines([(note.id, note.machine_id, note.project, note.title) for note in found])
+
+
+def _draw(found: list[Memory]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="dim", padding=(0, 1))
+    table.add_column("id", no_wrap=True)
+    table.add_column("from", overflow="fold")
+    table.add_column("project", overflow="fold")
+    table.add_column("what it says", ratio=1)
+    for note in found:
+        says = Text.assemble((in_a_line(note.title), "bold"), f"\n{in_a_line(note.body[:_PREVIEW])}")
+        table.add_row(Text(note.id, "cyan"), note.machine_id, note.project, says)
+    screen = console()
+    if found:
+        screen.print(table)
+    hint = "; `anamnesis review ID --accept` or `--reject` decides" if found else ""
+    screen.print(f"Waiting for a review: {len(found):,}{hint}", style="dim")

@@ -15,6 +15,7 @@ from anamnesis.cli.output import bars, console, on_terminal, print_json, print_l
 from anamnesis.config import resolve_machine_id
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.project import resolve_project_key
+from anamnesis.review import waiting
 from anamnesis.store import MemoryStore, StoreStats
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
     screen.print(table)
     if conflicts := len(store.tagged(CONFLICT_TAG)):
         screen.draw("[yellow]{} notes have two versions:[/] anamnesis conflicts", conflicts)
+    if foreign := len(waiting(store)):
+        screen.draw("[yellow]{} imported notes wait for a review:[/] anamnesis review", foreign)
     if unreadable:
         screen.draw("[yellow]{} files could not be read as notes:[/] anamnesis doctor", unreadable)
 
@@ -93,13 +96,13 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
 def _sync_line(sync: SyncState) -> str:
     if not sync.initialized:
         return "not synced yet: anamnesis sync"
-    waiting = "with changes to sync" if sync.dirty else "nothing to sync"
-    return f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {waiting}"
+    pending = "with changes to sync" if sync.dirty else "nothing to sync"
+    return f"synced with {sync.remote or 'no remote'}, at {sync.head or 'no commit yet'}, {pending}"
 
 
 def _bridge_line(bridge: State) -> str:
-    waiting = f"{bridge.waiting.total:,} changes waiting" if bridge.waiting.total else "nothing waiting"
-    return f"in step with {bridge.observations:,} observations in {bridge.database}, {waiting}"
+    pending = f"{bridge.waiting.total:,} changes waiting" if bridge.waiting.total else "nothing waiting"
+    return f"in step with {bridge.observations:,} observations in {bridge.database}, {pending}"
 
 
 def _weekly(store: MemoryStore) -> list[int]:
