@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
     """Knows the names of its commands; each is a module `anamnesis.cli.NAME` with a `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]  # a command of ours has the name of the built-in `list`
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.load(cmd_name) if cmd_name in COMMANDS else None
