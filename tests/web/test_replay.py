@@ -29,7 +29,9 @@ def scenarios() -> dict[str, list[Step]]:
     return found
 
 
-_ALIKE = {name: steps for name, steps in scenarios().items() if name not in ("private", "export-import")}
+# Engram keeps a private block that is never closed, private blocks of an import, and a deleted row after a hard delete.
+_DIFFERENT = ("private", "export-import", "delete")
+_ALIKE = {name: steps for name, steps in scenarios().items() if name not in _DIFFERENT}
 
 
 @pytest.fixture
@@ -45,8 +47,7 @@ def test_every_step_of_a_recording_is_answered_alike_if_strict(strict: Daemon, n
 
 
 @pytest.mark.parametrize(("name", "steps"), _ALIKE.items(), ids=_ALIKE)
-def test_redaction_changes_no_answer_but_to_private_blocks(daemon: Daemon, name: str, steps: list[Step]) -> None:
-    """Engram keeps a block that is never closed, and what an import brings: by default neither is stored."""
+def test_every_other_recording_is_answered_alike_by_default(daemon: Daemon, name: str, steps: list[Step]) -> None:
     _replay(daemon, name, steps)
 
 
