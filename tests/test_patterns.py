@@ -35,9 +35,13 @@ _CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s", op.CATEGORY_NOT_SPACE: r"\S",
     op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
 }  # fmt: skip
-# Patterns that are handed to a function which calls them: so are they called.
+# Patterns that are called under another name: so are they called.
 _CALLED = dict.fromkeys(
-    (f"anamnesis.onboard.formats.toml.{name}" for name in ("_KEY", "_EQUALS", "_SKIP", "_SCALAR")), "match"
+    (
+        *(f"anamnesis.onboard.formats.toml.{name}" for name in ("_KEY", "_EQUALS", "_SKIP", "_SCALAR")),
+        *(f"anamnesis.web.parser.{name}" for name in ("_FIRST_CHUNK", "_NEXT_CHUNK")),
+    ),
+    "match",
 )
 # Patterns that would not be linear on any text, and why no such text reaches them.
 _GUARDED = {
