@@ -13,6 +13,7 @@ _ALNUM = string.ascii_letters + string.digits
 _URL = _ALNUM + "-_"
 _HEX = "0123456789abcdef"
 _BASE64 = _ALNUM + "+/"
+_LOWER = string.ascii_lowercase + string.digits
 _UPPER = string.ascii_uppercase + "234567"
 
 
@@ -136,6 +137,17 @@ TOKENS = [
         ),
     ),
     ("private-key", _pem("PGP PRIVATE " + "KEY BLOCK", 6, "Version: GnuPG v2\n\n")),
+    ("huggingface-token", "h" + "f_" + _some(string.ascii_lowercase, 34)),
+    ("huggingface-token", "api" + "_org_" + _some(string.ascii_lowercase, 34)),
+    ("dynatrace-token", "dt" + "0c01." + _some(_LOWER, 24) + "." + _some(_LOWER, 64)),
+    ("flutterwave-key", "FLW" + "PUBK_TEST-" + _some("0123456789abcdefgh", 32) + "-X"),
+    ("flutterwave-key", "FLW" + "SECK_TEST-" + _some("0123456789abcdefgh", 12)),
+    ("base64-jwt", "ZX" + "lK" + _some(_URL + "+/", 80)),
+    ("clickhouse-key", "4b" + "1d" + _some(string.ascii_letters, 38)),
+    ("facebook-token", _some("123456789", 15) + "|" + _some(_URL, 27)),
+    ("mailchimp-key", _some(_HEX, 32) + "-us" + "12"),
+    ("maxmind-key", _some(_ALNUM, 6) + "_" + _some(_ALNUM, 29) + "_m" + "mk"),
+    ("vault-token", "s" + "." + _some(_HEX, 24)),
 ]
 
 # Where a token is met: alone, in prose, in code, in JSON and JSON in JSON, in a shell, in a log, by punctuation.
@@ -338,6 +350,23 @@ def _values() -> list[tuple[str, str, str, str]]:
         ("amqp://guest:", "visitor", "@[::1]:5672/", "url-password"),
         ("smtp://ada%40x.org:", "hunter2", "@mail:587", "url-password"),
         ("https://", hex40, "@example.org/x.git", "url-token"),
+        ("FROM alpine\nENV DB_PASSWORD ", "hunter", "\nRUN make\n", "password"),
+        ("ENV STRIPE_TOKEN ", random20, "\n", "token"),
+        ("setx API_KEY ", hex32, "", "key"),
+        ("setenv DB_PASSWORD ", "hunter2", "\n", "password"),
+        ('set api_token "', random20, '"', "token"),
+        ("set -gx API_KEY ", hex32, "\n", "key"),
+        ('std::string token("', random20, '");', "token"),
+        ('std::string password{"', "hunter2", '"};', "password"),
+        ('PASSWORD = """\n', "hunter2", '\n"""\n', "password"),
+        ("password = '''\\\n    ", "hunter2", "\n'''\n", "password"),
+        ("kubectl create secret generic db --from-literal=password=", "hunter", "", "password"),
+        ("docker run -e password=", "hunter", " db", "password"),
+        ("npm config set //registry.example/:_authToken ", hex32, "", "token"),
+        ("snyk auth ", _uuid(), "", "key"),
+        ("my adafruit key is ", random20, ", ask Ada", "key"),
+        ("mysql -u root -p'", "correct horse", "' shop", "password"),
+        ('sshpass -p "', "correct horse battery", '" ssh db', "password"),
     ]
 
 

@@ -20,6 +20,7 @@ LETTERS = {
     "b": string.ascii_letters + string.digits + "+/",
     "d": string.digits,
     "e": string.ascii_letters + string.digits + "_.=-",
+    "g": string.digits + "abcdefghABCDEFGH",
     "h": "0123456789abcdef",
     "i": string.ascii_letters + string.digits + "_",
     "l": string.ascii_lowercase + string.digits,
@@ -45,7 +46,7 @@ AROUND = [
 
 def sample(literal: str, shape: str, dice: random.Random) -> str:
     """A secret of that shape; its runs begin and end with a letter or digit, and a digit is in the first."""
-    shape = re.sub(r"\[[^\[\]]*\]", lambda part: dice.choice(["", part[0][1:-1]]), shape.lstrip("^#"))
+    shape = re.sub(r"\[[^\[\]]*\]", lambda part: dice.choice(["", part[0][1:-1]]), shape.lstrip("^#~"))
 
     def run(found: re.Match[str]) -> str:
         letters, count = LETTERS[found[1]], int(found[2])
@@ -89,6 +90,34 @@ def test_a_random_value_of_a_vendor_is_a_secret_though_its_name_does_not_say_so(
     for name in names:
         for text in (f"{name} = {value}", f'"{name}": "{value}"', f"{name}={value}\n", f"{name} := `{value}`"):
             assert value not in redact(text), text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{}: str = "{}"',
+        'const {}: string = "{}";',
+        'String {} = "{}";',
+        "{}: >-\n  {}\n",
+        '{}:\n  "{}"\n',
+        "| {} | {} |",
+        '{{\\"{}\\": \\"{}\\"}}',
+        'set {} "{}"',
+        "ENV {} {}",
+        "setx {} {}",
+        '$env:{} = "{}"',
+        "{} => '{}'",
+        "{} ?= {}",
+        "<{0}>{1}</{0}>",
+        'headers.put("{}", "{}");',
+    ],
+)
+def test_what_joins_a_name_to_a_secret_joins_that_of_a_vendor_too(form: str) -> None:
+    dice = random.Random(form)
+    for vendor in VENDORS.split():
+        value = sample("", "{h6}{l20}", dice)
+        for name in (f"{vendor}_key", f"{vendor.upper()}_KEY", f"{vendor}Id"):
+            assert value not in redact(form.format(name, value)), form.format(name, value)
 
 
 def test_a_vendor_may_name_versions_hashes_and_identifiers() -> None:

@@ -6,21 +6,16 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from anamnesis.notes.secret_names import (
-    MARKER,
-    REFERENCE,
-    ascii_of,
-    may_name_a_vendor,
-    without_cookies,
-    without_named,
-    without_vendors,
-)
-from anamnesis.notes.secret_rules import COMMANDS, alone, regex_of, rules
+from anamnesis.notes.secret_names import ascii_of, without_named
+from anamnesis.notes.secret_rules import COMMANDS, alone, in_lower_case, regex_of, rules
+from anamnesis.notes.secret_values import MARKER, REFERENCE, without_cookies
+from anamnesis.notes.secret_vendors import may_be_a_key, vendor_names
 
 _ALNUM = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
 _BASE64 = "[A-Za-z0-9+/]{20,}={0,2}"
-_UUID = rf"{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}"
+# After the first letter of a secret: it begins a word.
+_ALONE = alone(1, r"\w")
 
 # Kind, a literal that such a secret holds, and all of it; the first group stays. For what a rule cannot say.
 SHAPED = (
@@ -30,7 +25,7 @@ SHAPED = (
         "eyJ",
         "()eyJ" + alone(3, r"[\w-]") + r"[\w-]{10,}+(?<=[Q90])\.[\w-]{8,}(?:\.{1,2}[\w-]+){0,3}",
     ),
-    ("jwt", ".ey", r"()ey(?<![\w-]ey)[A-Za-z0-9]{17,}+\.ey[\w/-]{17,}+(?:\.[\w/-]*={0,2})?"),
+    ("jwt", ".ey", "()ey" + alone(2, r"[\w-]") + r"[A-Za-z0-9]{17,}+\.ey[\w/-]{17,}+(?:\.[\w/-]*={0,2})?"),
     ("slack-token", "xox", rf"()xox[abceoprs]-[\w-]{{9,}}{_ALNUM}"),
     ("twilio-token", "AC", rf"(AC{_HEX}{{32}}:){_HEX}{{32}}(?:[\w-]*{_ALNUM})?"),
     ("telegram-token", ":A", rf"()\d{{5,16}}:A[\w-]{{32,}}{_ALNUM}"),
@@ -40,47 +35,55 @@ SHAPED = (
     ("azure-key", "Key=", rf"((?:Account|SharedAccess)Key=){_BASE64}"),
     ("azure-signature", "sig=", r"(\bsig=)[\w%+/-]{24,}={0,2}"),
     ("azure-secret", "Q~", rf"()[\w~.-]{{3}}\dQ~[\w~.-]{{29,}}{_ALNUM}"),
-    ("azure-devops-token", "AZDO", rf"()(?<!\w){_ALNUM}{{70,80}}AZDO{_ALNUM}{{4}}"),
+    ("azure-devops-token", "AZDO", rf"(){_ALNUM}{_ALONE}{_ALNUM}{{69,79}}AZDO{_ALNUM}{{4}}"),
     (
         "authress-key",
         ".acc",
-        r"()(?<!\w)(?:sc|ext|scauth|authress)_\w{5,30}\.\w{4,6}\.acc[_-][\w-]{10,32}\.[\w+/=-]{30,}",
+        "()[sea]" + _ALONE + r"(?:c|xt|cauth|uthress)_\w{5,30}\.\w{4,6}\.acc[_-][\w-]{10,32}\.[\w+/=-]{30,}",
     ),
-    ("clickhouse-key", "4b1d", rf"()(?<![\w+/-])4b1d(?=[a-f0-9]{{0,36}}[A-Zg-z]){_ALNUM}{{38}}(?![\w+/=-])"),
-    ("facebook-token", "|", r"()(?<!\w)\d{15,16}\|[\w-]{27,40}(?![\w-])"),
-    ("facebook-token", "%", r"()(?<!\w)\d{15,16}%(?:7[Cc])?[\w-]{27,40}(?![\w-])"),
-    ("mailchimp-key", "-us", rf"()(?<!\w){_HEX}{{32}}-us\d{{1,2}}(?!\w)"),
-    ("maxmind-key", "_mmk", rf"()(?<!\w){_ALNUM}{{6}}_{_ALNUM}{{29}}_mmk(?!\w)"),
-    ("newrelic-key", "NRAL", rf"()(?<!\w){_HEX}{{32,36}}(?:FFFF)?NRAL(?!\w)"),
-    ("terraform-token", ".atlasv1.", rf"()(?<!\w){_ALNUM}{{14}}\.atlasv1\.[\w=-]{{59,}}[A-Za-z0-9=]"),
+    (
+        "clickhouse-key",
+        "4b1d",
+        "()4b1d" + alone(4, r"[\w+/-]") + r"(?=[a-f0-9]{0,36}[A-Zg-z])[A-Za-z0-9]{38}(?![\w+/=-])",
+    ),
+    ("facebook-token", "|", r"()\d" + _ALONE + r"\d{14,15}\|[\w-]{27,40}(?![\w-])"),
+    ("facebook-token", "%", r"()\d" + _ALONE + r"\d{14,15}%(?:7[Cc])?[\w-]{27,40}(?![\w-])"),
+    ("mailchimp-key", "-us", rf"(){_HEX}{_ALONE}{_HEX}{{31}}-us\d{{1,2}}(?!\w)"),
+    ("maxmind-key", "_mmk", rf"(){_ALNUM}{_ALONE}{_ALNUM}{{5}}_{_ALNUM}{{29}}_mmk(?!\w)"),
+    ("newrelic-key", "NRAL", rf"(){_HEX}{_ALONE}{_HEX}{{31,35}}(?:FFFF)?NRAL(?!\w)"),
+    ("terraform-token", ".atlasv1.", rf"(){_ALNUM}{_ALONE}{_ALNUM}{{13}}\.atlasv1\.[\w=-]{{59,}}[A-Za-z0-9=]"),
     (
         "vault-token",
         "s.",
-        rf"()(?<![\w.])s\.(?=[A-Za-z]{{0,22}}\d)(?!(?:[A-Z]?[a-z]{{2,}}+\d{{0,2}}+)++(?!\w)){_ALNUM}{{24}}(?![\w(.-])",
+        r"()s\."
+        + alone(2, r"[\w.]")
+        + r"(?=[A-Za-z]{0,22}\d)(?!(?:[A-Z]?[a-z]{2,}+\d{0,2}+)++(?!\w))[A-Za-z0-9]{24}(?![\w(-]|\.\w)",
     ),
-    ("yandex-token", "t1.", r"()(?<!\w)t1\.[\w-]{1,2000}={0,2}\.[\w-]{86}={0,2}"),
+    ("yandex-token", "t1.", "()t1" + alone(2, r"\w") + r"\.[\w-]{1,2000}={0,2}\.[\w-]{86}={0,2}"),
 )
 _Token = tuple[int, str, bytes, str, str]
-_TOKENS: dict[bytes, dict[bytes, list[_Token]]] = {}
+_TOKENS: dict[bytes, list[_Token]] = {}
 # By the endings of their literals: where an ending is not, no literal is. Compiled when their literal is first met:
 # all of them at once would cost an import 60 ms.
 for _at, (_kind, _literal, _shape) in enumerate((*SHAPED, *rules())):
     _token = (_at, _kind, _literal.encode(), _literal if _at >= len(SHAPED) else "", _shape)
-    _TOKENS.setdefault(_token[2][-1:], {}).setdefault(_token[2][-2:], []).append(_token)
+    _TOKENS.setdefault(_token[2][-2:], []).append(_token)
+_SINGLE = {ending for ending in _TOKENS if len(ending) == 1}
 # What separates the runs of letters in which a secret can be. Such a run is long, and no words in a row.
 _SEPARATORS = b"\"'`(){}]<>,;?&"
 _SEPARATED = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 _SHORTEST = 14
-_NO_WORDS = re.compile(rb"(?=[\w-]{12})[A-Za-z_-]{0,30}+\d|[a-z][A-Z](?![a-z]{2})|[A-Z]{10}|\d{5}:A|Q~")
-_LOWER = b"abcdefghijklmnopqrstuvwxyz_-./:=*#\\+~@|"
-_FLAG = re.compile(rb" -[abpuwPU-]")
+_NO_WORDS = re.compile(rb"[a-z][A-Z](?![a-z]{2})|[A-Z]{10}")
+_NO_MARKS = bytes({*range(256)} - {*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"})
+_LOWER_CASE = tuple(literal.encode() for literal in in_lower_case())
+_FLAG = re.compile(rb" -(?:[abpuwPU]|-(?:pass|user|cookie|proxy))")
+_LONGEST_COMMAND = 430
 # It has no literal but its dots: where they are not, at the right distance, the search ends at once.
 _DISCORD_DOTS = re.compile(rb"\.[\w-]{6}\.[\w-]{27}")
 # A password may hold a colon or an at sign, or else a slash, but not after what is a port.
 # By the name they have in tests, which feed each its worst input.
 PATTERNS = {
     "discord-token": rf"()[MNO][\w-]{{22,27}}\.[\w-]{{6}}\.[\w-]{{26,}}{_ALNUM}",
-    "sidekiq-key": rf"(CONTRIBSYS__COM[\"']?[ \t]{{0,4}}[=:]+[ \t]{{0,4}}[\"']?){_HEX}{{8}}:{_HEX}{{8}}",
     "url-password": r"(:(?:\\?/){2}[^\s/:@\"'<>\[]*:)(?!\[REDACTED)(?:[^\s/\"'<>]+|(?!\d+/)[^\s:@\"'<>]+)(?=@[\w\[])",
     "url-token": rf"(:(?:\\?/){{2}}){_ALNUM}{{20,}}(?=@[\w\[])",
 }
@@ -105,11 +108,15 @@ _MANIFEST = r"(?m)^[ \t]{0,9}kind:[ \t]{0,9}[\"']?(?i:secret)\b"
 _DATA = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:\1[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)"
 _ENTRY = r"(?m)(^[ \t]+[\w.-]+:[ \t]*(?:[|>][-+]?\s{1,40})?[\"']?)(?![|>&*{\[])[^\s\"'#{}]{6,}"
 
+# Of the fields that are redacted, many are the name of a project or a type: too short for a secret, and no assignment.
+_ONE_WORD = re.compile(r"[\w.-]*+\Z", re.ASCII)
 _LONGEST_KNOWN = 4_096
 
 
 def redact(text: str) -> str:
     """The text with `[REDACTED]` for private blocks and `[REDACTED:kind]` for secrets, else unchanged."""
+    if len(text) < _SHORTEST and _ONE_WORD.match(text):
+        return text
     return _redacted(text) if len(text) <= _LONGEST_KNOWN else _redacted.__wrapped__(text)
 
 
@@ -132,50 +139,79 @@ def _redacted(given: str) -> str:
             text = re.compile(_PEM).sub("[REDACTED:private-key]", text)
         if b"Private-Lines:" in letters:
             text = _without("private-key", _PUTTY, text)
-    words = {word for word in letters.translate(_SEPARATED).split() if len(word) >= _SHORTEST}
-    words = {word for word in words if word.translate(None, _LOWER) and _NO_WORDS.search(word)}
+    long = _long_words(letters)
+    words = set(filter(_is_random, set(long))) if long else set()
     if words:
         text = _without_tokens(text, b" ".join(words))
     if b"@" in letters and b"/" in letters:
         text = _without("url-password", PATTERNS["url-password"], text)
         text = _without("url-token", PATTERNS["url-token"], text)
-    for program, flag in COMMANDS if _FLAG.search(letters) else ():
-        if program in letters:
-            text = _without("password", command_regex(program, flag), text)
+    if b" -" in letters:
+        text = _without_passwords(text, letters)
     if b"kind:" in letters and b"ata:" in letters and b"secret" in lowered:
         text = _without_manifests(text)
     if b"cookie" in lowered:
         text = without_cookies(text)
-    text = without_named(text, lowered if text is given else ascii_of(text).lower())
-    return without_vendors(text) if words and may_name_a_vendor(letters, words) else text
+    if text is not given:
+        letters = ascii_of(text)
+        lowered = letters.lower()
+    keys = set(filter(may_be_a_key, words)) if words else words
+    vendors = vendor_names(letters, lowered, [word for word in long if word in keys]) if keys else []
+    return without_named(text, lowered, vendors)
+
+
+def _long_words(letters: bytes) -> list[bytes]:
+    """The words of a text that are long enough to be a secret. Most are not, and to separate words costs time."""
+    long = b" ".join([word for word in letters.split() if len(word) >= _SHORTEST])
+    return [word for word in long.translate(_SEPARATED).split() if len(word) >= _SHORTEST] if long else []
+
+
+def _is_random(word: bytes) -> bool:
+    """Whether a word is no word of a language or of a program: it holds digits, or many capitals."""
+    marks = word.translate(None, _NO_MARKS)
+    if 4 * len(marks) >= len(word) and (b"_" not in word or not word.isupper()):
+        return not marks.isalpha() or bool(_NO_WORDS.search(word))
+    if not marks:
+        return _LOWER_CASE[0] in word or _LOWER_CASE[1] in word
+    return not marks.isalpha() and may_be_a_key(word)
 
 
 def _without_tokens(text: str, long: bytes) -> str:
-    met = [
-        token
-        for last, endings in _TOKENS.items()
-        if last in long
-        for ending, tokens in endings.items()
-        if ending in long
-        for token in tokens
-        if token[2] in long
-    ]
+    # The pairs of letters of a short text are fewer than the endings.
+    short = len(long) < 160
+    endings = _SINGLE | ({long[at : at + 2] for at in range(len(long))} & _TOKENS.keys()) if short else _TOKENS
+    met = [token for ending in endings if short or ending in long for token in _TOKENS[ending] if token[2] in long]
     words = long.decode() if met else ""
     for _, kind, _, literal, shape in sorted(met):
         pattern = regex_of(literal, shape) if literal else shape
-        if re.compile(pattern, re.ASCII).search(words):
+        # The words are searched first, unless they are most of the text.
+        if 2 * len(words) > len(text) or re.compile(pattern, re.ASCII).search(words):
             text = _without(kind, pattern, text)
     if _DISCORD_DOTS.search(long):
         text = _without("discord-token", PATTERNS["discord-token"], text)
-    return _without("sidekiq-key", PATTERNS["sidekiq-key"], text) if b"CONTRIBSYS" in long else text
+    return text
+
+
+def _without_passwords(text: str, letters: bytes) -> str:
+    before, done = [], 0
+    for found in _FLAG.finditer(letters):
+        before.append(letters[max(done, found.start() - _LONGEST_COMMAND) : found.start()])
+        done = found.start()
+    commands = b" ".join(before)
+    for program, flag in COMMANDS if commands else ():
+        if program in commands:
+            text = _without("password", command_regex(program, flag), text)
+    return text
 
 
 def command_regex(name: bytes, flag: str) -> str:
     """The password on the command line of a program, which ends at a line end that no backslash escapes."""
     program = name.decode()
     first, rest = program[0], re.escape(program[1:])
-    inside = rf"(?:[^\n{first}]|{first}(?!{rest})|(?<=\\)\n){{0,400}}?"
-    return rf"({program}[\w.-]{{0,16}}{inside}\s{flag}['\"]?)[^\s'\"\\]{{3,}}"
+    inside = rf"(?:[^\n{first}]|{first}(?!{rest})|(?<=\\)\n){{0,{_LONGEST_COMMAND - 30}}}?"
+    return (
+        rf"({program}[\w.-]{{0,16}}{inside}\s{flag}['\"]?)(?:(?<=['\"])[^'\"\n\\]{{3,200}}(?=['\"])|[^\s'\"\\]{{3,}})"
+    )
 
 
 def _without_private(text: str) -> str:

@@ -3,7 +3,8 @@
 A line holds the kind, the literals with which such a secret begins, and the shape of what follows. In a shape,
 `{w20}` stands for 20 letters of the class `w`, `{w16-32}` for 16 to 32; the last one runs to the end of its
 word. `[...]` is optional. A leading `^` says that the literal begins a word, `^^` that it begins a run of base64,
-`#` that a digit follows within 24 letters. Tests generate their samples from the same shapes.
+`#` that a digit follows within 24 letters, `~` that it may be of lower-case letters alone. Tests generate their
+samples from the same shapes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ CLASSES = {
     "b": "A-Za-z0-9+/",
     "d": "0-9",
     "e": r"\w.=-",
+    "g": "0-9a-hA-H",
     "h": "0-9a-f",
     "i": r"\w",
     "l": "a-z0-9",
@@ -57,8 +59,8 @@ pypi-token          pypi-AgE                                        {w16}
 rubygems-token      rubygems_                                       {h40}
 clojars-token       CLOJARS_ clojars_                               {a50}
 crates-token        cio                                             ^^#{a32}
-huggingface-token   hf_                                             ^{a28}
-huggingface-token   api_org_                                        ^{a28}
+huggingface-token   hf_                                             ^~{a28}
+huggingface-token   api_org_                                        ^~{a28}
 sendgrid-key        SG.                                             ^{w16-32}.{w16}
 sendgrid-key        SG.                                             ^#{e60}
 sendinblue-key      xkeysib- xsmtpsib-                              {h60-64}-{a16}
@@ -82,17 +84,17 @@ buildkite-token     bkua_ bkaj_                                     ^{h32}
 circleci-token      CCIPAT_ CCIPRJ_                                 {w30}
 cloudflare-ca-key   v1.0-                                           ^{h24}-{h100}
 contentful-token    CFPAT-                                          {w40}
-defined-key         dnkey-                                          ^{w60}
+defined-key         dnkey-                                          ^{e60}
 deno-token          ddp_ ddo_                                       ^{a36}
 docker-token        dckr_pat_ dckr_oat_                             {w24}
 doppler-token       dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.  {e40}
 duffel-token        duffel_test_ duffel_live_                       {e40}
-dynatrace-token     dt0                                             ^{l1}{d2}.{u24}.{a60}
+dynatrace-token     dt0                                             ^{l1}{d2}.{a24}.{a60}
 easypost-key        EZAK EZTK                                       ^^{a50}
 facebook-token      EAA                                             ^^#{a100}
 figma-token         figd_ figu_ figor_ figoh_                       {w24}
 firecrawl-key       fc-                                             ^{h32}
-flutterwave-key     FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- FLWPUBK-   {x12}[-X]
+flutterwave-key     FLWSECK_TEST- FLWSECK- FLWPUBK_TEST- FLWPUBK-   {g12}[-X]
 fly-token           fo1_                                            {w40}
 fly-token           fm1a_ fm1r_ fm2_                                {b60}
 frameio-token       fio-u-                                          {e40}
@@ -151,20 +153,20 @@ vercel-token        vcp_ vci_ vca_ vcr_ vck_                        ^{a24}
 xai-key             xai-                                            ^{a27}
 yandex-key          AQVN                                            ^^{w35}
 yandex-token        y0_                                             ^#{w50}
-base64-jwt          ZXlK                                            ^^{b60}
+base64-jwt          ZXlK                                            ^^{s50}
 """
 
 # A value that looks random, after a name that holds one of these, is a secret though the name does not say so.
 VENDORS = """
-adafruit adobe adyen airtable alchemy algolia alibaba aliyun amplitude artifactory asana atlassian auth0
-beamer binance bintray bitbucket bittrex braintree bugsnag buildkite circleci clickup cloudflare cloudinary codecov
-cohere coinbase confluence confluent contentful datadog deepgram digitalocean discord droneci dropbox elevenlabs
+adafruit adobe adyen airtable alchemy algolia alibaba aliyun amplitude artifactory asana atlassian auth0 beamer
+binance bintray bitbucket bittrex braintree bugsnag buildkite circleci clickup cloudflare cloudinary codecov cohere
+coinbase confluence confluent contentful contribsys datadog deepgram digitalocean discord droneci dropbox elevenlabs
 etherscan etsy facebook fastly figma finicity finnhub flickr freshbooks gitter gocardless grafana heroku honeycomb
-hubspot infura intercom jfrog jira klaviyo kraken kucoin launchdarkly linear linkedin looker mailchimp mailgun
-mailjet mandrill mapbox mattermost meraki messagebird mixpanel netlify newrelic newyorktimes nexmo nytimes okta
-opsgenie pagerduty paypal pinecone plaid plivo postmark privateai pubnub pusher rapidapi razorpay rollbar sendbird
-sendgrid sentry shodan snyk sonar sourcegraph sparkpost splunk squarespace sumo sumologic telegram travis trello
-twilio twitch twitter typeform vercel virustotal vonage yandex zendesk
+hubspot infura intercom jfrog jira klaviyo kraken kucoin launchdarkly linear linkedin looker mailchimp mailgun mailjet
+mandrill mapbox mattermost meraki messagebird mixpanel netlify newrelic newyorktimes nexmo nytimes okta opsgenie
+pagerduty paypal pinecone plaid plivo postmark privateai pubnub pusher rapidapi razorpay rollbar sendbird sendgrid
+sentry shodan snyk sonar sourcegraph sparkpost splunk squarespace sumo sumologic telegram travis trello twilio twitch
+twitter typeform vercel virustotal vonage xray yandex yorktimes zendesk
 """
 
 # A program, and how a password follows on its command line.
@@ -195,10 +197,15 @@ def rules() -> list[tuple[str, str, str]]:
     return [(kind, literal, literals[-1]) for kind, *literals in lines for literal in literals[:-1]]
 
 
+def in_lower_case() -> list[str]:
+    """The literals of secrets that may be of lower-case letters alone, as words are."""
+    return [literal for _, literal, shape in rules() if "~" in shape]
+
+
 @cache
 def regex_of(literal: str, shape: str) -> str:
     """The expression of a rule; its first group is empty, for all of the match is the secret."""
-    marks = shape[: len(shape) - len(shape.lstrip("^#"))]
+    marks = shape[: len(shape) - len(shape.lstrip("^#~"))]
     start = {0: "", 1: alone(len(literal)), 2: alone(len(literal), r"[\w+/-]")}[marks.count("^")]
     digit = r"(?=[\w-]{0,24}\d)" if "#" in marks else ""
     return f"(){re.escape(literal)}{start}{digit}{_body(shape[len(marks) :])}"

@@ -1,0 +1,94 @@
+"""Whether a value is a secret: what looks random, what is a placeholder, a variable or a word. Pure."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+MARKER = re.compile(r"\[REDACTED(?::[a-z0-9-]+)?\]")
+# Variables and templates, and variables joined to a string that ends before them.
+REFERENCE = re.compile(
+    r"[+.,)]\s?[A-Za-z_][\w.]{0,24}[+(),\s]*\Z|ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)|.*(?:\$\{|\{\{|#\{|<%)"
+    r"|[\W_xX]+\Z"
+)
+_ALGORITHM = r"(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
+# Paths, URLs and mail addresses; what asks to be replaced; names of secrets and of algorithms.
+_NO_SECRET = re.compile(
+    r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]{1,24})+[/\\]?\Z|[\w+.-]+://|arn:|[\w+.-]+@[\w-]+(?:\.[\w-]+)+\Z"
+    r"|(?i:.*your|change.?me|.*placeholder|.*\bexample\b)"
+    r"|(?:[A-Za-z]+_)+(?i:password|secret|token|key)\Z|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Key)\Z"
+    rf"|{_ALGORITHM}\Z"
+)
+_PLACEHOLDERS = (
+    " none null nil true false undefined yes no on off enabled disabled required optional str string bytes text int"
+    " bool boolean any object number default empty secret secrets password passwords passwd passphrase pass pwd"
+    " token tokens key keys api apikey access auth authentication authorization my the a an of here example sample"
+    " dummy fake test testing demo placeholder change me changeme changeit todo tbd redacted hidden masked removed"
+    " value name user username insert enter replace with this some foo bar baz client private public bearer basic"
+    " oauth jwt scheme header realm db input prompt field credential credentials "
+)
+_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z|[A-Za-z]+(?:_[A-Za-z]+)+\d{0,2}\Z")
+_WORDLIKE = re.compile(rf"[A-Za-z]*\d{{0,2}}|\d+|\d{{1,2}}[A-Za-z]+|\d\dT\d\d|{_ALGORITHM}")
+
+
+@lru_cache(maxsize=4096)
+def is_secret(value: str, strong: bool, literal: bool) -> bool:
+    """Whether a value is a secret; `strong` is its name, and `literal` says that it can be no word of a text."""
+    if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
+        return False
+    digits, letters = sum(map(str.isdigit, value)), re.sub("[+/=]", "", value)
+    if not strong and digits < 2 and not letters.isalpha():
+        return False
+    if "[REDACTED" in value or REFERENCE.match(value) or _NO_SECRET.match(value):
+        return False
+    if digits < 2 and all(f" {word} " in _PLACEHOLDERS for word in re.findall("[a-z]+", value.lower())):
+        return False
+    if strong and literal:
+        return True
+    if digits < 5 and _CODE.match(value):
+        return False
+    words = [word for word in re.split(r"[-_.:/@+]", value) if word]
+    wordlike = all(_WORDLIKE.fullmatch(word) for word in words)
+    if strong:
+        return (digits > 0 and (len(words) == 1 or not wordlike)) or bool(re.search(r"\w[!@#$%^&*~]\w", value))
+    if digits > 1:
+        return not wordlike
+    share = sum(map(str.isupper, letters)) / len(letters)
+    padded = value.endswith("=") and len(value) % 4 == 0
+    return padded or (len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1))))
+
+
+# The beginning of a value that is no word.
+_RANDOM = re.compile(
+    r"(?=[A-Za-z_.:/+=%|-]{0,48}+\d|[A-Za-z]{0,20}[a-z][A-Z](?![a-z]{2}))[\w./+=:%|-]{14,}+(?![@(\[])", re.ASCII
+)
+_DIGEST = re.compile(rf"{_ALGORITHM}[-_:=]")
+_CAMEL = re.compile("[a-z]*(?:[A-Z]+[a-z]{2,}|[A-Z]{2,})*[0-9]{0,2}")
+
+
+def is_of_vendor(value: str, named: bool) -> bool:
+    """Whether a value after the name of a vendor is a secret; `named` says that the name is that of a key."""
+    if not (random := _RANDOM.match(value)) or random.end() < len(value):
+        return False
+    if value.isdigit():
+        return named
+    if named and value.isalnum() and not _CAMEL.fullmatch(value):
+        return not value.islower() or not value.isalpha()
+    return not value.startswith("//") and not _DIGEST.match(value) and is_secret(value, False, True)
+
+
+_COOKIES = r"(?i:cookie)2?[\"'`]?[ \t]{0,4}[:=, ][ \t]{0,4}[\"'`]?[^\n\"'`]{1,4096}"
+_COOKIE = r"(?P<name>[\w.%-]{1,60})=(?P<value>[^;\s,\"'`\\]{4,4096})"
+_SESSION = "(?i)sess|sid|auth|token|jwt|login|remember|ticket"
+
+
+def without_cookies(text: str) -> str:
+    """The text without the values of cookies that open a session or look random."""
+
+    def replacement(found: re.Match[str]) -> str:
+        session = bool(re.search(_SESSION, found["name"]))
+        if not is_secret(found["value"][:64], session, True) or not (session or len(found["value"]) > 15):
+            return found[0]
+        return f"{found['name']}=[REDACTED:cookie]"
+
+    return re.sub(_COOKIES, lambda header: re.sub(_COOKIE, replacement, header[0]), text)

@@ -1,0 +1,84 @@
+"""Names of values that hold the name of a vendor of keys: `HEROKU_APP = …`, `my adafruit key is …`. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+
+from anamnesis.notes.secret_names import JOINER, Name
+from anamnesis.notes.secret_rules import VENDORS
+
+_VENDORS = frozenset(VENDORS.split())
+_PARTS = re.compile("[A-Z]?[a-z0-9]+|[A-Z0-9]+")
+_NAME = re.compile(
+    rb"(?P<name>[a-z0-9][\w.-]{2,60}+(?: (?:api|access|app|auth|client|secret)){0,2}(?: (?:key|token|secret|id|code))?)"
+    + JOINER
+)
+_NO_NAME = re.compile(r"[^\w.-]")
+_NO_CREDENTIALS = "commit sha hash digest checksum integrity revision version etag channel guild url uri"
+_NO_CREDENTIAL = frozenset(_NO_CREDENTIALS.split())
+_CREDENTIALS = "token key secret client app access api auth"
+_CREDENTIAL = frozenset(_CREDENTIALS.split())
+# How far before a value its name can begin.
+_BEFORE = 64
+# Names with numbers in them or at their end, and numbers.
+_NO_KEY = re.compile(
+    rb"[^\d]*+\d{1,3}(?![A-Za-z\d])(?:[^\d]*+\d{1,3}(?![A-Za-z\d]))*+[^\d]*+\Z|-?\d+\.\d+(?:e[-+]?\d+)?\Z"
+)
+# What a value cannot follow.
+_NO_JOINERS = b"([{/.*&!<;@#%"
+
+
+def may_be_a_key(word: bytes) -> bool:
+    """Whether a word that is no word of a language may be a key or hold one."""
+    return not _NO_KEY.match(word)
+
+
+def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> list[Name]:
+    """The names of vendors before or in some words of a text, which come in the order of the text."""
+    places: list[tuple[int, str]] = []
+    last = at = 0
+    for value in values:
+        if (here := letters.find(value, at)) < 0:
+            continue
+        start, last, at = max(last, here - _BEFORE), here, here + len(value)
+        if here and letters[here - 1] in _NO_JOINERS:
+            continue
+        line = letters.rfind(b"\n", start, here) + 1
+        if line and letters[line:here].strip(b" \t\"'`\\"):
+            start = line
+        # The name is before the word, or in it before a sign.
+        inside = max(map(value[:_BEFORE].rfind, (b"=", b":", b"|")))
+        places.append((start, letters[start : here + max(0, inside)].decode()))
+    found: dict[int, Name] = {}
+    begins = list(accumulate((len(around) + 1 for _, around in places), initial=0))
+    for begin in _vendors_in("\n".join([around for _, around in places])):
+        start, around = places[number := bisect_right(begins, begin) - 1]
+        begin -= begins[number]
+        name = _NAME.match(lowered, start + begin)
+        if name and (kind := _kind(around, begin, name.end("name") - start)):
+            found.setdefault(name.end(), (start + begin, kind, name))
+    return list(found.values())
+
+
+def _vendors_in(around: str) -> list[int]:
+    """Where vendors are named."""
+    parts = " ".join(_PARTS.findall(around)).lower().split()
+    pairs = list(map(str.__add__, parts, [*parts[1:], ""]))
+    if _VENDORS.isdisjoint(parts) and _VENDORS.isdisjoint(pairs):
+        return []
+    begins = [part.start() for part in _PARTS.finditer(around)]
+    return [begin for begin, *names in zip(begins, parts, pairs, strict=True) if not _VENDORS.isdisjoint(names)]
+
+
+def _kind(around: str, begin: int, end: int) -> str:
+    """The kind of name, or nothing for one that names no key."""
+    before = _NO_NAME.split(around[:begin])[-1]
+    name = before + around[begin:end]
+    parts = {part.lower() for part in _PARTS.findall(name)}
+    path = around[: begin - len(before)].endswith("/")
+    if path or not _NO_CREDENTIAL.isdisjoint(parts):
+        return ""
+    return "vendor" if _CREDENTIAL.isdisjoint(parts) else "vendor-key"
