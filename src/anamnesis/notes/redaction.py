@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from anamnesis.notes.secret_names import ascii_of, without_named
 from anamnesis.notes.secret_rules import COMMANDS, alone, in_lower_case, regex_of, rules
-from anamnesis.notes.secret_values import MARKER, REFERENCE, without_cookies
+from anamnesis.notes.secret_values import MARKER, is_reference, without_cookies
 from anamnesis.notes.secret_vendors import may_be_a_key, vendor_names
 
 _ALNUM = "[A-Za-z0-9]"
@@ -184,8 +184,7 @@ def _without_tokens(text: str, long: bytes) -> str:
     words = long.decode() if met else ""
     for _, kind, _, literal, shape in sorted(met):
         pattern = regex_of(literal, shape) if literal else shape
-        # The words are searched first, unless they are most of the text.
-        if 2 * len(words) > len(text) or re.compile(pattern, re.ASCII).search(words):
+        if re.compile(pattern, re.ASCII).search(words):
             text = _without(kind, pattern, text)
     if _DISCORD_DOTS.search(long):
         text = _without("discord-token", PATTERNS["discord-token"], text)
@@ -247,7 +246,7 @@ def _without_manifests(text: str) -> str:
 def _without(kind: str, pattern: str, text: str) -> str:
     def replacement(found: re.Match[str]) -> str:
         secret = MARKER.sub("", found[0][len(found[1]) :])
-        if not secret or _NO_TOKEN.match(secret) or REFERENCE.match(secret):
+        if not secret or _NO_TOKEN.match(secret) or is_reference(secret):
             return found[0]
         return f"{found[1]}[REDACTED:{kind}]"
 

@@ -62,10 +62,10 @@ _OPENINGS = "\"'`\\bBrRuU"
 _QUOTED = re.compile(rf"{_OPEN.pattern}{_SCHEME}(?P<value>[^\n]{{0,4096}}?)(?<!\\)(?P=quote)")
 # An ampersand or semicolon before another name ends a value; any other may be a part of it. Values are judged
 # by their beginning, for names can follow each other without end.
-_WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]|&(?=\w)(?!\w{{1,30}}=)){{1,64}})")
+_WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]{{1,64}}+|&(?=\w)(?!\w{{1,30}}=)){{1,16}})")
 _ON_A_LINE = re.compile(rf"{_SCHEME}(?P<value>[^\s\"'`<>()\[\]{{}},;|\\]{{4,4096}})(?=[ \t]*(?:\r?\n|\\r|\\n|\"|\Z))")
-_WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,64}})")
-_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]|(?:os|env|process|import|self|this|settings|config)\.\w")
+_WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]{{1,64}}+|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,16}})")
+_CALL = re.compile(r"[A-Za-z_][\w.]*+[(\[]|(?:os|env|process|import|self|this|settings|config)\.\w")
 
 
 def ascii_of(text: str) -> bytes:
@@ -135,43 +135,46 @@ def _span_of_secret(text: str, at: int, kind: str, name: re.Match[bytes]) -> tup
     prefix = before[len(lead) :]
     if lead.endswith("\\"):  # the n of an escaped line end is no part of the name
         lead, prefix = "", prefix[1:]
-    setter = lead.endswith(_SETTERS) or (lead.endswith(":") and prefix.startswith("_"))
-    flag = setter or prefix.startswith("-") or "login " in lead
     end, group = name.end(), name.lastgroup
+    flag = setter = False
+    if group not in _JOINED:
+        setter = lead.endswith(_SETTERS) or (lead.endswith(":") and prefix.startswith("_"))
+        flag = setter or prefix.startswith("-") or "login " in lead
     quote = _OPEN.match(text, end) if text[end : end + 1] in _OPENINGS else None
-    match group:
-        case "comma":
-            joined = lead.endswith(("'", '"', "`"))
-        case "cell":
-            joined = lead.rstrip().endswith("|")
-        case "call":
-            joined = lead.rstrip().endswith("string")
-        case "space":
-            joined = flag or bool(quote) or name[0].startswith(b"bearer") or name["name"].endswith(b" auth")
-        case _:
-            joined = not lead.endswith(":" if name["sign"] == b":" else "::")
-    if not joined:
+    if not _is_joined(name, lead, flag or bool(quote)):
         return None
+    literal = quote is not None and quote[0][-1] != "`" and (group in _JOINED or flag)
     if quote and (value := _QUOTED.match(text, end)):
-        return _judged(value, kind, quote[0][-1] != "`" and (group in _JOINED or flag))
+        return _judged(value, kind, literal)
     if group == "line":
         return _span_of_lines(text, kind, name)
     margin = _margin(lead)
     shell = prefix.startswith("--") or (prefix + text[at : name.end("name")]).isupper()
-    if quote:
-        literal = quote[0][-1] != "`" and (group in _JOINED or flag)
-    else:
+    if not quote:
         bare = shell or margin == ""
         literal = bool(name["element"] or (name["value"] and shell) or (name["sign"] in _ASSIGNED and bare))
         literal = literal or (setter and shell and lead[lead.rfind("\n") + 1 :].strip() in _AT_START)
-    value = (_WORD if name["element"] or (margin is None and not shell) else _WHOLE).match(
-        text, quote.end() if quote else end
-    )
+    letters = _WORD if name["element"] or (margin is None and not shell) else _WHOLE
+    value = letters.match(text, quote.end() if quote else end)
     span = _judged(value, kind, literal) if value else None
     # A quote that nothing ends is that of a value which was cut off, or else that of another string.
     if span and quote and text[span[1] : span[1] + 1] not in ("", "\n", quote[0][-1]):
         return None
     return span
+
+
+def _is_joined(name: re.Match[bytes], lead: str, spaced: bool) -> bool:
+    """Whether what stands before a name lets it have a value; `spaced` if the value may follow a space."""
+    match name.lastgroup:
+        case "comma":
+            return lead.endswith(("'", '"', "`"))
+        case "cell":
+            return lead.rstrip().endswith("|")
+        case "call":
+            return lead.rstrip().endswith("string")
+        case "space":
+            return spaced or name[0].startswith(b"bearer") or name["name"].endswith(b" auth")
+    return not lead.endswith(":" if name["sign"] == b":" else "::")
 
 
 def _margin(lead: str) -> str | None:

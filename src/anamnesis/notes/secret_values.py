@@ -7,15 +7,15 @@ from functools import lru_cache
 
 MARKER = re.compile(r"\[REDACTED(?::[a-z0-9-]+)?\]")
 # Variables and templates, and variables joined to a string that ends before them.
-REFERENCE = re.compile(
-    r"[+.,)]\s?[A-Za-z_][\w.]{0,24}[+(),\s]*\Z|ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)|.*(?:\$\{|\{\{|#\{|<%)"
+_REFERENCE = re.compile(
+    r"[+.,)]\s?[A-Za-z_][\w.]{0,24}[+(),\s]*\Z|ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)"
     r"|[\W_xX]+\Z"
 )
 _ALGORITHM = r"(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
 # Paths, URLs and mail addresses; what asks to be replaced; names of secrets and of algorithms.
 _NO_SECRET = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]{1,24})+[/\\]?\Z|[\w+.-]+://|arn:|[\w+.-]+@[\w-]+(?:\.[\w-]+)+\Z"
-    r"|(?i:.*your|change.?me|.*placeholder|.*\bexample\b)"
+    r"|(?i:change.?me)"
     r"|(?:[A-Za-z]+_)+(?i:password|secret|token|key)\Z|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Key)\Z"
     rf"|{_ALGORITHM}\Z"
 )
@@ -31,15 +31,30 @@ _CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z|[A-Za-z]+(?:_[A
 _WORDLIKE = re.compile(rf"[A-Za-z]*\d{{0,2}}|\d+|\d{{1,2}}[A-Za-z]+|\d\dT\d\d|{_ALGORITHM}")
 
 
+_DIGIT, _BETWEEN = re.compile(r"\d"), re.compile(r"[-_.:/@+]")
+_EXAMPLE = re.compile(r"\bexample\b")
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value is a variable or a template, or a mask."""
+    template = "{" in value and ("${" in value or "{{" in value or "#{" in value)
+    return template or "<%" in value or bool(_REFERENCE.match(value))
+
+
+def _asks_for_a_value(value: str) -> bool:
+    lowered = value.lower()
+    return "your" in lowered or "placeholder" in lowered or bool("example" in lowered and _EXAMPLE.search(lowered))
+
+
 @lru_cache(maxsize=4096)
 def is_secret(value: str, strong: bool, literal: bool) -> bool:
     """Whether a value is a secret; `strong` is its name, and `literal` says that it can be no word of a text."""
     if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
         return False
-    digits, letters = sum(map(str.isdigit, value)), re.sub("[+/=]", "", value)
+    digits, letters = len(_DIGIT.findall(value)), value.replace("+", "").replace("/", "").replace("=", "")
     if not strong and digits < 2 and not letters.isalpha():
         return False
-    if "[REDACTED" in value or REFERENCE.match(value) or _NO_SECRET.match(value):
+    if "[REDACTED" in value or is_reference(value) or _NO_SECRET.match(value) or _asks_for_a_value(value):
         return False
     if digits < 2 and all(f" {word} " in _PLACEHOLDERS for word in re.findall("[a-z]+", value.lower())):
         return False
@@ -47,7 +62,7 @@ def is_secret(value: str, strong: bool, literal: bool) -> bool:
         return True
     if digits < 5 and _CODE.match(value):
         return False
-    words = [word for word in re.split(r"[-_.:/@+]", value) if word]
+    words = [word for word in _BETWEEN.split(value) if word]
     wordlike = all(_WORDLIKE.fullmatch(word) for word in words)
     if strong:
         return (digits > 0 and (len(words) == 1 or not wordlike)) or bool(re.search(r"\w[!@#$%^&*~]\w", value))
@@ -63,7 +78,7 @@ _RANDOM = re.compile(
     r"(?=[A-Za-z_.:/+=%|-]{0,48}+\d|[A-Za-z]{0,20}[a-z][A-Z](?![a-z]{2}))[\w./+=:%|-]{14,}+(?![@(\[])", re.ASCII
 )
 _DIGEST = re.compile(rf"{_ALGORITHM}[-_:=]")
-_CAMEL = re.compile("[a-z]*(?:[A-Z]+[a-z]{2,}|[A-Z]{2,})*[0-9]{0,2}")
+_CAMEL = re.compile("[a-z]*+(?:[A-Z]++[a-z]{2,}+|[A-Z]{2,}+)*+[0-9]{0,2}")
 
 
 def is_of_vendor(value: str, named: bool) -> bool:

@@ -27,6 +27,7 @@ _BEFORE = 64
 _NO_KEY = re.compile(
     rb"[^\d]*+\d{1,3}(?![A-Za-z\d])(?:[^\d]*+\d{1,3}(?![A-Za-z\d]))*+[^\d]*+\Z|-?\d+\.\d+(?:e[-+]?\d+)?\Z"
 )
+_SIGNS = bytes.maketrans(b":|", b"==")
 # What a value cannot follow.
 _NO_JOINERS = b"([{/.*&!<;@#%"
 
@@ -50,7 +51,7 @@ def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> lis
         if line and letters[line:here].strip(b" \t\"'`\\"):
             start = line
         # The name is before the word, or in it before a sign.
-        inside = max(map(value[:_BEFORE].rfind, (b"=", b":", b"|")))
+        inside = value[:_BEFORE].translate(_SIGNS).rfind(b"=")
         places.append((start, letters[start : here + max(0, inside)].decode()))
     found: dict[int, Name] = {}
     begins = list(accumulate((len(around) + 1 for _, around in places), initial=0))
