@@ -187,6 +187,7 @@ def worst_inputs() -> list[str]:
     found += [
         "heroku: ",
         "heroku=a1",
+        f"HEROKU_KEY={'A' * 48}1a ",
         "=a1",
         "heroku: a1b2c3d4e5f6g7h8 ",
         "Cookie: a=b; ",

@@ -78,7 +78,7 @@ _RANDOM = re.compile(
     r"(?=[A-Za-z_.:/+=%|-]{0,48}+\d|[A-Za-z]{0,20}[a-z][A-Z](?![a-z]{2}))[\w./+=:%|-]{14,}+(?![@(\[])", re.ASCII
 )
 _DIGEST = re.compile(rf"{_ALGORITHM}[-_:=]")
-_CAMEL = re.compile("[a-z]*+(?:[A-Z]++[a-z]{2,}+|[A-Z]{2,}+)*+[0-9]{0,2}")
+_CAMEL = re.compile("[a-z]*+(?:[A-Z]++(?:[a-z]{2,}+)?)*+[0-9]{0,2}")
 
 
 def is_of_vendor(value: str, named: bool) -> bool:
