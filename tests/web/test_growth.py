@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
+from tests.growth import superlinear
 from tests.web.test_parser import CHUNKED, HEAD, Reader
 
 from anamnesis.web.engram import ROUTES
@@ -13,7 +13,6 @@ from anamnesis.web.message import Request, parse_query
 from anamnesis.web.parser import Malformed, TooLong
 from anamnesis.web.router import Router, escaped_path
 
-SMALL, LARGE = 250_000, 1_000_000
 ROUTER = Router(ROUTES)
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -59,14 +58,4 @@ WORK: dict[str, Callable[[int], object]] = {
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
 def test_time_grows_with_what_is_sent_and_not_faster(work: Callable[[int], object]) -> None:
-    # The shortest of several runs: whatever else the machine does only makes them longer.
-    assert _seconds(work, LARGE) < 8 * _seconds(work, SMALL) + 0.005
-
-
-def _seconds(work: Callable[[int], object], size: int) -> float:
-    taken = []
-    for _ in range(3):
-        started = time.process_time()
-        work(size)
-        taken.append(time.process_time() - started)
-    return min(taken)
+    assert not superlinear(work, lambda size: size)
