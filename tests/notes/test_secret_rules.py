@@ -8,9 +8,10 @@ import re
 import string
 import subprocess
 import sys
-import time
+from functools import partial
 
 import pytest
+from tests.growth import seconds, superlinear
 
 from anamnesis.notes.redaction import SHAPED, redact
 from anamnesis.notes.secret_rules import COMMANDS, VENDORS, rules
@@ -198,23 +199,17 @@ def worst_inputs() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def seconds(text: str, runs: int) -> float:
-    """The least processor time of several runs, which noise can only add to."""
-    found = []
-    for _ in range(runs):
-        started = time.process_time()
-        redact(text)
-        found.append(time.process_time() - started)
-    return min(found)
+@pytest.mark.parametrize("part", range(8))
+def test_no_input_takes_more_than_linear_time(part: int) -> None:
+    for piece in worst_inputs()[part::8]:
+        assert not superlinear(redact, partial(repeated, piece), largest=62_000), piece
 
 
-def test_no_input_takes_more_than_linear_time() -> None:
-    """Eight times the text takes eight times as long; quadratic time would take 64 times as long."""
-    slow = []
-    for piece in worst_inputs():
-        small, large = (piece * (size // len(piece)) for size in (2_500, 20_000))
-        if seconds(large, 1) > 24 * seconds(small, 1) + 0.004:
-            small, large = (piece * (size // len(piece)) for size in (125_000, 1_000_000))
-            if seconds(large, 2) > 24 * seconds(small, 2):
-                slow.append(piece)
-    assert slow == []
+def test_the_slowest_inputs_take_linear_time_also_in_a_megabyte() -> None:
+    slowest = sorted(worst_inputs(), key=lambda piece: seconds(redact, repeated(piece, 16_000)))[-5:]
+    for piece in slowest:
+        assert not superlinear(redact, partial(repeated, piece)), piece
+
+
+def repeated(piece: str, size: int) -> str:
+    return piece * (size // len(piece))
