@@ -27,7 +27,7 @@ _LOOK_MS = 500
 _LOOK_SECONDS = 1.0
 # So long after the start a write waits for the notes, to be among them when it is answered.
 _PATIENCE_SECONDS = 1.0
-# After so many seconds without a write, there is time for what writers would have to wait for.
+# Seconds without a write after which the daemon erases purged text; writers wait while it does.
 _REST_SECONDS = 5.0
 
 
