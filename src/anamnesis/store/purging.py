@@ -15,6 +15,7 @@ from anamnesis.store.store import MemoryStore
 from anamnesis.store.tombstones import bury, purged_ids
 
 _FRONT = 4_000  # bytes in which the id is looked for
+_ID = re.compile(rb"^(?:\{|[^\S\n])*+id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
 
 
 def purge(store: MemoryStore, note_id: str) -> None:
@@ -61,7 +62,7 @@ def _is_about(store: MemoryStore, path: str, note_id: str) -> bool:
     try:
         store._files.refuse_links(path)
         with (store.root / path).open("rb") as opened:
-            named = re.search(rb"^[{\s]*id:\s*[\"']?([\w.-]+)", opened.read(_FRONT), re.MULTILINE)
+            named = _ID.search(opened.read(_FRONT))
     except (OSError, StoreUnavailable):
         return False
     if named:
