@@ -111,6 +111,8 @@ def test_a_random_value_of_a_vendor_is_a_secret_though_its_name_does_not_say_so(
         "{} ?= {}",
         "<{0}>{1}</{0}>",
         'headers.put("{}", "{}");',
+        "GET /v1?page=2&{}={} HTTP/1.1",
+        "env a=1;{}={} run",
     ],
 )
 def test_what_joins_a_name_to_a_secret_joins_that_of_a_vendor_too(form: str) -> None:
@@ -209,6 +211,15 @@ def test_the_slowest_inputs_take_linear_time_also_in_a_megabyte() -> None:
     slowest = sorted(worst_inputs(), key=lambda piece: seconds(redact, repeated(piece, 16_000)))[-5:]
     for piece in slowest:
         assert not superlinear(redact, partial(repeated, piece)), piece
+
+
+@pytest.mark.parametrize("form", ["AKIA{:016X} ", "PASSWORD=x{:08x}\n", "heroku=a1b2c3d4{:08x}\n", "token=a1{:08x}&"])
+def test_different_secrets_take_linear_time(form: str) -> None:
+    def make(size: int) -> str:
+        # Far from each other: a secret must not be found where the one before it was.
+        return "".join(form.format(number * 2_654_435_761 % 2**32) for number in range(size // len(form.format(0))))
+
+    assert not superlinear(redact, make)
 
 
 def repeated(piece: str, size: int) -> str:

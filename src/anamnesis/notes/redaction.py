@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from anamnesis.notes.secret_names import ascii_of, without_named
+from anamnesis.notes.secret_names import ascii_of, secret_names, without_named
 from anamnesis.notes.secret_rules import COMMANDS, alone, in_lower_case, regex_of, rules
 from anamnesis.notes.secret_values import MARKER, is_reference, without_cookies
 from anamnesis.notes.secret_vendors import may_be_a_key, vendor_names
@@ -140,7 +140,7 @@ def _redacted(given: str) -> str:
         if b"Private-Lines:" in letters:
             text = _without("private-key", _PUTTY, text)
     long = _long_words(letters)
-    words = set(filter(_is_random, set(long))) if long else set()
+    words = _random(long)
     if words:
         text = _without_tokens(text, b" ".join(words))
     if b"@" in letters and b"/" in letters:
@@ -153,17 +153,27 @@ def _redacted(given: str) -> str:
     if b"cookie" in lowered:
         text = without_cookies(text)
     if text is not given:
+        lowered = ascii_of(text).lower()
+    text = without_named(text, lowered, secret_names(lowered))
+    if words and text is not given:
         letters = ascii_of(text)
-        lowered = letters.lower()
+        lowered, long = letters.lower(), _long_words(letters)
+        words = _random(long)
     keys = set(filter(may_be_a_key, words)) if words else words
-    vendors = vendor_names(letters, lowered, [word for word in long if word in keys]) if keys else []
-    return without_named(text, lowered, vendors)
+    if keys:
+        vendors = vendor_names(letters, lowered, [word for word in long if word in keys])
+        text = without_named(text, lowered, vendors)
+    return text
 
 
 def _long_words(letters: bytes) -> list[bytes]:
     """The words of a text that are long enough to be a secret. Most are not, and to separate words costs time."""
     long = b" ".join([word for word in letters.split() if len(word) >= _SHORTEST])
     return [word for word in long.translate(_SEPARATED).split() if len(word) >= _SHORTEST] if long else []
+
+
+def _random(words: list[bytes]) -> set[bytes]:
+    return set(filter(_is_random, set(words))) if words else set()
 
 
 def _is_random(word: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from anamnesis.notes.secret_values import is_of_vendor, is_secret
 
@@ -73,29 +74,25 @@ def ascii_of(text: str) -> bytes:
     return text.encode("ascii", "replace")
 
 
-def without_named(text: str, lowered: bytes, vendors: list[Name]) -> str:
-    """The text without the values whose names say that they are secret, or are those of vendors."""
+def without_named(text: str, lowered: bytes, names: Iterable[Name]) -> str:
+    """The text without the secrets after some names, which come in the order of the text."""
     kept: list[str] = []
     done = 0
     harmless: set[tuple[str, str, str]] = set()
-    names = _names(lowered)
-    for at, kind, name in sorted([*names, *vendors], key=_end) if vendors else names:
+    for at, kind, name in names:
         end = name.end()
         if end < done or _SHORT.match(lowered, end):
             continue
-        around = (kind, text[max(0, at - _BEFORE) : at], text[at : end + _AFTER])
+        before = text[at - _BEFORE if at > _BEFORE else 0 : at]
+        around = (kind, before, text[at : end + _AFTER])
         if around in harmless:
             continue
-        if span := _span_of_secret(text, at, kind, name):
-            kept += [text[done : span[0]], f"[REDACTED:{'key' if kind in VENDOR_KINDS else kind}]"]
+        if span := _span_of_secret(text, before, at, kind, name):
+            kept += (text[done : span[0]], "[REDACTED:key]" if kind in VENDOR_KINDS else f"[REDACTED:{kind}]")
             done = span[1]
         elif len(harmless) < _MOST_HARMLESS and _is_local(text[end : end + _AFTER], name):
             harmless.add(around)
     return "".join([*kept, text[done:]]) if kept else text
-
-
-def _end(name: Name) -> int:
-    return name[2].end()
 
 
 def _is_local(after: str, name: re.Match[bytes]) -> bool:
@@ -105,7 +102,7 @@ def _is_local(after: str, name: re.Match[bytes]) -> bool:
     return closed and "\\" not in after and name.lastgroup != "line"
 
 
-def _names(lowered: bytes) -> list[Name]:
+def secret_names(lowered: bytes) -> list[Name]:
     """Each name of a secret, in order."""
     found: dict[int, Name] = {}
     for stem, kind in _STEMS.items():
@@ -128,9 +125,8 @@ def _is_name(stem: bytes, lowered: bytes, at: int) -> bool:
     return True
 
 
-def _span_of_secret(text: str, at: int, kind: str, name: re.Match[bytes]) -> tuple[int, int] | None:
+def _span_of_secret(text: str, before: str, at: int, kind: str, name: re.Match[bytes]) -> tuple[int, int] | None:
     """Where the secret after a name is, if there is one."""
-    before = text[max(0, at - _BEFORE) : at]
     lead = before.rstrip(_NAME_LETTERS)
     prefix = before[len(lead) :]
     if lead.endswith("\\"):  # the n of an escaped line end is no part of the name
@@ -151,10 +147,10 @@ def _span_of_secret(text: str, at: int, kind: str, name: re.Match[bytes]) -> tup
     margin = _margin(lead)
     shell = prefix.startswith("--") or (prefix + text[at : name.end("name")]).isupper()
     if not quote:
-        bare = shell or margin == ""
-        literal = bool(name["element"] or (name["value"] and shell) or (name["sign"] in _ASSIGNED and bare))
+        literal = group == "element" or (group == "value" and shell)
+        literal = literal or (group == "sign" and (shell or margin == "") and name["sign"] in _ASSIGNED)
         literal = literal or (setter and shell and lead[lead.rfind("\n") + 1 :].strip() in _AT_START)
-    letters = _WORD if name["element"] or (margin is None and not shell) else _WHOLE
+    letters = _WORD if group == "element" or (margin is None and not shell) else _WHOLE
     value = letters.match(text, quote.end() if quote else end)
     span = _judged(value, kind, literal) if value else None
     # A quote that nothing ends is that of a value which was cut off, or else that of another string.
@@ -166,6 +162,8 @@ def _span_of_secret(text: str, at: int, kind: str, name: re.Match[bytes]) -> tup
 def _is_joined(name: re.Match[bytes], lead: str, spaced: bool) -> bool:
     """Whether what stands before a name lets it have a value; `spaced` if the value may follow a space."""
     match name.lastgroup:
+        case "sign":
+            return not lead.endswith(":" if name["sign"] == b":" else "::")
         case "comma":
             return lead.endswith(("'", '"', "`"))
         case "cell":
@@ -174,7 +172,7 @@ def _is_joined(name: re.Match[bytes], lead: str, spaced: bool) -> bool:
             return lead.rstrip().endswith("string")
         case "space":
             return spaced or name[0].startswith(b"bearer") or name["name"].endswith(b" auth")
-    return not lead.endswith(":" if name["sign"] == b":" else "::")
+    return not lead.endswith("::")
 
 
 def _margin(lead: str) -> str | None:
@@ -201,12 +199,14 @@ def _span_of_lines(text: str, kind: str, name: re.Match[bytes]) -> tuple[int, in
 
 def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] | None:
     """Where the value is, if it is a secret."""
-    (start, end), secret = value.span("value"), value["value"]
-    bare = value.re is not _QUOTED
+    scheme, secret = value["scheme"], value["value"]
+    start, end = value.span("value")
+    # Unquoted, and no single word that a space or the end of the line follows: some of it may be of the code around.
+    bare = value.re is not _QUOTED and not (secret.isalnum() and value.string[end : end + 1] in " \n")
     if bare:
         secret = _trimmed(secret)
     strong, certain = kind in ("password", "secret"), literal
-    if kind == "authorization" and value["scheme"]:
+    if scheme and kind == "authorization":
         strong, certain = True, len(secret) > 7 and not secret.islower() and not secret.istitle()
     if kind in VENDOR_KINDS:
         found = is_of_vendor(secret[:64], kind == "vendor-key")

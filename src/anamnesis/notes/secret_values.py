@@ -51,18 +51,21 @@ def is_secret(value: str, strong: bool, literal: bool) -> bool:
     """Whether a value is a secret; `strong` is its name, and `literal` says that it can be no word of a text."""
     if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
         return False
-    digits, letters = len(_DIGIT.findall(value)), value.replace("+", "").replace("/", "").replace("=", "")
+    one_word, digits = value.isalnum(), len(_DIGIT.findall(value))
+    letters = value if one_word else value.replace("+", "").replace("/", "").replace("=", "")
     if not strong and digits < 2 and not letters.isalpha():
         return False
-    if "[REDACTED" in value or is_reference(value) or _NO_SECRET.match(value) or _asks_for_a_value(value):
+    if not value.strip("xX") or (not one_word and ("[REDACTED" in value or is_reference(value))):
+        return False
+    if _NO_SECRET.match(value) or _asks_for_a_value(value):
         return False
     if digits < 2 and all(f" {word} " in _PLACEHOLDERS for word in re.findall("[a-z]+", value.lower())):
         return False
     if strong and literal:
         return True
-    if digits < 5 and _CODE.match(value):
+    if not one_word and digits < 5 and _CODE.match(value):
         return False
-    words = [word for word in _BETWEEN.split(value) if word]
+    words = [value] if one_word else [word for word in _BETWEEN.split(value) if word]
     wordlike = all(_WORDLIKE.fullmatch(word) for word in words)
     if strong:
         return (digits > 0 and (len(words) == 1 or not wordlike)) or bool(re.search(r"\w[!@#$%^&*~]\w", value))

@@ -27,6 +27,7 @@ _BEFORE = 64
 _NO_KEY = re.compile(
     rb"[^\d]*+\d{1,3}(?![A-Za-z\d])(?:[^\d]*+\d{1,3}(?![A-Za-z\d]))*+[^\d]*+\Z|-?\d+\.\d+(?:e[-+]?\d+)?\Z"
 )
+_DIGIT = re.compile(rb"\d")
 _SIGNS = bytes.maketrans(b":|", b"==")
 # What a value cannot follow.
 _NO_JOINERS = b"([{/.*&!<;@#%"
@@ -44,15 +45,16 @@ def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> lis
     for value in values:
         if (here := letters.find(value, at)) < 0:
             continue
-        start, last, at = max(last, here - _BEFORE), here, here + len(value)
-        if here and letters[here - 1] in _NO_JOINERS:
+        # The name is before the word, or in it before a sign; after that sign there is a value, or another name.
+        inside = max(0, value[:_BEFORE].translate(_SIGNS).rfind(b"="))
+        start, at = max(last, here - _BEFORE), here + len(value)
+        last = at if inside and _DIGIT.search(value, inside) else here
+        if here and not inside and letters[here - 1] in _NO_JOINERS:
             continue
         line = letters.rfind(b"\n", start, here) + 1
         if line and letters[line:here].strip(b" \t\"'`\\"):
             start = line
-        # The name is before the word, or in it before a sign.
-        inside = value[:_BEFORE].translate(_SIGNS).rfind(b"=")
-        places.append((start, letters[start : here + max(0, inside)].decode()))
+        places.append((start, letters[start : here + inside].decode()))
     found: dict[int, Name] = {}
     begins = list(accumulate((len(around) + 1 for _, around in places), initial=0))
     for begin in _vendors_in("\n".join([around for _, around in places])):
@@ -61,7 +63,7 @@ def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> lis
         name = _NAME.match(lowered, start + begin)
         if name and (kind := _kind(around, begin, name.end("name") - start)):
             found.setdefault(name.end(), (start + begin, kind, name))
-    return list(found.values())
+    return [found[end] for end in sorted(found)]
 
 
 def _vendors_in(around: str) -> list[int]:
