@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from tests.growth import superlinear
 
-from anamnesis.bridge.pairing import _ID
 from anamnesis.capture import asks
 from anamnesis.capture.lines import answers, decode_line, type_of
 from anamnesis.capture.readers.gemini import read as read_gemini
@@ -22,7 +21,7 @@ from anamnesis.git import _lock_held
 from anamnesis.history.text import count_lines
 from anamnesis.mcp.schema import checked, parameters, texts
 from anamnesis.notes.lines import merge_lines
-from anamnesis.notes.markdown import decode, parse
+from anamnesis.notes.markdown import decode, named_ids, parse
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.formats.editing import Unparsable
 from anamnesis.recall import query
@@ -52,6 +51,10 @@ def note(text: str) -> object:
         return parse(text)
     except InvalidNote as error:
         return error
+
+
+def named(text: str) -> object:
+    return named_ids(text.encode())
 
 
 def settings(format: str) -> Callable[[str], object]:
@@ -117,8 +120,8 @@ CASES: list[tuple[str, Callable[[Any], object], Make]] = [
     ("a line of a transcript", lambda text: (type_of(text), decode_line(text)), lambda size: b'{"a":"\\' * (size // 7)),
     ("a line of blanks", lambda text: (type_of(text), decode_line(text)), lambda size: b" " * size),
     ("results in a line", lambda text: answers(text, b'"id":"', {"x": ""}), lambda size: b'"id":"a"' * (size // 8)),
-    ("ids in a file that cannot be read", _ID.findall, repeated("\n", "id: a", "x")),
-    ("brackets in a file that cannot be read", _ID.findall, repeated("{ ")),
+    ("ids in a file that cannot be read", named, repeated("\n", "id: a", "x")),
+    ("brackets in a file that cannot be read", named, repeated("{ ")),
     ("git's errors", _lock_held, repeated("Unable to create '", "", ": File exists")),
     ("front matter with keys of others", note, numbered("k{}: v\n", FRONT, "---\n")),
     ("front matter with comments", note, repeated("# c\n", FRONT, "tags: [a]\n---\n")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, count
@@ -14,11 +13,10 @@ from anamnesis.bridge.decision import Pair
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed, says_the_same
 from anamnesis.engram.record import Observation
-from anamnesis.notes import Memory, derived_id
+from anamnesis.notes import Memory, derived_id, named_ids
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import NoteFile
 
-_ID = re.compile(r"^(?:\{|[^\S\n])*+id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
 _Known = tuple[Observation | None, Twin | None]
 
 
@@ -137,5 +135,5 @@ def _unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
             continue
         path = store.root / problem.path
         with contextlib.suppress(OSError):
-            found |= {path.stem, *_ID.findall(path.read_bytes().decode("utf-8", "replace"))}
+            found |= {path.stem, *named_ids(path.read_bytes())}
     return wanted & found

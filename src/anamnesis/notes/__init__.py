@@ -1,6 +1,6 @@
 """What a note is: its record, its markdown form, its id. Pure: no I/O, no clock."""
 
-from anamnesis.notes.markdown import decode, parse, render
+from anamnesis.notes.markdown import decode, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
     SCOPES,
@@ -30,6 +30,7 @@ __all__ = [
     "decode",
     "derived_id",
     "moment_of",
+    "named_ids",
     "number_of",
     "parse",
     "render",

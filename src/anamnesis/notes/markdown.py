@@ -14,6 +14,8 @@ _OMITTED_WHEN_EMPTY = ("prov_model", "prov_session", "supersedes", "engram")
 _WORDS = "(?:y|n|yes|no|on|off|true|false|null)"
 _KEY = re.compile(rf"(?!{_WORDS}\Z)[a-z_]+")
 _REQUIRED = ("id", "type", "title")
+_ID_LINE = re.compile(rb"^((?:\{|[^\S\n])*+)id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
+_LONGEST_FRONT = 4_000  # bytes in which ids are looked for
 _OPENING = re.compile(r"\s*---[ \t]*(\r?\n)")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 
@@ -112,6 +114,12 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InvalidNote("The file is not UTF-8 text.", "Save it as UTF-8.", line) from None
+
+
+def named_ids(data: bytes) -> list[str]:
+    """The ids that the beginning of a file names, whether or not it can be parsed; those on no indented line first."""
+    found = _ID_LINE.findall(data, 0, _LONGEST_FRONT)
+    return [id.decode() for _, id in sorted(found, key=lambda match: bool(match[0]))]
 
 
 def parse(text: str, **instead: str) -> Memory:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from anamnesis.errors import StoreUnavailable
-from anamnesis.notes import check_id
+from anamnesis.notes import check_id, named_ids
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
 from anamnesis.store import queries
 from anamnesis.store.files import telling
 from anamnesis.store.store import MemoryStore
 from anamnesis.store.tombstones import bury, purged_ids
-
-_FRONT = 4_000  # bytes in which the id is looked for
-_ID = re.compile(rb"^(?:\{|[^\S\n])*+id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
 
 
 def purge(store: MemoryStore, note_id: str) -> None:
@@ -61,11 +57,10 @@ def _is_about(store: MemoryStore, path: str, note_id: str) -> bool:
     """By the first id that its front matter names; by its own name if that names none."""
     try:
         store._files.refuse_links(path)
-        with (store.root / path).open("rb") as opened:
-            named = _ID.search(opened.read(_FRONT))
+        named = named_ids((store.root / path).read_bytes())
     except (OSError, StoreUnavailable):
         return False
     if named:
-        return named.group(1) == note_id.encode()
+        return named[0] == note_id
     stem = PurePosixPath(path).stem
     return stem == note_id or stem.startswith(f"{note_id}.conflict-")

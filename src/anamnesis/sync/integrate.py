@@ -6,19 +6,15 @@ Pure. The same two lines give the same files whichever is called ours, so that m
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import Memory, decode, parse, render, validate
+from anamnesis.notes import Memory, decode, named_ids, parse, render, validate
 from anamnesis.notes.lines import merge_lines
 from anamnesis.notes.merge import merge
-
-_ID_LINE = re.compile(rb"^id:[ \t]*['\"]?([A-Za-z0-9._-]+)", re.MULTILINE)
-_FRONT = 4_000  # bytes in which the id is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +28,7 @@ class File:
     @property
     def note_id(self) -> str:
         """The id in the front matter, read without parsing it; "" if there is none."""
-        if not self.path.endswith(".md"):
-            return ""
-        found = _ID_LINE.search(self.data, 0, _FRONT)
-        return found.group(1).decode() if found else ""
+        return next(iter(named_ids(self.data)), "") if self.path.endswith(".md") else ""
 
     @property
     def memory(self) -> Memory | None:
