@@ -157,7 +157,7 @@ def test_a_note_that_the_disk_lost_is_written_again(two: Two) -> None:
     with MemoryStore(two.store.root) as store:
         [note] = store.list()
     two.file_of("Title").unlink()
-    two.bridge._settling._unfinished.rows.clear()  # whoever had it in mind has gone too
+    two.bridge._reconciliation._unfinished.rows.clear()  # whoever had it in mind has gone too
     two.reopen()
     two.agree()
     assert [each.id for each in two.notes()] == [note.id]

@@ -13,6 +13,7 @@ from anamnesis.bridge.bridge import BATCH, Bridge, Progress
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
+from anamnesis.store.change_log import Written
 
 T = TypeVar("T")
 
@@ -31,10 +32,12 @@ class BridgedStore(MemoryStore):
         except BaseException:
             super().close()
             raise
-        self.on_look = self.on_change = self._follow
+        self.on_look = self._follow
+        self.on_change = self._follow
 
     def close(self) -> None:
-        self.on_look = self.on_change = None
+        self.on_look = None
+        self.on_change = None
         self.bridge.close()
         super().close()
 
@@ -73,8 +76,8 @@ class BridgedStore(MemoryStore):
         finally:
             self._safely(lambda: self.bridge.follow_rows(mark), default=(mark, True))
 
-    def _follow(self) -> None:
-        self._safely(self.bridge.follow, default=True)
+    def _follow(self, written: Written | None = None) -> None:
+        self._safely(lambda: self.bridge.follow(written=written), default=True)
 
     def _safely(self, work: Callable[[], T], default: T) -> T:
         try:

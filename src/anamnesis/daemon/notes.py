@@ -25,6 +25,8 @@ _LONGEST_MS = 400
 _LOOK_MS = 500
 # Where folders cannot be watched, they are looked at so often.
 _LOOK_SECONDS = 1.0
+# How many changes of other processes are reconciled between two looks at the folders.
+_MOST_AT_ONCE = 200
 # So long after the start a write waits for the notes, to be among them when it is answered.
 _PATIENCE_SECONDS = 1.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
@@ -112,6 +114,11 @@ class Notes:
         except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
+    def _follow(self, bridged: BridgedStore) -> None:
+        """Reconcile what other processes wrote: they entered it into the index themselves."""
+        if not bridged.catch_up(_MOST_AT_ONCE):
+            self._behind.set()
+
     def _keep_up(self, bridged: BridgedStore) -> None:
         if not bridged.keep_up():
             self._behind.set()
@@ -168,6 +175,7 @@ class Notes:
                     reason = str(error)
                     self._log("cannot watch", reason=reason)
                 self._receive(store, [])
+                self._with_bridge(self._follow)
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
@@ -194,6 +202,7 @@ class Notes:
                 self._receive(store, [])
             elif paths:
                 self._receive(store, [path.relative_to(store.root).as_posix() for path in paths])
+            self._with_bridge(self._follow)
             if any(tree in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
                 return
             is_new = False
