@@ -125,14 +125,17 @@ with MemoryStore(sys.argv[1]) as store:
 """
 
 
+def is_or_is_not_found(daemon: Daemon, word: str, expected: bool) -> bool:
+    return is_found(daemon, word) == expected
+
+
 def test_every_note_that_a_script_writes_is_found_by_engrams_search_soon(tmp_path: Path) -> None:
     """The script enters its notes into the index itself: no file is left to be found changed."""
     with running(tmp_path) as daemon:
         wait_until(lambda: ready(daemon)["bridge"] == "on")
         for word, way in (("harbour", "write"), ("lantern", "update"), ("anchor", "write"), ("compass", "delete")):
             subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path), word, way], check=True)
-            search = partial(daemon.ask, "GET", f"/search?q={word}")
-            wait_until(lambda search=search, way=way: (b"script" in search().body) == (way != "delete"))
+            wait_until(partial(is_or_is_not_found, daemon, word, way != "delete"))
             wait_until(lambda: ready(daemon)["waiting"] == {"notes": 0, "observations": 0})
 
 

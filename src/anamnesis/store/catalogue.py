@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import TypeVar
 
@@ -107,14 +106,9 @@ class Catalogue:
             files: dict[str, NoteFile | None] = dict.fromkeys(id for path in gone if (id := forget_file(db, path)))
             for step in finish():
                 advance_folder(db, step)
-            last = change_log.last_seq(db)
             if follower:
-                change_log.skip(db, follower, before, last)
-            files |= {file.memory.id: file for file in written if file.memory}
-            standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
-            if has_unread(db) or standing != {id: file.hash for id, file in files.items() if file}:
-                return None
-            return Written(files, before, last, queries.superseding(db, files))
+                change_log.skip(db, follower, before, change_log.last_seq(db))
+            return _written(db, before, files | {file.memory.id: file for file in written if file.memory})
 
         try:
             entered = self._index.write(change)
@@ -133,12 +127,19 @@ class Catalogue:
 
     def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
         """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
+
+        def change(db: Connection) -> Written | None:
+            before = change_log.last_seq(db)
+            enter_files(db, stale, self._files.exists)
+            return _written(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
+
         try:
-            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
+            written = self._index.write(change, patient=patient)
         except StoreUnavailable:
             return False
-        self._index.settle()
-        self._changed(bool(stale))
+        if written is None:
+            self._index.settle()
+        self._changed(bool(stale), written)
         self._pass_on()
         return True
 
@@ -250,3 +251,12 @@ class Catalogue:
             news.withheld -= 1
             news.looked = news.changed = False
             news.written = None
+
+
+def _written(db: Connection, before: int, files: dict[str, NoteFile | None]) -> Written | None:
+    """What a transaction wrote, if these files are all that changed since and stand for their notes."""
+    standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
+    is_all = change_log.notes_after(db, before) <= files.keys()
+    if not is_all or has_unread(db) or standing != {id: file.hash for id, file in files.items() if file}:
+        return None
+    return Written(files, before, change_log.last_seq(db), queries.superseding(db, files))

@@ -110,6 +110,11 @@ def last_seq(db: Connection) -> int:
     return int(row[0]) if row else 0
 
 
+def notes_after(db: Connection, seq: int) -> set[str]:
+    """The notes that changed after a change."""
+    return {id for (id,) in db.execute("SELECT memory_id FROM changes WHERE seq > :seq", {"seq": seq})}
+
+
 def skip(db: Connection, follower: str, before: int, last: int) -> bool:
     """Move a cursor over the changes after `before` up to `last`, unless an earlier change is pending."""
     moved = db.execute(
