@@ -35,6 +35,6 @@ def _is_engram(program: str) -> bool:
 
 
 def _run_verb(arguments: list[str]) -> None:
-    from anamnesis.verbs import run
+    from anamnesis.engram_cli import run
 
     run(arguments)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engram.program import Program, Tools
+from tests.engram_cli.program import Program, Tools
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon
 

@@ -47,7 +47,7 @@ def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> Memo
         path = None
     store = open_bridged(home, path)
     if (bridged := as_bridged(store)) and not bridged.catch_up(most=_AT_ONCE):
-        from anamnesis.later import run_later
+        from anamnesis.background import run_later
 
         run_later("bridge", "reconcile")
     return store

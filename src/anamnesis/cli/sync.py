@@ -33,7 +33,7 @@ def command(background: bool, home: str | None, as_json: bool) -> None:
     if home:
         os.environ[HOME_VARIABLE] = home
     if background:
-        from anamnesis.later import run_later
+        from anamnesis.background import run_later
 
         run_later("sync")
         return

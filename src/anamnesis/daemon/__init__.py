@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from anamnesis.daemon.port import bind
 
 if TYPE_CHECKING:
-    from anamnesis.daemon.place import Place
+    from anamnesis.daemon.pid_file import Place
 
 DEFAULT_PORT = 7437
 LOOPBACK = "127.0.0.1"
@@ -22,7 +22,7 @@ LOOPBACK = "127.0.0.1"
 def find_place() -> Place:
     """Where this memory's daemon leaves its traces: the folder of engram.db."""
     from anamnesis.config import resolve_home
-    from anamnesis.daemon.place import Place
+    from anamnesis.daemon.pid_file import Place
     from anamnesis.engram.database import resolve_engram_db
 
     return Place(resolve_engram_db(os.environ, Path.home(), resolve_home()))

@@ -55,7 +55,7 @@ def _write_note(transcript: str, event: Event, options: dict[str, str]) -> list[
 
 
 def _later(*arguments: str) -> None:
-    from anamnesis.later import run_later  # 5 ms that a compaction need not spend
+    from anamnesis.background import run_later  # 5 ms that a compaction need not spend
 
     run_later(*arguments)
 

@@ -32,7 +32,7 @@ def inject(event: Event, options: dict[str, str]) -> str:
         notes = select_inject(store, project=project)
     shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:
-        from anamnesis.later import run_later
+        from anamnesis.background import run_later
 
         run_later("sync")
     session = text_of(event, "session_id")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.engram.gotext import whole
-from anamnesis.verbs.console import read, tell
+from anamnesis.engram_cli.console import read, tell
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -24,15 +24,15 @@ Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 def run_mcp(arguments: list[str]) -> None:
     from anamnesis.config import resolve_engram_strict, resolve_home
+    from anamnesis.engram_cli import open_engram
     from anamnesis.log import log
     from anamnesis.mcp.engram import build_server
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.mcp.stdio import serve
-    from anamnesis.verbs import database
 
     given = read(arguments, "--tools --project", equals=True)
     project = given.text("--project") or os.environ.get("ENGRAM_PROJECT", "")
-    with database.connected(check_same_thread=False) as db, ExitStack() as opened:
+    with open_engram.connected(check_same_thread=False) as db, ExitStack() as opened:
         use = functools.cache(lambda: _uses(db, opened))
         default_project = functools.cache(lambda: _default_project(project))
         memory = Memory(lambda: use()(), default_project, strict=resolve_engram_strict())
@@ -54,11 +54,11 @@ def _erase(store: MemoryStore) -> None:
     """At the end of a session, remove from the databases what they keep of memories that it deleted for good."""
     from anamnesis.bridge import FAILURES
     from anamnesis.bridge.purging import erase
+    from anamnesis.engram_cli import open_engram
     from anamnesis.log import log
-    from anamnesis.verbs import database
 
     try:
-        erase(store, database.path())
+        erase(store, open_engram.path())
     except FAILURES as error:
         log(store.root, "cannot erase purged notes", reason=str(error))
 

@@ -6,7 +6,7 @@ import importlib.util
 import subprocess
 import sys
 
-from anamnesis.verbs.console import Stop
+from anamnesis.engram_cli.console import Stop
 
 # Engram's names for agents that are called otherwise here.
 _NAMES = {

@@ -13,8 +13,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
+from anamnesis.engram_cli.console import Stop, say, tell
 from anamnesis.errors import AnamnesisError
-from anamnesis.verbs.console import Stop, say, tell
 
 VERSION = "0.1.0"
 
@@ -28,36 +28,40 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "serve": Verb("serving", "[PORT]", "Serve Engram's HTTP interface, and MCP at /mcp."),
+    "serve": Verb("mcp_and_serve", "[PORT]", "Serve Engram's HTTP interface, and MCP at /mcp."),
     "mcp": Verb(
-        "serving",
+        "mcp_and_serve",
         "[--tools=agent|admin|all|NAMES] [--project=NAME]",
         "Serve the mem_* tools over MCP, on standard input and output.",
     ),
-    "search": Verb("memory", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
-    "save": Verb("memory", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Keep a memory."),
-    "timeline": Verb("memory", "ID [--before N] [--after N]", "Show what was kept before and after a memory."),
-    "context": Verb("memory", "[PROJECT] [--scope S]", "Show what went on lately."),
-    "stats": Verb("memory", "", "Count what is kept, and say where."),
-    "export": Verb("exchange", "[FILE]", "Write everything to a JSON file, engram-export.json if none is named."),
-    "import": Verb("exchange", "FILE", "Read such a file."),
+    "search": Verb("search_and_save", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
+    "save": Verb(
+        "search_and_save", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Keep a memory."
+    ),
+    "timeline": Verb("search_and_save", "ID [--before N] [--after N]", "Show what was kept before and after a memory."),
+    "context": Verb("search_and_save", "[PROJECT] [--scope S]", "Show what went on lately."),
+    "stats": Verb("search_and_save", "", "Count what is kept, and say where."),
+    "export": Verb(
+        "export_import_sync", "[FILE]", "Write everything to a JSON file, engram-export.json if none is named."
+    ),
+    "import": Verb("export_import_sync", "FILE", "Read such a file."),
     "sync": Verb(
-        "exchange",
+        "export_import_sync",
         "[--all] [--project P] | --import | --status",
         "Write what is new to .engram/ in this folder for git to carry, or read what others wrote.",
     ),
     "projects": Verb(
-        "projects",
+        "manage_projects",
         "[list | consolidate [--all] | prune] [--dry-run]",
         "List projects, merge those that are called alike, remove those without memories.",
     ),
     "obsidian-export": Verb(
-        "vault",
+        "obsidian_export",
         "--vault FOLDER [--project P] [--limit N] [--since DATE] [--force]"
         " [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
         "Write the memories as notes for Obsidian.",
     ),
-    "setup": Verb("setting_up", "[AGENT]", "Set up an agent."),
+    "setup": Verb("setup", "[AGENT]", "Set up an agent."),
     "version": Verb("", "", "Print the version."),
 }
 _SAME_AS = {"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
@@ -108,7 +112,7 @@ def _dispatch(arguments: Sequence[str]) -> None:
 
 
 def _function(name: str) -> Callable[[list[str]], None]:
-    module = importlib.import_module(f"anamnesis.verbs.{VERBS[name].module}")
+    module = importlib.import_module(f"anamnesis.engram_cli.{VERBS[name].module}")
     function: Callable[[list[str]], None] = getattr(module, f"run_{name.replace('-', '_')}")
     return function
 

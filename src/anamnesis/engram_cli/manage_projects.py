@@ -12,8 +12,8 @@ from anamnesis.engram.database import Refused
 from anamnesis.engram.gotext import quote
 from anamnesis.engram.projects import ProjectStats
 from anamnesis.engram.strings import to_lower, trim_space
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Stop, ask, read, say, tell
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Stop, ask, read, say, tell
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 
@@ -27,7 +27,7 @@ def run_projects(arguments: list[str]) -> None:
             f"unknown projects subcommand: {name}\nusage: engram projects list\n"
             "       engram projects consolidate [--all] [--dry-run]\n       engram projects prune [--dry-run]"
         )
-    with database.opened() as db:
+    with open_engram.opened() as db:
         if name == "prune":
             _prune(db, is_dry)
         elif name == "consolidate" and "--all" in given.switches:
@@ -82,7 +82,7 @@ def _consolidate(db: sqlite3.Connection, is_dry: bool) -> None:
     """Merge into the project of this folder what is called alike, or was worked on in the same folder."""
     from anamnesis.engram.detection import detect  # starts git, which most verbs need not
 
-    canonical = database.cleaning()(detect(Path.cwd()))
+    canonical = open_engram.cleaning()(detect(Path.cwd()))
     if canonical not in projects.names(db):
         say(
             f"Note: {quote(canonical)} has no existing memories."
@@ -186,7 +186,7 @@ def _merge_group(db: sqlite3.Connection, canonical: str, names: Sequence[str]) -
         say("  Skipped.\n\n")
         return
     if answer in ("rename", "r"):
-        canonical = database.cleaning()(ask("  Enter canonical name: "))
+        canonical = open_engram.cleaning()(ask("  Enter canonical name: "))
         answer = "all"
         if not canonical:
             say("  Empty input, skipping.\n\n")

@@ -11,8 +11,8 @@ from pathlib import Path
 from anamnesis.engram import exchange, obsidian, projects
 from anamnesis.engram.gotext import quote
 from anamnesis.engram.obsidian import Choice, Written
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Given, Stop, read, say, tell
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Given, Stop, read, say, tell
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+|\.\d++)(h|ms|m|s|us|µs|ns)", re.ASCII)
@@ -42,8 +42,8 @@ def run_obsidian_export(arguments: list[str]) -> None:
 
 
 def _export(given: Given, choice: Choice, graph: str) -> Written:
-    with database.opened() as db:
-        everything = exchange.export(db, clean=database.cleaning().outgoing)
+    with open_engram.opened() as db:
+        everything = exchange.export(db, clean=open_engram.cleaning().outgoing)
     vault = Path(given.text("--vault"))
     return obsidian.export(everything, vault, choice, force="--force" in given.switches, graph=graph)
 

@@ -6,9 +6,9 @@ from anamnesis.engram import context, observations, search, sessions, stats, tex
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Stop, read, say, tell
 from anamnesis.notes.cleaning import warning
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Stop, read, say, tell
 
 
 def run_search(arguments: list[str]) -> None:
@@ -18,7 +18,7 @@ def run_search(arguments: list[str]) -> None:
     query = " ".join(given.words)
     if not query:
         raise Stop("error: search query is required")
-    with database.opened() as db:
+    with open_engram.opened() as db:
         results = search.search(
             db,
             query,
@@ -37,7 +37,7 @@ def run_save(arguments: list[str]) -> None:
         )
     title, content, *rest = arguments
     given = read(rest, "--type --project --scope --topic")
-    cleaning = database.cleaning()
+    cleaning = open_engram.cleaning()
     new = cleaned(
         NewObservation(
             session_id=sessions.default_session(given.text("--project")),
@@ -50,7 +50,7 @@ def run_save(arguments: list[str]) -> None:
         ),
         cleaning,
     )
-    with database.opened() as db:
+    with open_engram.opened() as db:
         sessions.create(db, new.session_id, new.project)
         saved = observations.add(db, new)
     say(f"Memory saved: #{saved.id} {quote(new.title)} ({new.type})\n")
@@ -64,7 +64,7 @@ def run_timeline(arguments: list[str]) -> None:
     if id is None:
         raise Stop(f"error: invalid observation id {quote(arguments[0])}")
     given = read(arguments[1:], "--before --after")
-    with database.opened() as db:
+    with open_engram.opened() as db:
         found = timeline.timeline(db, id, given.number("--before", 5), given.number("--after", 5))
     say(text.around(found))
 
@@ -72,13 +72,13 @@ def run_timeline(arguments: list[str]) -> None:
 def run_context(arguments: list[str]) -> None:
     given = read(arguments, "--scope --project")
     project = given.text("--project") or next(iter(given.words), "")
-    with database.opened() as db:
+    with open_engram.opened() as db:
         blob = context.context(db, project, given.text("--scope"))
     say(blob or f"{text.NOTHING_YET}\n")
 
 
 def run_stats(_: list[str]) -> None:
-    with database.opened() as db:
+    with open_engram.opened() as db:
         counts = stats.stats(db)
     say(
         "Engram Memory Stats\n"
@@ -86,5 +86,5 @@ def run_stats(_: list[str]) -> None:
         f"  Observations: {counts.total_observations}\n"
         f"  Prompts:      {counts.total_prompts}\n"
         f"  Projects:     {', '.join(counts.projects) or 'none yet'}\n"
-        f"  Database:     {database.path()}\n"
+        f"  Database:     {open_engram.path()}\n"
     )

@@ -10,17 +10,17 @@ from anamnesis.engram import chunks, exchange, gojson
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import indented, quote
 from anamnesis.engram.record import Export
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Given, Stop, read, say, tell
 from anamnesis.notes.cleaning import warning
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Given, Stop, read, say, tell
 
 _EXPORT = "engram-export.json"
 
 
 def run_export(arguments: list[str]) -> None:
     file = arguments[0] if arguments else _EXPORT
-    with database.opened() as db:
-        everything = exchange.export(db, clean=database.cleaning().outgoing)
+    with open_engram.opened() as db:
+        everything = exchange.export(db, clean=open_engram.cleaning().outgoing)
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
@@ -47,8 +47,8 @@ def run_import(arguments: list[str]) -> None:
         raise Stop(f"engram: read {file}: {error.strerror}") from error
     except gojson.InvalidJSON as error:
         raise Stop(f"engram: parse {file}: {error}") from error
-    cleaning = database.cleaning()
-    with database.opened() as db:
+    cleaning = open_engram.cleaning()
+    with open_engram.opened() as db:
         counts = exchange.import_(db, cleaned(content, cleaning), cleaning(Path(file).name))
     say(f"Imported from {file}\n")
     _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
@@ -58,9 +58,9 @@ def run_import(arguments: list[str]) -> None:
 def run_sync(arguments: list[str]) -> None:
     given = read(arguments, "--project", "--import --status --all")
     folder = Path(chunks.FOLDER)
-    cleaning = database.cleaning()
+    cleaning = open_engram.cleaning()
     # Two at once would write the manifest over each other's.
-    with database.opened() as db, locked(database.path().with_name("engram-sync.lock")):
+    with open_engram.opened() as db, locked(open_engram.path().with_name("engram-sync.lock")):
         if "--status" in given.switches:
             found = chunks.status(db, folder)
             say(
