@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.output import console
 from anamnesis.cli.plans import action
-from anamnesis.config import resolve_home, resolve_machine_id, setting
+from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
@@ -75,7 +76,7 @@ def draw_agents(found: Sequence[Agent]) -> None:
     from rich.text import Text
 
     screen = console()
-    screen.draw("Notes are kept in [bold]{}[/] on [bold]{}[/].", shortened(resolve_home()), resolve_machine_id())
+    screen.draw("Notes are kept in [bold]{}[/] on [bold]{}[/].", shortened(settings().home), settings().machine_id)
     table = Table(box=None, header_style="dim", padding=(0, 1))
     table.add_column("", justify="right")
     table.add_column("found")
@@ -131,5 +132,5 @@ def confirm(plan: Plan) -> bool:
 
 def shortened(path: Path) -> str:
     """A path as people write it."""
-    home = Path.home()
+    home = settings().user_home
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

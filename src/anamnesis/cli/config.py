@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.config import SETTINGS, change_config, resolve, resolve_home, setting
 
 
 @click.group()
@@ -26,7 +26,7 @@ def list_settings(as_json: bool) -> None:
     In a pipe: name, value, source, separated by tabs.
     JSON: [{"name", "value", "source", "variable", "purpose"}]
     """
-    found = [resolve(each) for each in SETTINGS]
+    found = settings().found
     if as_json:
         print_json(
             [
@@ -63,7 +63,7 @@ def get_setting(name: str, as_json: bool) -> None:
 
     JSON: the value, or null.
     """
-    value = resolve(setting(name)).shown
+    value = settings().resolved(name).shown
     if as_json:
         print_json(value)
     elif value is not None:
@@ -79,7 +79,7 @@ def set_setting(name: str, value: str, as_json: bool) -> None:
 
     JSON: the value in force.
     """
-    change_config(resolve_home(), name, value)
+    change_setting(name, value)
     _report(name, as_json)
 
 
@@ -91,12 +91,12 @@ def unset_setting(name: str, as_json: bool) -> None:
 
     JSON: the value in force, or null.
     """
-    change_config(resolve_home(), name, None)
+    change_setting(name, None)
     _report(name, as_json)
 
 
 def _report(name: str, as_json: bool) -> None:
-    now = resolve(setting(name))
+    now = settings().resolved(name)
     if as_json:
         print_json(now.shown)
     elif now.source == now.setting.variable:

@@ -11,10 +11,13 @@ import os
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from anamnesis.engram_cli.console import Stop, say, tell
 from anamnesis.errors import AnamnesisError
+
+if TYPE_CHECKING:
+    from anamnesis.config import Settings
 
 VERSION = "0.1.0"
 
@@ -105,15 +108,17 @@ def _dispatch(arguments: Sequence[str]) -> None:
     elif name == "version":
         say(f"engram {VERSION}\n")
     elif name in VERBS:
-        _function(name)(rest)
+        from anamnesis.config import resolve_settings  # which `version` and `help` need not load
+
+        _function(name)(rest, resolve_settings())
     else:
         say(usage())
         raise Stop(f"unknown command: {name}\n")
 
 
-def _function(name: str) -> Callable[[list[str]], None]:
+def _function(name: str) -> Callable[[list[str], Settings], None]:
     module = importlib.import_module(f"anamnesis.engram_cli.{VERBS[name].module}")
-    function: Callable[[list[str]], None] = getattr(module, f"run_{name.replace('-', '_')}")
+    function: Callable[[list[str], Settings], None] = getattr(module, f"run_{name.replace('-', '_')}")
     return function
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import subprocess
 import sys
 
+from anamnesis.config import Settings
 from anamnesis.engram_cli.console import Stop
 
 # Engram's names for agents that are called otherwise here.
@@ -18,7 +19,7 @@ _NAMES = {
 }
 
 
-def run_setup(arguments: list[str]) -> None:
+def run_setup(arguments: list[str], _: Settings) -> None:
     if importlib.util.find_spec("anamnesis.onboard") is None:
         raise Stop("engram: this version sets up no agents. Add the command `engram mcp` to yours as an MCP server.")
     chosen = [word for word in arguments[:1] if not word.startswith("-")]
