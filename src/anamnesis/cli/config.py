@@ -6,7 +6,7 @@ import click
 
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines
+from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
 
 
 @click.group()
@@ -41,12 +41,9 @@ def list_settings(as_json: bool) -> None:
             ]
         )
     elif on_terminal():
-        from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, header_style="dim", padding=(0, 1))
-        for column in ("name", "value", "from", "for"):
-            table.add_column(column)
+        table = bare_table("name", "value", "from", "for")
         for each in found:
             value = Text(each.shown or "not set", "bold" if each.shown else "dim")
             table.add_row(Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim"))

@@ -11,7 +11,7 @@ import click
 from anamnesis.bridge import as_bridged
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store, project_here
-from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline
+from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.review import waiting
 from anamnesis.store import MemoryStore, StoreStats
@@ -63,7 +63,6 @@ def command(as_json: bool) -> None:
 
 
 def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     screen = console()
@@ -73,7 +72,7 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         screen.draw('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
         return
     screen.draw("[green]{}[/] new notes a week, half a year", sparkline(_weekly(store)), style="dim")
-    table = Table(box=None, show_header=False, padding=(0, 1))
+    table = bare_table(show_header=False)
     for title, counts in (("type", stats.by_type), ("scope", stats.by_scope), ("project", stats.by_project)):
         shown = bars(counts)
         for position, (name, bar, count) in enumerate(shown[:8]):
