@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import anamnesis
 
@@ -61,3 +66,18 @@ def test_reading_by_another_spelling_is_seen() -> None:
         "from os import environ\nimport anamnesis.config as c\nc.resolve_home()\nos.path.expanduser('~')\nPath.home()"
     )
     assert set(read_by(ast.parse(code))) == {"environ", "resolve_home", "expanduser", "home"}
+
+
+@pytest.mark.parametrize("words", [["status"], ["sync"], ["config", "list"], ["inject"], ["engram", "stats"]])
+def test_config_json_is_read_once_by_a_command(tmp_path: Path, words: list[str]) -> None:
+    script = (
+        f"import sys\nsys.argv = ['anamnesis', *{words!r}]\nopened = []\n"
+        "sys.addaudithook(lambda event, given: event == 'open' and opened.append(str(given[0])))\n"
+        "from anamnesis.entry import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "sys.exit(sum(path.endswith('config.json') for path in opened))"
+    )
+    (tmp_path / "config.json").write_text('{"machine_id": "desk"}')
+    variables = {"HOME": str(tmp_path), "ANAMNESIS_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", script], env=variables, cwd=tmp_path, input=b"{}", capture_output=True)
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -133,7 +133,7 @@ SETTINGS = (
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
 STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
-# Where an Engram is expected to be, and how; read where Engram's dialect starts, and never kept in config.json.
+# Engram's own variables, and ours for its dialect; config.json has none of them.
 ENGRAM_VARIABLES = {
     "ENGRAM_DATA_DIR": "The folder of `engram.db`, absolute; else `~/.engram` if there is one, else ANAMNESIS_HOME.",
     "ENGRAM_PORT": "The port of the daemon; else 7437.",
@@ -314,9 +314,9 @@ def read_config(home: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Correct or remove it.") from error
     if not isinstance(content, dict):
-        raise StoreUnavailable(f"{path} does not hold a JSON object.", "Mend or remove it.")
+        raise StoreUnavailable(f"{path} does not hold a JSON object.", "Correct or remove it.")
     return content
 
 

@@ -13,7 +13,8 @@ from anamnesis.cli.output import bare_table, console, on_terminal, print_json, p
 def command() -> None:
     """Read and change this machine's settings.
 
-    A setting comes from its environment variable, else from config.json, else from its default.
+    A setting comes from its environment variable, else from config.json, else from its default. A program reads them
+    when it starts: restart the daemon and running agents after a change.
     """
 
 
