@@ -1,4 +1,4 @@
-"""Where the command starts: hooks and the verbs of Engram go past the libraries of the command line."""
+"""Where the program starts: hooks and Engram's verbs run without the libraries of the command line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Engram's own command line: its verbs, messages and exit codes, for a program called `engram`.
 
-It reads arguments as the Go program does and goes past the libraries of the other command line, which would
-take longer to load than most verbs take to answer.
+Arguments are parsed as the Go program parses them, without click, which takes longer to load than most verbs run.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ VERSION = "0.1.0"
 
 
 class Verb(NamedTuple):
-    """Where its function is, called `run_` and its name; what it takes; what it does."""
+    """A verb: the module of its function `run_NAME`, its arguments, and what it does."""
 
     module: str
     takes: str
@@ -76,7 +75,7 @@ def run(arguments: Sequence[str]) -> NoReturn:
         code = _exit_code(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has gone; what is left of it must not fail at the exit.
+        # The reader of our output has gone; flushing the rest must not fail at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except KeyboardInterrupt:
@@ -123,7 +122,7 @@ def _function(name: str) -> Callable[[list[str], Settings], None]:
 
 
 def usage() -> str:
-    """What there is to do."""
+    """The help text."""
     lines = [f"  {f'{name} {verb.takes}'.strip()}\n      {verb.does}" for name, verb in VERBS.items()]
     return "\n".join(
         [

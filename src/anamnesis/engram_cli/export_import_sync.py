@@ -1,4 +1,4 @@
-"""The verbs that carry memories to other machines: export, import, sync."""
+"""The verbs that move memories between machines: export, import, sync."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run_export(arguments: list[str], settings: Settings) -> None:
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
-        if not arguments:  # whatever a working tree has under this name is replaced, and no link is followed
+        if not arguments:  # a file of this name in the working tree is replaced, and no link is followed
             write_atomically(path, data, mode=0o600)
         elif path.exists() and not path.is_file():  # /dev/stdout, a pipe
             path.write_bytes(data)
@@ -59,7 +59,7 @@ def run_sync(arguments: list[str], settings: Settings) -> None:
     given = read(arguments, "--project", "--import --status --all")
     folder = Path(chunks.FOLDER)
     cleaning = open_engram.cleaning(settings)
-    # Two at once would write the manifest over each other's.
+    # Two syncs at once would overwrite each other's manifest.
     with open_engram.opened(settings) as db, locked(settings.engram_db().with_name("engram-sync.lock")):
         if "--status" in given.switches:
             found = chunks.status(db, folder)
@@ -112,6 +112,6 @@ def _say_counts(sessions: int, observations: int, prompts: int) -> None:
 
 
 def _project(given: Given, home: Path) -> str:
-    from anamnesis.engram.detection import detect  # starts git, which most verbs need not
+    from anamnesis.engram.detection import detect  # starts git, which few verbs need
 
     return given.text("--project") or detect(Path.cwd(), home)

@@ -1,4 +1,4 @@
-"""The verb `projects`: list them, merge those that are called alike, remove those without memories."""
+"""The verb `projects`: list them, merge those with similar names, remove those without memories."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _prune(db: sqlite3.Connection, is_dry: bool) -> None:
 
 def _consolidate(db: sqlite3.Connection, is_dry: bool, settings: Settings) -> None:
     """Merge into the project of this folder what is called alike, or was worked on in the same folder."""
-    from anamnesis.engram.detection import detect  # starts git, which most verbs need not
+    from anamnesis.engram.detection import detect  # starts git, which few verbs need
 
     canonical = open_engram.cleaning(settings)(detect(Path.cwd(), settings.home))
     if canonical not in projects.names(db):

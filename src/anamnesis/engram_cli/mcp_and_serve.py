@@ -1,6 +1,6 @@
 """The verbs that agents and their plugins start: mcp on standard input and output, serve on a port.
 
-What only one of them uses is imported in it: a plugin that starts `serve` asks for it half a second later.
+Each imports what it needs by itself: a plugin that starts `serve` connects half a second later.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
 
 
 def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses:
-    """How a tool uses engram.db. Opens the notes: who asks only for the list of tools does not wait for them."""
+    """How a tool uses engram.db. Opens the notes, at the first call only: `tools/list` does not wait for them."""
     from anamnesis.bridge import around, open_memory
 
     store = opened.enter_context(open_memory(settings))
@@ -50,7 +50,7 @@ def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses
 
 
 def _erase(store: MemoryStore, path: Path) -> None:
-    """At the end of a session, remove from the databases what they keep of memories that it deleted for good."""
+    """At the end of a session, erase the text of hard-deleted memories from the databases."""
     from anamnesis.bridge import FAILURES
     from anamnesis.bridge.purging import erase
     from anamnesis.log import log
@@ -63,7 +63,7 @@ def _erase(store: MemoryStore, path: Path) -> None:
 
 def _default_project(name: str, home: Path) -> str:
     from anamnesis.engram import projects
-    from anamnesis.engram.detection import detect  # starts git, which nobody waits for until a project is asked for
+    from anamnesis.engram.detection import detect  # starts git, so only when a tool needs a project
 
     return projects.normalise(name or detect(Path.cwd(), home))
 

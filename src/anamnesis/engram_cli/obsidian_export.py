@@ -1,4 +1,4 @@
-"""The verb `obsidian-export`: once, or again and again."""
+"""The verb `obsidian-export`: once, or at every interval with --watch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engram.db that a verb works on."""
+"""Opens the engram.db of this machine for a verb."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cleaning(settings: Settings) -> Cleaning:
-    """What redacts the texts of a verb, on their way in and out."""
+    """Redacts the texts that a verb stores and prints."""
     from anamnesis.notes.cleaning import Cleaning  # `mcp` starts without
 
     return Cleaning(strict=settings.engram_strict)
@@ -25,7 +25,7 @@ def cleaning(settings: Settings) -> Cleaning:
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
-    """A connection to it, for one use; it is made where there is none."""
+    """A connection for one verb, in step with the notes; creates engram.db where there is none."""
     from anamnesis.bridge import around, open_memory  # `mcp` starts without
 
     with connected(settings.engram_db()) as db, open_memory(settings) as store, around(store, db):
@@ -34,7 +34,7 @@ def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def connected(path: Path, *, check_same_thread: bool = True) -> Iterator[sqlite3.Connection]:
-    """A connection to an engram.db that knows nothing of notes."""
+    """A connection to an engram.db, without the notes; creates the file where there is none."""
     prepare(path)
     db = connect(path, check_same_thread=check_same_thread)
     try:

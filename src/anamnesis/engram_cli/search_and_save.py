@@ -1,4 +1,4 @@
-"""The verbs that look at memories and keep one: search, save, timeline, context, stats."""
+"""The verbs that read and write memories: search, save, timeline, context, stats."""
 
 from __future__ import annotations
 
