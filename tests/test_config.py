@@ -99,6 +99,12 @@ def test_a_value_that_makes_no_sense_is_the_default_but_is_shown_as_it_was_given
     assert [given.resolved(name.lower()).value for name in wrong] == list(wrong.values())
 
 
+def test_no_secret_is_part_of_how_settings_print(tmp_path: Path) -> None:
+    secrets = {"ANAMNESIS_TOKEN": "t" * 16, "ANAMNESIS_REFLECTION_API_KEY": "k" * 16}
+    shown = repr(read_settings(secrets, tmp_path))
+    assert not any(secret in shown for secret in secrets.values())
+
+
 class TestEngramsDatabase:
     def test_the_variable_comes_first_then_engrams_folder_then_our_own(self, tmp_path: Path) -> None:
         variables = {"ANAMNESIS_HOME": str(tmp_path / "ours")}

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ class Reflection:
     provider: str
     model: str
     base_url: str
-    api_key: str
+    api_key: str = field(repr=False)
     timeout: int
     max_tokens: int
 
@@ -190,7 +190,7 @@ class Settings:
     claude_home: Path
     machine_id: str
     remote: str | None
-    token: str
+    token: str = field(repr=False)
     bridge: bool
     sync_timeout: int
     inject_budget: int
@@ -200,7 +200,7 @@ class Settings:
     engram_port: str
     engram_project: str
     user: str
-    found: tuple[Resolved, ...]
+    found: tuple[Resolved, ...] = field(repr=False)
 
     def engram_db(self) -> Path:
         """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
@@ -256,7 +256,11 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
 
 def resolve_settings() -> Settings:
     """The settings of this process. Entry points call it once and pass on what it returns."""
-    return read_settings(os.environ, Path.home())
+    try:
+        return read_settings(os.environ, Path.home())
+    except RuntimeError as error:
+        message = "The home folder of a user is not known."
+        raise InvalidArgument(message, "Set HOME, and ANAMNESIS_HOME to an absolute path.") from error
 
 
 def resolve_home() -> Path:

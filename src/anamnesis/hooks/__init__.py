@@ -42,7 +42,7 @@ def run(name: str, arguments: Sequence[str]) -> None:
     except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
-        with contextlib.suppress(RuntimeError):  # where the user has no home folder, there is no log either
+        with contextlib.suppress(AnamnesisError):  # without settings, there is no log either
             log((settings or resolve_settings()).home, "hook failed", hook=name, reason=reason)
     if result := answer(text, host, name, event):
         _print(result)
