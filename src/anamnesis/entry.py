@@ -1,4 +1,4 @@
-"""Where the command starts: hooks and the verbs of Engram go past the libraries of the command line."""
+"""Where the program starts: hooks and Engram's verbs run without the libraries of the command line."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def _is_engram(program: str) -> bool:
 
 
 def _run_verb(arguments: list[str]) -> None:
-    from anamnesis.verbs import run
+    from anamnesis.engram_cli import run
 
     run(arguments)

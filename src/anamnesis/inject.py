@@ -11,12 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
 
-from anamnesis.config import DEFAULT_BUDGET
+from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import Memory
 from anamnesis.notes.fence import block, fenced
 from anamnesis.notes.foreign import is_waiting
-from anamnesis.project import GLOBAL, resolve_project_key
+from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import Hit, MemoryStore
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
@@ -32,6 +33,12 @@ _LONGEST_RECALLED = 1_000
 _TELLING_WORDS = 6
 _SHARED_PART = 0.45
 _STEM = 6
+
+
+def resolve_project_key(cwd: str | Path) -> str:
+    """The key of a folder's project, for scripts; what has settings calls `find_project`."""
+    settings = resolve_settings()
+    return find_project(cwd, settings.home, settings.user_home).key
 
 
 def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memory]:

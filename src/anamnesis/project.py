@@ -34,15 +34,13 @@ class Project:
     ignored: Claim | None = None
 
 
-def resolve_project_key(cwd: str | Path) -> str:
-    """The key of a folder's project: a marker file, its git origin, its repository's name or its own."""
-    return resolve_project(cwd).key
+def find_project(folder: str | Path, home: Path, user_home: Path | None) -> Project:
+    """The project of a folder: by a marker file, its git origin, its repository's name or its own.
 
-
-def resolve_project(cwd: str | Path) -> Project:
-    """The project of a folder, with the reason."""
-    folder = Path(cwd).absolute()
-    marker, ignored = _find_marker(folder)
+    `home` is ANAMNESIS_HOME, which records the trusted markers. A marker in `user_home` or above does not count.
+    """
+    folder = Path(folder).absolute()
+    marker, ignored = _find_marker(folder, home, user_home)
     if marker:
         return Project(marker.name, str(marker.path), ignored)
     if key := _cleaned(normalize_remote(git_says(folder, "remote", "get-url", "origin"), folder)):
@@ -106,26 +104,26 @@ def _local_path(path: str, folder: Path | None) -> str:
     return path
 
 
-def _find_marker(folder: Path) -> tuple[Claim | None, Claim | None]:
-    """The nearest marker below the home folder and the root, and one nearer that is not trusted."""
-    outside = {Path.home(), Path(folder.anchor)}
+def _find_marker(folder: Path, home: Path, user_home: Path | None) -> tuple[Claim | None, Claim | None]:
+    """The nearest marker below the user's home folder and the root, and one nearer that is not trusted."""
+    outside = {user_home, Path(folder.anchor)}
     ignored = None
     for place in (folder, *folder.parents):
         if place in outside:
             break
-        claim = _read_marker(place)
-        if claim and is_accepted(claim, normalize_remote):
+        claim = _read_marker(home, place)
+        if claim and is_accepted(home, claim, normalize_remote):
             return claim, ignored
         ignored = ignored or claim
     return None, ignored
 
 
-def _read_marker(folder: Path) -> Claim | None:
+def _read_marker(home: Path, folder: Path) -> Claim | None:
     """What the first line of a folder's marker says; one that cannot be a key is logged once and ignored."""
-    lines = (provided(folder, MARKER, _MOST_MARKER) or b"").decode("utf-8", "replace").splitlines()
+    lines = (provided(home, folder, MARKER, _MOST_MARKER) or b"").decode("utf-8", "replace").splitlines()
     key = next((line.strip() for line in lines if line.strip()), "")
     if key and not is_key(key):
-        ignore(folder / MARKER, "Its first line cannot be the key of a project.")
+        ignore(home, folder / MARKER, "Its first line cannot be the key of a project.")
     return Claim(folder, MARKER, key) if is_key(key) else None
 
 

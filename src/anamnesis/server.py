@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anamnesis import __version__
-from anamnesis.config import resolve_machine_id
+from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
 from anamnesis.store import MemoryStore
@@ -14,12 +15,21 @@ if TYPE_CHECKING:
     from anamnesis.mcp.engram.tool import Memory
 
 
-def build_server(store: MemoryStore, *, machine_id: str | None = None, engram: Memory | None = None) -> Server:
+def build_server(
+    store: MemoryStore,
+    *,
+    machine_id: str | None = None,
+    engram: Memory | None = None,
+    settings: Settings | None = None,
+) -> Server:
     """A server whose tools work on `store` and write notes as `machine_id`, by default this machine.
 
-    With `engram`, it has Engram's tools too.
+    With `engram`, it has Engram's tools too. Without `settings`, those of this process are read.
     """
-    tools: list[Offered] = [*memory.tools(store, machine_id or resolve_machine_id())]
+    settings = settings or resolve_settings()
+    if machine_id:
+        settings = replace(settings, machine_id=machine_id)
+    tools: list[Offered] = [*memory.tools(store, settings)]
     instructions = memory.INSTRUCTIONS
     if engram:
         from anamnesis.mcp import engram as dialect  # 15 ms that an agent without Engram need not wait for

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.config import resolve_home
 from anamnesis.disk import locked, write_atomically
 from anamnesis.errors import StoreUnavailable
 from anamnesis.log import log_once
@@ -37,27 +36,27 @@ class Claim:
         return self.folder / self.file
 
 
-def provided(folder: Path, file: str, most: int) -> bytes | None:
+def provided(home: Path, folder: Path, file: str, most: int) -> bytes | None:
     """The content of a file that a working tree provides; one that is refused is logged once and counts as missing."""
     try:
         return read_file(folder, file, most)
     except Refused as error:
-        ignore(folder / file, error.message)
+        ignore(home, folder / file, error.message)
         return None
 
 
-def ignore(path: Path, reason: str) -> None:
-    log_once(resolve_home(), "ignored", path=str(path), reason=reason)
+def ignore(home: Path, path: Path, reason: str) -> None:
+    log_once(home, "ignored", path=str(path), reason=reason)
 
 
-def is_accepted(claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
+def is_accepted(home: Path, claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
     """Whether a claim counts: it is the user's own, no remote contradicts it, or it is trusted.
 
     `name_of` gives the name for a remote's address and a folder. Where git fails, no claim of a repository is accepted.
     """
     if not any(os.path.exists(place / ".git") for place in (claim.folder, *claim.folder.parents)):
         return True
-    if claim.name in _read(resolve_home()).get(_key(claim.folder), ()):
+    if claim.name in _read(home).get(_key(claim.folder), ()):
         return True
     from anamnesis.git import GitFailed, git  # 5 ms that a folder without a claim need not spend
 
@@ -77,23 +76,22 @@ def is_accepted(claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
     return not remotes or claim.name.lower() in {name_of(url, claim.folder).lower() for url in remotes}
 
 
-def trust(claims: list[Claim]) -> None:
+def trust(home: Path, claims: list[Claim]) -> None:
     """Let these names count in their folders."""
-    with _changing() as trusted:
+    with _changing(home) as trusted:
         for claim in claims:
             trusted[_key(claim.folder)] = [*trusted.get(_key(claim.folder), ()), claim.name]
 
 
-def untrust(folders: list[Path]) -> bool:
+def untrust(home: Path, folders: list[Path]) -> bool:
     """Forget what was trusted in these folders; whether there was something."""
-    with _changing() as trusted:
+    with _changing(home) as trusted:
         found = [trusted.pop(_key(folder), None) for folder in folders]
         return any(found)
 
 
 @contextlib.contextmanager
-def _changing() -> Iterator[dict[str, list[str]]]:
-    home = resolve_home()
+def _changing(home: Path) -> Iterator[dict[str, list[str]]]:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(home / "trust.lock"):

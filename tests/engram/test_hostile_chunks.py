@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
 from anamnesis.engram import chunks, exchange, packing, sessions
 from anamnesis.engram.record import Observation

@@ -39,13 +39,15 @@ class Bridge:
     The engram.db is given by its path, or by a connection, which is its owner's to close.
     """
 
-    def __init__(self, store: MemoryStore, engram: Path | Shared, machine_id: str) -> None:
+    def __init__(
+        self, store: MemoryStore, engram: Path | Shared, machine_id: str, user_home: Path | None = None
+    ) -> None:
         self._store = store
         self._is_busy = False
         with contextlib.ExitStack() as opened:
             self._shared = engram if isinstance(engram, Shared) else opened.enter_context(_opened(engram))
             self._guard, self._db = self._shared.lock, self._shared.db
-            self._reconciliation = Reconciliation(store, self._db, machine_id)
+            self._reconciliation = Reconciliation(store, self._db, machine_id, user_home)
             with self._guard:
                 self._identity = self._introduce()
                 self._subscribe()

@@ -24,10 +24,10 @@ class BridgedStore(MemoryStore):
     Nobody's call fails because the other side cannot be written now: that is logged, and stays noted down.
     """
 
-    def __init__(self, root: Path | str, engram: Path | Shared, machine_id: str) -> None:
+    def __init__(self, root: Path | str, engram: Path | Shared, machine_id: str, user_home: Path | None = None) -> None:
         super().__init__(root)
         try:
-            self.bridge = Bridge(self, engram, machine_id)
+            self.bridge = Bridge(self, engram, machine_id, user_home)
             self._mark, self._written = self.bridge.last_change(), self.bridge.written()
         except BaseException:
             super().close()

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
@@ -73,10 +74,10 @@ class _Changes:
 class Reconciliation:
     """Reconciles the notes of a store with the observations of an engram.db, for one thread at a time."""
 
-    def __init__(self, store: MemoryStore, db: sqlite3.Connection, machine_id: str) -> None:
+    def __init__(self, store: MemoryStore, db: sqlite3.Connection, machine_id: str, user_home: Path | None) -> None:
         self._store = store
         self._db = db
-        self._keys = Keys(db, store)
+        self._keys = Keys(db, store, user_home)
         self._machine_id = machine_id
         self._unfinished = _Changes([], [], [])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.config import resolve_home
+from anamnesis.config import resolve_settings
 
 
 @click.command()
@@ -23,6 +23,6 @@ def run() -> None:
     from anamnesis.mcp.stdio import serve
     from anamnesis.server import build_server
 
-    home = resolve_home()
-    with open_memory() as store:
-        serve(build_server(store), lambda trace: log(home, "mcp error", trace=trace))
+    settings = resolve_settings()
+    with open_memory(settings) as store:
+        serve(build_server(store, settings=settings), lambda trace: log(settings.home, "mcp error", trace=trace))

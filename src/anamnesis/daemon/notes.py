@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
     from anamnesis.bridge.bridged import BridgedStore
+    from anamnesis.config import Settings
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
 
@@ -39,8 +40,8 @@ class Notes:
     Who writes to engram.db does so for a moment only: what is noted down by then is taken over afterwards.
     """
 
-    def __init__(self, home: Path, shared: Shared, log: Callable[..., None]) -> None:
-        self._home = home
+    def __init__(self, settings: Settings, shared: Shared, log: Callable[..., None]) -> None:
+        self._settings = settings
         self._shared = shared
         self._log = log
         self._opened: Future[MemoryStore] = Future()
@@ -100,7 +101,7 @@ class Notes:
         from anamnesis.bridge import FAILURES, find_engram, journal
 
         try:
-            if find_engram() and journal.identity(self._shared.db) is None:
+            if find_engram(self._settings) and journal.identity(self._shared.db) is None:
                 journal.prepare(self._shared.db)
         except FAILURES as error:
             self._log("bridge failed", reason=str(error))
@@ -131,7 +132,8 @@ class Notes:
         from anamnesis.bridge import find_engram, open_bridged
 
         try:
-            self._opened.set_result(open_bridged(self._home, self._shared if find_engram() else None))
+            engram = self._shared if find_engram(self._settings) else None
+            self._opened.set_result(open_bridged(self._settings, engram))
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from anamnesis.engram import schema
-from anamnesis.errors import AnamnesisError, InvalidArgument, StoreUnavailable
+from anamnesis.errors import AnamnesisError, StoreUnavailable
 
 NAME = "engram.db"
 # SQLite waits so long by itself; somebody who holds the lock for longer is waited for again.
@@ -34,18 +34,6 @@ class NotFound(Refused):
 
     def __init__(self, message: str = "sql: no rows in result set") -> None:
         super().__init__(message)
-
-
-def resolve_engram_db(environ: Mapping[str, str], home: Path, anamnesis_home: Path) -> Path:
-    """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
-    if given := environ.get("ENGRAM_DATA_DIR"):
-        if not Path(given).is_absolute():
-            raise InvalidArgument(
-                f"ENGRAM_DATA_DIR {given!r} is not an absolute path.", "Set it to one that starts at the root."
-            )
-        return Path(given) / NAME
-    engram = home / ".engram"
-    return (engram if engram.is_dir() else anamnesis_home) / NAME
 
 
 def prepare(path: Path) -> None:

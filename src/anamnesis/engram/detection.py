@@ -25,16 +25,16 @@ class Detected:
     ignored: Claim | None = None
 
 
-def detect(folder: Path) -> str:
+def detect(folder: Path, home: Path) -> str:
     """A name that somebody set, the name of the git origin, of the repository's root or of the folder."""
-    return detected(folder).project
+    return detected(folder, home).project
 
 
-def detected(folder: Path) -> Detected:
-    """The project of a folder, with the reason."""
+def detected(folder: Path, home: Path) -> Detected:
+    """The project of a folder, with the reason; `home` is ANAMNESIS_HOME, which records the trusted names."""
     folder = folder.absolute()
-    claim = _configured(folder)
-    if claim and is_accepted(claim, lambda url, _: _normal(_repository(url))):
+    claim = _configured(folder, home)
+    if claim and is_accepted(home, claim, lambda url, _: _normal(_repository(url))):
         return Detected(claim.name, "config")
     if name := _repository(git_says(folder, "remote", "get-url", "origin")):
         source = "git_remote"
@@ -54,11 +54,11 @@ def _repository(url: str) -> str:
     return normalize_remote(url).rpartition("/")[2]
 
 
-def _configured(folder: Path) -> Claim | None:
+def _configured(folder: Path, home: Path) -> Claim | None:
     """The name that later Engrams keep in `.engram/config.json` of the repository, or of the folder."""
     root = next((place for place in (folder, *folder.parents) if os.path.exists(place / ".git")), folder)
     try:
-        content = json.loads(provided(root, CONFIG, _MOST_CONFIG) or b"{}")
+        content = json.loads(provided(home, root, CONFIG, _MOST_CONFIG) or b"{}")
     except (ValueError, RecursionError):
         return None
     name = content.get("project_name") if isinstance(content, dict) else None

@@ -35,7 +35,9 @@ _NUMBER = re.compile("[1-9][0-9]{0,17}")
 _NEVER = "9999"
 
 
-def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> list[Revision]:
+def revisions(
+    store: MemoryStore, note_id: str, engram: Path | None = None, user_home: Path | None = None
+) -> list[Revision]:
     """Every revision of a note, the oldest first; the last one is what it is now. Deleted notes have theirs too."""
     file = store.file(check_id(note_id))
     if file is None and is_purged(store.root, note_id):
@@ -44,7 +46,7 @@ def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> l
     trash = [each for each in store.trashed() if each.id == note_id]
     versions = _in_files(store, note_id, file, trash)
     if engram:
-        versions = _with_journal(store, note_id, file, versions, engram)
+        versions = _with_journal(store, note_id, file, versions, engram, user_home)
     if file or not _is_broken(store, note_id):
         versions.append(_present(file, versions, trash))
     found = numbered(versions)
@@ -98,7 +100,12 @@ def _thrown(root: Path, trashed: Trashed) -> Version | None:
 
 
 def _with_journal(
-    store: MemoryStore, note_id: str, file: NoteFile | None, versions: list[Version], engram: Path
+    store: MemoryStore,
+    note_id: str,
+    file: NoteFile | None,
+    versions: list[Version],
+    engram: Path,
+    user_home: Path | None,
 ) -> list[Version]:
     """What the journal of engram.db tells as well."""
     with closing(database.connect(engram)) as db:
@@ -106,7 +113,7 @@ def _with_journal(
             return versions
         told, agreed = _told(db, note_id)
         over = next((each.note for each in versions if each.note), file.memory if file else None) or agreed
-        as_note = partial(noted, key_of=Keys(db, store).of, machine_id="unknown", clean=fitting)
+        as_note = partial(noted, key_of=Keys(db, store, user_home).of, machine_id="unknown", clean=fitting)
         return list(_in_order(told, versions, over, as_note))
 
 

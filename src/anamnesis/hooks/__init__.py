@@ -6,11 +6,13 @@ the reason is one line on stderr and in the log.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from anamnesis.config import HOME_VARIABLE, resolve_home
+from anamnesis.config import HOME_VARIABLE, Settings, resolve_settings
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.hooks.event import Event, read_event
 from anamnesis.hooks.hosts import answer, is_due, recognise, understand
@@ -26,19 +28,22 @@ def run(name: str, arguments: Sequence[str]) -> None:
     if os.environ.get(GUARD):
         return
     text, host, event = "", "", Event()
+    settings = None
     try:
         options = _options(arguments)
         if home := options.pop("home", ""):
-            os.environ[HOME_VARIABLE] = home
+            os.environ[HOME_VARIABLE] = home  # for the processes that the hook starts, too
+        settings = resolve_settings()
         told = read_event()
         host = options.pop("host", "") or recognise(told, os.environ)
         event = understand(told, host, os.environ)
-        if is_due(event, host, name) and is_first(resolve_home(), name, event):
-            text = _hook(name)(event, options)
+        if is_due(event, host, name) and is_first(settings.home, name, event):
+            text = _hook(name)(event, options, settings)
     except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
-        log(resolve_home(), "hook failed", hook=name, reason=reason)
+        with contextlib.suppress(AnamnesisError):  # without settings, there is no log either
+            log((settings or resolve_settings()).home, "hook failed", hook=name, reason=reason)
     if result := answer(text, host, name, event):
         _print(result)
 
@@ -51,7 +56,7 @@ def _print(result: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
 
 
-def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
+def _hook(name: str) -> Callable[[Event, dict[str, str], Settings], str]:
     """Each hook imports what it needs and nothing else."""
     if name == "inject":
         from anamnesis.hooks.start import inject
@@ -60,7 +65,7 @@ def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
     if name == "capture":
         from anamnesis.hooks.end import capture
 
-        return capture
+        return partial(capture, variables=os.environ)
     from anamnesis.hooks.prompt import recall
 
     return recall

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from anamnesis.disk import write_atomically
 from anamnesis.notes import Memory, derived_id
 from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.notes.redaction import redact
-from anamnesis.project import resolve_project_key
+from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import is_purged
@@ -53,12 +53,12 @@ class _Source:
     session: str
 
 
-def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imported:
-    """Take over every memory file under Claude Code's folder."""
+def import_claude(store: MemoryStore, claude_home: Path, machine_id: str, user_home: Path) -> Imported:
+    """Import every memory file under Claude Code's folder; see `find_project` for `user_home`."""
     ledger = _read_ledger(store.root)
     counts = {"new": 0, "updated": 0, "unchanged": 0, "left": 0}
     changed = []
-    for source in _sources(claude_home):
+    for source in _sources(claude_home, lambda folder: find_project(folder, store.root, user_home).key):
         note = _note(source, claude_home, machine_id)
         existing = store.find(note.id)
         outcome = "left" if is_purged(store.root, note.id) else _outcome(note, existing, ledger.get(note.id))
@@ -102,14 +102,14 @@ def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
     )
 
 
-def _sources(claude_home: Path) -> Iterator[_Source]:
+def _sources(claude_home: Path, key_of: Callable[[Path], str]) -> Iterator[_Source]:
     for folder in sorted((claude_home / "projects").glob("*/memory")):
         if folder.is_symlink() or not folder.is_dir():
             continue
         project = ""
         for path in sorted(folder.rglob("*.md")):
             if path.name != _INDEX and path.is_file() and not path.is_symlink():
-                project = project or redact(_project(folder.parent))
+                project = project or redact(_project(folder.parent, key_of))
                 yield _source(path, project)
 
 
@@ -153,10 +153,10 @@ def _refuse_growth(events: Iterator[yaml.Event]) -> None:
             raise ValueError("It is not plain front matter.")
 
 
-def _project(folder: Path) -> str:
+def _project(folder: Path, key_of: Callable[[Path], str]) -> str:
     """The project of a folder under projects/, whose name is a path with everything but letters made a dash."""
     cwd = _cwd_of_transcripts(folder) or _path_of(folder.name.lstrip("-"), Path("/"))
-    return resolve_project_key(cwd) if cwd else folder.name.strip("-").rpartition("-")[2].lower() or "global"
+    return key_of(cwd) if cwd else folder.name.strip("-").rpartition("-")[2].lower() or "global"
 
 
 def _cwd_of_transcripts(folder: Path) -> Path | None:

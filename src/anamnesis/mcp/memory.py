@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.dispatcher import Message, Prompt, Resources, Tool
 from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
@@ -30,12 +31,16 @@ _SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.'
 _ID = text("The id of a note.")
 
 
-def tools(store: MemoryStore, machine_id: str) -> list[Tool]:
+def tools(store: MemoryStore, settings: Settings) -> list[Tool]:
     """The tools on one store, on this machine."""
-    return [*_reading_tools(store), *_writing_tools(store, machine_id), _sync_tool(store)]
+    return [
+        *_reading_tools(store, settings),
+        *_writing_tools(store, settings.machine_id),
+        _sync_tool(store, settings),
+    ]
 
 
-def _reading_tools(store: MemoryStore) -> list[Tool]:
+def _reading_tools(store: MemoryStore, settings: Settings) -> list[Tool]:
     def memory_search(query: str, project: str | None, type: str | None, scope: str | None, k: int) -> list[Message]:
         """Search memory by keyword (FTS5 BM25), optionally scoped by project/type/scope.
 
@@ -65,7 +70,7 @@ def _reading_tools(store: MemoryStore) -> list[Tool]:
         from anamnesis.sync import configured_backend  # 20 ms that the start of a session need not spend
 
         facts = {"root": str(store.root), "db_path": str(store.db_path), **asdict(store.stats())}
-        return {**facts, "sync": asdict(configured_backend(store).state())}
+        return {**facts, "sync": asdict(configured_backend(store, settings).state())}
 
     most = whole("How many notes at the most.", default=8, minimum=0)
     limit = whole("How many notes at the most.", default=100, minimum=0)
@@ -146,7 +151,7 @@ def _as_written(note: Memory, given: dict[str, Any]) -> Message:
     return {**as_dict(note), "redacted": kinds} if kinds else as_dict(note)
 
 
-def _sync_tool(store: MemoryStore) -> Tool:
+def _sync_tool(store: MemoryStore, settings: Settings) -> Tool:
     def memory_sync(force: bool) -> Message:  # noqa: ARG001
         """Sync memory across machines: commit local notes, merge what other machines wrote, push.
 
@@ -155,7 +160,7 @@ def _sync_tool(store: MemoryStore) -> Tool:
         other is kept as a note of its own, tagged conflict. The force flag is reserved for future use."""
         from anamnesis.sync import configured_backend, report, sync_store
 
-        return report(store, sync_store(store, configured_backend(store)))
+        return report(store, sync_store(store, configured_backend(store, settings)))
 
     force = yes_or_no("Reserved for future use.", default=False)
     return Tool(memory_sync, "Sync memory", parameters(force=force), open_world=True)
