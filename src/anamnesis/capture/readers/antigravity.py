@@ -50,7 +50,7 @@ def _typed(content: str) -> str:
 
 
 def _edited_by(call: Entry) -> Paths:
-    """The values of a call are JSON texts themselves. Artifacts are the agent's own papers: plans and reports."""
+    """The values of a call are JSON texts. Artifacts are the agent's own plans and reports, not the user's files."""
     given = {key: value.strip('"') for key, value in dict_of(call, "args").items() if isinstance(value, str)}
     tool = text_of(call, "name").rpartition(":")[2]
     return {} if given.get("IsArtifact") == "true" else edited(tool, given, _EDITORS)

@@ -1,4 +1,4 @@
-"""Windsurf's Cascade: steps, each of which has its data under the name of its type. They have no times."""
+"""Windsurf's Cascade: steps without times, each with its data under the name of its type."""
 
 from __future__ import annotations
 
