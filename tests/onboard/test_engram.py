@@ -317,7 +317,7 @@ def test_without_a_folder_of_ones_own_first_on_the_path_nothing_is_put_anywhere(
     owner.machine.variables["PATH"] = path.format(go=owner.go, bin=owner.bin, home=owner.home)
     found = owner.finds()
     assert found
-    assert found.remarks[0].startswith(f"Plugins for Engram call {go} as before: ")
+    assert found.remarks[0].startswith(f"Plugins for Engram still call {go}: ")
     assert not owner.init().changes
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from tests.onboard.machines import NAMES, PROGRAM, Machine
 
-from anamnesis.onboard.diff import diff
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.ledger import Ledger
-from anamnesis.onboard.plan import Change
+from anamnesis.onboard.plan import Change, diff
 from anamnesis.onboard.program import Program
 from anamnesis.onboard.setup import plan_setup, set_up
 
