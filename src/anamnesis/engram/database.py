@@ -18,7 +18,7 @@ from anamnesis.engram import schema
 from anamnesis.errors import AnamnesisError, InvalidArgument, StoreUnavailable
 
 NAME = "engram.db"
-# SQLite waits so long by itself; somebody who holds the lock for longer is waited for again.
+# SQLite's own busy timeout; after it, the lock is tried again until PATIENCE_SECONDS.
 BUSY_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
 _BUSY, _LOCKED = 5, 6
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Refused(AnamnesisError):
-    """What the store does not do; the message is the one that Engram answers with."""
+    """A request that the store refuses, with Engram's message."""
 
 
 class NotFound(Refused):
@@ -74,7 +74,7 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
             cached_statements=256,
         )
         try:
-            # Engram cuts texts between two bytes of a character. They have to be readable all the same.
+            # Engram truncates texts inside a character; such texts must still be readable.
             db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA foreign_keys = ON")
@@ -111,7 +111,7 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(db: sqlite3.Connection) -> Iterator[None]:
-    """Several reads of one and the same state, whatever others write meanwhile."""
+    """Several reads of one state, whatever others write meanwhile."""
     if db.in_transaction:
         yield
         return
@@ -124,7 +124,7 @@ def reading(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def refusal(error: sqlite3.IntegrityError) -> Refused:
-    """What Engram says of a row that a constraint does not let in."""
+    """Engram's message for a row that violates a constraint."""
     return Refused(f"constraint failed: {error} ({error.sqlite_errorcode})")
 
 
@@ -142,7 +142,7 @@ def _patiently(action: Callable[[], T]) -> T:
                     f"Another program has held {NAME} for {PATIENCE_SECONDS:.0f} s.",
                     "Wait for it or stop it, then try again.",
                 ) from error
-        time.sleep(pause)  # changing to WAL is refused at once, without waiting
+        time.sleep(pause)  # a change to WAL fails at once, without the busy timeout
         pause = min(pause * 2, 0.05)
 
 
