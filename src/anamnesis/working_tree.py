@@ -1,5 +1,4 @@
-"""Files that a working tree provides. A clone may be hostile: no link is followed, nothing is waited for, and no file
-is read beyond its limit."""
+"""Reads files of a working tree. A clone may be hostile: no link is followed, no pipe blocks, and reads are limited."""
 
 from __future__ import annotations
 
@@ -10,10 +9,10 @@ from pathlib import Path, PurePosixPath
 from anamnesis.errors import AnamnesisError
 
 _FOLDER = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_PATH", "O_DIRECTORY", "O_CLOEXEC"))
-# A named pipe must not hang its reader.
+# O_NONBLOCK: a named pipe must not block its reader.
 _FILE = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_JUNCTION = 0xA0000003  # Windows' link between folders, which Python 3.11 does not call a link
+_JUNCTION = 0xA0000003  # a Windows link between folders, which Python 3.11 does not report as a link
 
 
 class Refused(AnamnesisError):
@@ -21,7 +20,7 @@ class Refused(AnamnesisError):
 
 
 def read_file(tree: Path, file: str, most: int) -> bytes | None:
-    """The content of a regular file below `tree`; None if there is none. Refuses links and more than `most` bytes."""
+    """The content of a regular file below `tree`; None if missing. Refuses links and more than `most` bytes."""
     names = PurePosixPath(file).parts
     if ".." in names:
         raise Refused(f"{tree / file} is not in {tree}.")
@@ -49,14 +48,14 @@ def read_file(tree: Path, file: str, most: int) -> bytes | None:
 
 
 def make_folder(tree: Path, folder: str) -> Path:
-    """A folder below `tree` to write to, made if it is missing. Refuses links, which may lead out of the tree."""
+    """A folder below `tree` to write to, created if missing. Refuses links, which may lead out of the tree."""
     _refuse_links(tree, folder)
     (tree / folder).mkdir(parents=True, exist_ok=True)
     return tree / folder
 
 
 def _opened(tree: Path, names: tuple[str, ...]) -> int:
-    """A descriptor of the file, each folder on the way opened inside the one before."""
+    """A descriptor of the file; each folder of the path is opened inside the one before."""
     if os.open not in os.supports_dir_fd:  # Windows
         _refuse_links(tree, "/".join(names))
         return os.open(tree.joinpath(*names), _FILE)

@@ -1,7 +1,7 @@
-"""What agents call at the start of a session, at a prompt, at a compaction and at the end.
+"""The hooks that agents run at the start of a session, at a prompt, at a compaction and at the end.
 
-Nothing here may fail the agent: whatever happens, the exit code is 0, stdout holds the result or nothing, and
-the reason is one line on stderr and in the log.
+Nothing here may fail the agent: the exit code is always 0, stdout holds the result or nothing, and a failure is one
+line on stderr and in the log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anamnesis.hooks.hosts import answer, is_due, recognise, understand
 from anamnesis.hooks.once import is_first
 from anamnesis.log import log
 
-# Set for every program that we start ourselves: a model called by us must not call us.
+# Set for every program that we start: a model that we call must not run our hooks.
 GUARD = "ANAMNESIS_INSIDE"
 
 
@@ -35,7 +35,7 @@ def run(name: str, arguments: Sequence[str]) -> None:
         event = understand(told, host, os.environ)
         if is_due(event, host, name) and is_first(resolve_home(), name, event):
             text = _hook(name)(event, options)
-    except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
+    except Exception as error:  # the outermost boundary: a failing memory never stops an agent
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
         log(resolve_home(), "hook failed", hook=name, reason=reason)
@@ -48,11 +48,11 @@ def _print(result: str) -> None:
         sys.stdout.buffer.write(result.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent has closed the pipe
 
 
 def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
-    """Each hook imports what it needs and nothing else."""
+    """Import the one hook that is needed."""
     if name == "inject":
         from anamnesis.hooks.start import inject
 
