@@ -90,9 +90,9 @@ def export(
     """
     manifest = _manifest(folder)
     everything = exchange.export(db, project, clean=clean)
-    staying = _staying(db)
-    travelling = tuple(row for row in everything.observations if row.id not in staying)
-    chunk = _new(replace(everything, observations=travelling), folder, _entries(manifest), created_by, warn)
+    local = _machine_local(db)
+    portable = tuple(row for row in everything.observations if row.id not in local)
+    chunk = _new(replace(everything, observations=portable), folder, _entries(manifest), created_by, warn)
     known = _known(db) | {entry["id"] for entry in _entries(manifest)}
     parts = {hashlib.sha256(data).hexdigest()[:8]: (part, data) for part, data in _parts(chunk)}
     new = {id: part for id, part in parts.items() if id not in known}
@@ -200,7 +200,7 @@ def _new(
     return Chunk(new(everything.sessions), new(everything.observations), new(everything.prompts))
 
 
-def _staying(db: sqlite3.Connection) -> set[int]:
+def _machine_local(db: sqlite3.Connection) -> set[int]:
     """The observations whose notes are machine-local."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone():
         return set()

@@ -1,7 +1,7 @@
-"""engram.db: where it is, its connections and its transactions. Knows no query.
+"""engram.db: its path, connections and transactions. Knows no query.
 
-Engram's own program may use the file before us, after us and at the same time. So a connection waits for whoever is
-writing, a change is one short transaction that takes the write lock first, and opening a complete file writes nothing.
+Engram's own program may use the file before us, after us and at the same time. So a connection waits for other writers, a
+change is one short transaction that takes the write lock first, and opening a complete file writes nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class NotFound(Refused):
 
 
 def resolve_engram_db(environ: Mapping[str, str], home: Path, anamnesis_home: Path) -> Path:
-    """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
+    """The path of engram.db: in ENGRAM_DATA_DIR, else in ~/.engram if it exists, else in ANAMNESIS_HOME."""
     if given := environ.get("ENGRAM_DATA_DIR"):
         if not Path(given).is_absolute():
             raise InvalidArgument(
@@ -49,11 +49,11 @@ def resolve_engram_db(environ: Mapping[str, str], home: Path, anamnesis_home: Pa
 
 
 def prepare(path: Path) -> None:
-    """Make engram.db, or complete the one that is there; its rows stay as they are, but for Engram's own backfills."""
+    """Create or complete engram.db; existing rows change only by Engram's own backfills."""
     with _translated(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            path.touch(mode=0o600)  # SQLite would let other users read it
+            path.touch(mode=0o600)  # SQLite would create it readable for other users
     with contextlib.closing(connect(path)) as db, _translated(path):
         schema.refuse_older(db, path)
         _patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
@@ -63,7 +63,7 @@ def prepare(path: Path) -> None:
 
 
 def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
-    """A connection to an engram.db that is there, without a transaction; see `prepare` and `writing`."""
+    """A connection to an existing engram.db, without a transaction; see `prepare` and `writing`."""
     with _translated(path):
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=rw",
@@ -89,9 +89,9 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
 
 @contextlib.contextmanager
 def writing(db: sqlite3.Connection) -> Iterator[None]:
-    """One change, whole or not at all: a transaction, or a part of the one that is under way.
+    """One atomic change: a transaction, or a savepoint of the current one.
 
-    Nobody is refused because somebody else is writing: whoever comes later waits.
+    Waits for other writers instead of failing.
     """
     if db.in_transaction:
         begin, commit, rollback = "SAVEPOINT part", "RELEASE part", "ROLLBACK TO part"

@@ -20,7 +20,7 @@ from anamnesis.engram import database
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote, NoteNotFound
 from anamnesis.history.commits import committed
-from anamnesis.history.observation import Spell, has_journal, spells
+from anamnesis.history.observation import ObservationState, has_journal, states
 from anamnesis.history.version import Revision, Version, numbered
 from anamnesis.notes import Memory, check_id, decode, parse, utc_time, writable
 from anamnesis.store import MemoryStore
@@ -104,23 +104,23 @@ def _with_journal(
     with closing(database.connect(engram)) as db:
         if not has_journal(db):
             return versions
-        told, agreed = _told(db, note_id)
+        row_states, agreed = _states(db, note_id)
         over = next((each.note for each in versions if each.note), file.memory if file else None) or agreed
         as_note = partial(noted, key_of=Keys(db, store).of, machine_id="unknown", clean=fitting)
-        return list(_in_order(told, versions, over, as_note))
+        return list(_in_order(row_states, versions, over, as_note))
 
 
-def _told(db: sqlite3.Connection, note_id: str) -> tuple[list[Spell], Memory | None]:
+def _states(db: sqlite3.Connection, note_id: str) -> tuple[list[ObservationState], Memory | None]:
     """The states of a note's observation, and the note without its body at the last agreement."""
     twins = journal.twins(db, of_notes=[note_id])
     if twins:
-        return spells(db, twins[0].observation_id), parse(twins[0].front)
+        return states(db, twins[0].observation_id), parse(twins[0].front)
     rows = journal.unpaired(db, sync_id_of(note_id))
-    return (spells(db, rows[0].id) if rows else []), None
+    return (states(db, rows[0].id) if rows else []), None
 
 
 def _in_order(
-    told: Iterable[Spell],
+    row_states: Iterable[ObservationState],
     versions: Iterable[Version],
     over: Memory | None,
     as_note: Callable[[Observation, Memory | None], Memory],
@@ -131,20 +131,20 @@ def _in_order(
     """
     waiting = list(versions)
     last: Version | None = None
-    for spell in told:
-        for version in _due(waiting, spell, last):
+    for state in row_states:
+        for version in _due(waiting, state, last):
             last, over = version, version.note or over
             yield version
-        last = Version(utc_time(spell.since), "journal", as_note(spell.observation, over))
+        last = Version(utc_time(state.since), "journal", as_note(state.observation, over))
         over = last.note or over
         yield last
     yield from waiting
 
 
-def _due(waiting: list[Version], spell: Spell, last: Version | None) -> Iterator[Version]:
+def _due(waiting: list[Version], state: ObservationState, last: Version | None) -> Iterator[Version]:
     """Remove and yield the versions before an observation's state, and those that equal it during that time."""
-    row, since, until = spell.observation, utc_time(spell.since), utc_time(spell.until or _NEVER)
-    if spell.until is None:  # the current state comes last
+    row, since, until = state.observation, utc_time(state.since), utc_time(state.until or _NEVER)
+    if state.until is None:  # the current state comes last
         same = [place for place, version in enumerate(waiting, 1) if _is_said(row, version.note)]
         yield from waiting[: max(same, default=0)]
         del waiting[: max(same, default=0)]

@@ -75,8 +75,8 @@ def without_ticking(engram: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(note: Memory) -> dict[str, Any]:
-    told = replace(note, engram=without_ticking(note.engram))
-    return {name: getattr(told, name) for name in KEYS if name not in _OF_THE_NOTE}
+    steady = replace(note, engram=without_ticking(note.engram))
+    return {name: getattr(steady, name) for name in KEYS if name not in _OF_THE_NOTE}
 
 
 def _flat(note: Memory) -> dict[str, Any]:

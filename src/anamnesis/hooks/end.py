@@ -16,7 +16,7 @@ _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 
 
 def capture(event: Event, options: dict[str, str]) -> str:
-    """Write the session's note, or bring it up to date, and sync later; the agent is told nothing."""
+    """Write or update the session's note, and sync in the background; the agent gets no output."""
     sync = "no-sync" not in options
     transcript = options.get("transcript") or transcript_of(event, Path.home(), os.environ)
     arguments = _write_note(transcript, event, options) if transcript else []

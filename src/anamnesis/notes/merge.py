@@ -59,7 +59,7 @@ def conflict_of(memory: Memory) -> str:
     return found.group(1) if found else ""
 
 
-def settled(memory: Memory) -> Memory:
+def without_conflict_tag(memory: Memory) -> Memory:
     """A conflicting version without its conflict tag and link."""
     extra = {key: _LINK_LINE.sub("", lines) for key, lines in memory.extra.items()}
     tags = [tag for tag in memory.tags if tag != CONFLICT_TAG]
@@ -107,7 +107,7 @@ def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
 
 def _set_aside(memory: Memory) -> Memory:
     """A version as a separate note, tagged and linked; the id is the same on every machine."""
-    own = settled(memory)
+    own = without_conflict_tag(memory)
     return replace(
         own,
         id=derived_id(memory.updated_at, f"{_LINK}:{render(memory)}"),

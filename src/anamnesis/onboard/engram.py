@@ -16,7 +16,7 @@ from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Edit, Launcher, Settings, is_launcher
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Adopted, Keys, Server, at
+from anamnesis.onboard.pieces import Keys, Redirected, Server, at
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program, engram_options, engram_program
 
@@ -45,7 +45,7 @@ def find_engram(place: Place, program: Program, agents: Iterable[Agent], databas
     plugins = tuple(_plugins(place))
     launcher = _launcher_file(place, called) if called or plugins else None
     edits: list[Edit] = [
-        Settings(file, format, (piece,)) for file, format, piece in _adopted(_entries(place, program, agents))
+        Settings(file, format, (piece,)) for file, format, piece in _redirected(_entries(place, program, agents))
     ]
     if launcher:
         edits.append(Launcher(launcher, program.words, program.store))
@@ -107,12 +107,12 @@ def _advice(place: Place, theirs: Path | None) -> str:
     )
 
 
-def _adopted(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, Adopted]]:
+def _redirected(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, Redirected]]:
     """The entries that start Engram's server, or us in its place."""
     for file, format, path, server in entries:
         found = _entry_at(file, format, path)
         if found is not None and engram_options(found) is not None:
-            yield file, format, Adopted(path, server, engram_program(found))
+            yield file, format, Redirected(path, server, engram_program(found))
 
 
 def _entry_at(file: Path, format: str, path: Keys) -> Mapping[str, Any] | None:

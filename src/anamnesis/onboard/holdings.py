@@ -27,10 +27,10 @@ def count(database: Path) -> Holdings:
     uri = f"{database.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as db:
-            (is_adopted,) = db.execute(
+            (has_twins,) = db.execute(
                 "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins')"
             ).fetchone()
-            with_note = "SELECT observation_id FROM anamnesis_twins WHERE note_hash IS NOT NULL" if is_adopted else ""
+            with_note = "SELECT observation_id FROM anamnesis_twins WHERE note_hash IS NOT NULL" if has_twins else ""
             row = db.execute(
                 "SELECT count(*), (SELECT count(*) FROM sessions), count(DISTINCT nullif(project, '')),"
                 f" count(*) FILTER (WHERE id IN ({with_note})) FROM observations WHERE deleted_at IS NULL"

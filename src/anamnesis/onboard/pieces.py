@@ -105,7 +105,7 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
+class Redirected:
     """An entry of the user's for Engram's server, changed to start us. `before` is the program it started."""
 
     path: Keys
@@ -131,7 +131,7 @@ class Adopted:
         return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-Piece = Server | Item | Member | Needed | Adopted
+Piece = Server | Item | Member | Needed | Redirected
 
 
 def at(document: Any, path: Keys) -> Any:
