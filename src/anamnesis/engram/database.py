@@ -1,7 +1,7 @@
 """engram.db: its path, connections and transactions. Knows no query.
 
-Engram's own program may use the file before us, after us and at the same time. So a connection waits for other writers, a
-change is one short transaction that takes the write lock first, and opening a complete file writes nothing.
+Engram's own program may use the file before us, after us and at the same time. So a connection waits for other writers,
+a change is one short transaction that takes the write lock first, and opening a complete file writes nothing.
 """
 
 from __future__ import annotations
