@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from anamnesis.capture.lines import LONGEST_TEXT
+from anamnesis.capture.entries import LONGEST_TEXT
 
 # Blocks that programs add around typed text. They are removed; the rest is the ask.
 _ADDED = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anamnesis.capture.asks import own_words
-from anamnesis.capture.edits import Edits
-from anamnesis.capture.lines import LONGEST_TEXT
+from anamnesis.capture.edited_files import Edits
+from anamnesis.capture.entries import LONGEST_TEXT
 from anamnesis.capture.session import ParsedSession
 
 # Far more than a real answer has; limits the memory that a damaged transcript can take.

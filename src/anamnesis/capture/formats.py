@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.lines import Entry, dict_of, text_of
+from anamnesis.capture.entries import Entry, dict_of, text_of
 
 Reader = Callable[[Iterable[bytes], Path, Draft], None]
 

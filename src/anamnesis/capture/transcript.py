@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
+from anamnesis.capture.entries import decode_line, read_lines
 from anamnesis.capture.formats import Reader, reader_of
-from anamnesis.capture.lines import decode_line, read_lines
 from anamnesis.capture.session import ParsedSession
 
 # The first lines identify the agent, possibly after lines of a kind that is not known yet.

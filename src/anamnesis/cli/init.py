@@ -33,7 +33,7 @@ from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
-from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.engram_installation import Engram, find_engram
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan

@@ -19,8 +19,8 @@ from anamnesis.config import resolve_home
 from anamnesis.disk import locked
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
-from anamnesis.onboard.engram import NAME as ENGRAM
-from anamnesis.onboard.engram import find_engram
+from anamnesis.onboard.engram_installation import NAME as ENGRAM
+from anamnesis.onboard.engram_installation import find_engram
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down

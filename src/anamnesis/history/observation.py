@@ -61,7 +61,7 @@ def revisions(db: sqlite3.Connection, id: int, limit: int) -> list[ObservationRe
 
 
 def _revision(number: int, before: ObservationState | None, state: ObservationState) -> ObservationRevision:
-    from anamnesis.history.text import diff
+    from anamnesis.history.diffs import diff
 
     old, new = before.observation if before else None, state.observation
     names = (*_COMPARED, "content")

@@ -9,7 +9,7 @@ from typing import Any
 
 from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument
-from anamnesis.history.text import TICKING, diff, text_of, without_ticking
+from anamnesis.history.diffs import TICKING, diff, text_of, without_ticking
 from anamnesis.history.version import Revision
 from anamnesis.notes import Memory
 from anamnesis.store import CHANGEABLE, MemoryStore

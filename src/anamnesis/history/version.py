@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from anamnesis.history.text import diff, summary, text_of
+from anamnesis.history.diffs import diff, summary, text_of
 from anamnesis.notes import Memory
 
 # If several sources have the same version, the first of these is named.

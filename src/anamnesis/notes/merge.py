@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
 from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory
 from anamnesis.notes.ulid import derived_id

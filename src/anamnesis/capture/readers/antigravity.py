@@ -8,8 +8,8 @@ from pathlib import Path
 
 from anamnesis.capture.asks import inside, without
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import Paths, edited, local_path
-from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, text_of, type_of
+from anamnesis.capture.edited_files import Paths, edited, local_path
+from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, text_of, type_of
 
 _WANTED = (b"USER_INPUT", b"PLANNER_RESPONSE", b"CODE_ACTION")
 _EDITORS = ("write_to_file", "replace_file_content", "multi_replace_file_content")

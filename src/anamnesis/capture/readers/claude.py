@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import (
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import (
     Entry,
     answers,
     blocks_of,

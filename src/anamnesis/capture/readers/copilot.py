@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
 
 _WANTED = (
     *(b"session.start", b"session.resume", b"session.model_change"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from anamnesis.capture.asks import inside
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import blocks_of, decode_line, dict_of, read_lines, text_of, texts_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import blocks_of, decode_line, dict_of, read_lines, text_of, texts_of
 
 _EDITORS = ("Write", "StrReplace", "Delete", "EditNotebook", "ApplyPatch", "edit_file", "search_replace")
 _QUERY = "user_query"

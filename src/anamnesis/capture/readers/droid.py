@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
 
 _EDITORS = ("Create", "Edit", "MultiEdit", "Write", "ApplyPatch", "NotebookEdit")
 # A message shown only to the model or only to the user is not an ask.

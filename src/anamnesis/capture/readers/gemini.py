@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dicts_of, read_lines, text_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, decode_line, dicts_of, read_lines, text_of
 from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
 
 # Updates of the header; some repeat the whole history, masked or summarised.

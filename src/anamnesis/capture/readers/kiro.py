@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, moment, read_lines, text_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, moment, read_lines, text_of
 
 _EDITORS = ("write", "fs_write", "Write", "Edit")
 _RESULTS = b'"ToolResults"'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.capture.lines import dict_of, dicts_of, text_of
+from anamnesis.capture.entries import dict_of, dicts_of, text_of
 
 EDITORS = ("write_file", "edit_file", "replace", "edit", "notebook_edit")
 _CREATED = "Successfully created and wrote to new file"

@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
-from anamnesis.onboard.formats import lines as whole
+from anamnesis.onboard.formats import whole_lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
 from anamnesis.onboard.formats.editing import Path, Step, Unparsable, spell, splice
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from anamnesis.onboard.formats import lines as whole
+from anamnesis.onboard.formats import whole_lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
 from anamnesis.onboard.formats.editing import Path, Unparsable, spell, splice
 

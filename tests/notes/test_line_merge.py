@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.line_merge import merge_lines
 
 # Few different lines, so that the sides often change the same and often repeat each other.
 LINE = st.sampled_from(["a", "b", "c", "d", "", "a\r", "- x"])

@@ -16,7 +16,7 @@ from tests.onboard.machines import Machine
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.onboard.agents import all_agents
-from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.engram_installation import Engram, find_engram
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
