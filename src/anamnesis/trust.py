@@ -18,7 +18,7 @@ from anamnesis.config import resolve_home
 from anamnesis.disk import locked, write_atomically
 from anamnesis.errors import StoreUnavailable
 from anamnesis.log import log_once
-from anamnesis.working_tree import Refused, read_file
+from anamnesis.working_tree import RefusedPath, read_file
 
 _FILE = "trusted-projects.json"
 _REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
@@ -41,7 +41,7 @@ def provided(folder: Path, file: str, most: int) -> bytes | None:
     """The content of a file of a working tree; a refused file is logged once and counts as missing."""
     try:
         return read_file(folder, file, most)
-    except Refused as error:
+    except RefusedPath as error:
         ignore(folder / file, error.message)
         return None
 

@@ -15,7 +15,7 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _JUNCTION = 0xA0000003  # a Windows link between folders, which Python 3.11 does not report as a link
 
 
-class Refused(AnamnesisError):
+class RefusedPath(AnamnesisError):
     """A file of a working tree that is not read, or a folder that is not written to."""
 
 
@@ -23,7 +23,7 @@ def read_file(tree: Path, file: str, most: int) -> bytes | None:
     """The content of a regular file below `tree`; None if missing. Refuses links and more than `most` bytes."""
     names = PurePosixPath(file).parts
     if ".." in names:
-        raise Refused(f"{tree / file} is not in {tree}.")
+        raise RefusedPath(f"{tree / file} is not in {tree}.")
     try:
         descriptor = _opened(tree, names)
     except FileNotFoundError:
@@ -32,18 +32,18 @@ def read_file(tree: Path, file: str, most: int) -> bytes | None:
         _refuse_links(tree, file)
         if isinstance(error, NotADirectoryError):
             return None
-        raise Refused(f"{tree / file} cannot be read: {error.strerror}.") from None
+        raise RefusedPath(f"{tree / file} cannot be read: {error.strerror}.") from None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused(f"{tree / file} is not a regular file.")
+            raise RefusedPath(f"{tree / file} is not a regular file.")
         with os.fdopen(descriptor, "rb", closefd=False) as opened:
             data = opened.read(most + 1)
     except OSError as error:
-        raise Refused(f"{tree / file} cannot be read: {error.strerror}.") from None
+        raise RefusedPath(f"{tree / file} cannot be read: {error.strerror}.") from None
     finally:
         os.close(descriptor)
     if len(data) > most:
-        raise Refused(f"{tree / file} has more than {most:,} bytes.")
+        raise RefusedPath(f"{tree / file} has more than {most:,} bytes.")
     return data
 
 
@@ -75,7 +75,7 @@ def _refuse_links(tree: Path, file: str) -> None:
     for name in PurePosixPath(file).parts:
         place /= name
         if os.path.islink(place) or _is_junction(place):
-            raise Refused(f"{place} is a symbolic link, and links in a working tree are not followed.")
+            raise RefusedPath(f"{place} is a symbolic link, and links in a working tree are not followed.")
 
 
 def _is_junction(place: Path) -> bool:

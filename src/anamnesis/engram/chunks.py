@@ -24,8 +24,7 @@ from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
 from anamnesis.errors import StoreUnavailable
-from anamnesis.working_tree import Refused as NotRead
-from anamnesis.working_tree import make_folder, read_file
+from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 FOLDER = ".engram"
 # Limits on what a chunk unpacks to: a small file can hold what fills the memory. A parsed value takes up to 200 bytes:
@@ -58,7 +57,7 @@ class Status:
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportedChunks:
     """What was imported, and which chunks could not be read."""
 
     chunks: int = 0
@@ -138,9 +137,9 @@ def _entry(id: str, chunk: Chunk, created_by: str, created_at: str) -> dict[str,
     return {"id": id, "created_by": created_by, "created_at": created_at, **counts}
 
 
-def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Imported:
+def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> ImportedChunks:
     """Import each chunk that is not known yet, in one transaction; an unreadable one stops no other."""
-    result = Imported()
+    result = ImportedChunks()
     known = _known(db)
     for entry in _entries(_manifest(folder)):
         id = entry["id"]
@@ -156,7 +155,7 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Impo
             with writing(db):
                 counts = exchange.import_(db, _complete(db, chunk), clean(str(entry.get("created_by") or "")))
                 _record(db, id)
-        except (NotRead, ValueError, Refused) as error:
+        except (RefusedPath, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")
             continue
         result.chunks += 1
@@ -211,7 +210,7 @@ def _machine_local(db: sqlite3.Connection) -> set[int]:
 def _keys(folder: Path, id: str, warn: Callable[[str], object]) -> set[str]:
     try:
         chunk = _read(folder, id)
-    except (NotRead, ValueError) as error:
+    except (RefusedPath, ValueError) as error:
         warn(f"chunk {id}: {error}")
         return set()
     if chunk is None:
@@ -243,7 +242,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         data = read_file(folder.parent, f"{folder.name}/{path.name}", _MOST_MANIFEST)
         manifest = {} if data is None else json.loads(data)
-    except NotRead as error:
+    except RefusedPath as error:
         raise StoreUnavailable(error.message, "Replace it by a regular file, or restore it from git.") from error
     except (ValueError, RecursionError) as error:
         raise StoreUnavailable(f"{path} cannot be read: {error}.", "Fix it, or restore it from git.") from error

@@ -17,7 +17,7 @@ from anamnesis.engram.gotext import quote
 from anamnesis.engram.record import Export, Observation
 from anamnesis.engram.strings import to_lower, valid
 from anamnesis.errors import StoreUnavailable
-from anamnesis.working_tree import Refused, make_folder, read_file
+from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 GRAPH_MODES = ("preserve", "force", "skip")
 _STATE = ".engram-sync-state.json"
@@ -127,8 +127,8 @@ def _write_note(root: Path, observation: Observation, tracked: dict[str, str], r
         if known != data:
             make_folder(root, folder)
             write_atomically(path, data, mode=0o644)
-    except (OSError, Refused) as error:
-        result.errors.append(f"write {path}: {error.message if isinstance(error, Refused) else error.strerror}")
+    except (OSError, RefusedPath) as error:
+        result.errors.append(f"write {path}: {error.message if isinstance(error, RefusedPath) else error.strerror}")
         return
     if known == data:
         result.skipped += 1
@@ -214,7 +214,7 @@ def _known(root: Path, relative: str, most: int) -> bytes | None:
     """The content of a file in the vault; empty if it is longer or not a regular file, so that it is replaced."""
     try:
         return read_file(root, relative, most)
-    except Refused:
+    except RefusedPath:
         return b""
 
 
@@ -244,7 +244,7 @@ def _state(root: Path) -> dict[str, Any]:
     """What was exported before. An unreadable file counts as empty: every note is compared anyway."""
     try:
         state = json.loads(read_file(root, _STATE, _MOST_STATE) or b"{}")
-    except (Refused, ValueError, RecursionError):
+    except (RefusedPath, ValueError, RecursionError):
         return {}
     return state if isinstance(state, dict) and isinstance(state.get("files"), dict | None) else {}
 

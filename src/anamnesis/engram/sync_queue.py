@@ -48,7 +48,7 @@ class PromptPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncState:
+class QueueState:
     """How far a target has read the queue."""
 
     target_key: str
@@ -90,14 +90,14 @@ def withdraw_observation(db: sqlite3.Connection, sync_id: str) -> None:
     )
 
 
-def state(db: sqlite3.Connection) -> SyncState | None:
+def state(db: sqlite3.Connection) -> QueueState | None:
     """The state of the queue; None in a file that was never prepared."""
     row = db.execute(
         "SELECT target_key, lifecycle, last_enqueued_seq, last_acked_seq, last_pulled_seq, consecutive_failures,"
         " backoff_until, lease_owner, lease_until, last_error, updated_at FROM sync_state WHERE target_key = :target",
         {"target": TARGET},
     ).fetchone()
-    return SyncState(*row) if row else None
+    return QueueState(*row) if row else None
 
 
 def enqueue_project(db: sqlite3.Connection, project: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anamnesis.disk import create_beside, fill, put_in_place, sync_folder
 from anamnesis.errors import AnamnesisError
-from anamnesis.onboard.edits import Launcher, Refused
+from anamnesis.onboard.edits import Launcher, RefusedEdit
 from anamnesis.onboard.plan import Change, Plan, Refusal, check_writable, read
 
 # Retries for a file that another program keeps writing, as Claude Code does with its own.
@@ -43,7 +43,7 @@ def _make(change: Change, keep: Callable[[Change], None]) -> Change | None:
         keep(change)
         if _replace(change) and read(change.target) == change.new:
             return change
-    raise Refused("Another program keeps writing it", f"Close {' and '.join(change.agents)} and try again.")
+    raise RefusedEdit("Another program keeps writing it", f"Close {' and '.join(change.agents)} and try again.")
 
 
 def _replace(change: Change) -> bool:
@@ -87,5 +87,5 @@ def _copy_owner(descriptor: int, target: Path) -> None:
             os.fchown(descriptor, before.st_uid, before.st_gid)
     except PermissionError:
         if before.st_uid != made.st_uid:
-            raise Refused("It belongs to another user") from None
+            raise RefusedEdit("It belongs to another user") from None
     os.fchmod(descriptor, before.st_mode & 0o777)

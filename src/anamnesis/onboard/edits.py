@@ -17,7 +17,7 @@ _END = "<!-- anamnesis: end -->"
 _LAUNCHER = "# anamnesis: plugins for Engram call this; `anamnesis uninstall` removes it"
 
 
-class Refused(AnamnesisError):
+class RefusedEdit(AnamnesisError):
     """A file that is not changed."""
 
 
@@ -151,7 +151,7 @@ class Launcher(_Text):
 
     def install(self, text: str) -> str:
         if text and not is_launcher(text):
-            raise Refused("It is another program", "Move it away and try again.")
+            raise RefusedEdit("It is another program", "Move it away and try again.")
         home = f"export {HOME_VARIABLE}={shlex.quote(self.store)}\n" if self.store else ""
         return f'#!/bin/sh\n{_LAUNCHER}\n{home}exec {shlex.join(self.words)} engram "$@"\n'
 

@@ -35,7 +35,7 @@ class Engram:
     remarks: tuple[str, ...] = ()
 
 
-def find_engram(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
+def find_installation(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
     """The installation with the edits that make it call us; None if there is none."""
     called = _on_path(place)
     if database is None and not called:

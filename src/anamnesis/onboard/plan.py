@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.onboard.edits import Edit, Refused
+from anamnesis.onboard.edits import Edit, RefusedEdit
 
 Content = bytes | None
 
@@ -92,7 +92,7 @@ def decode(content: Content) -> str:
     try:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
-        raise Refused("It is not UTF-8 text") from error
+        raise RefusedEdit("It is not UTF-8 text") from error
 
 
 def read(target: Path) -> Content:
@@ -102,17 +102,17 @@ def read(target: Path) -> Content:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Refused(f"It cannot be read: {error.strerror}") from error
+        raise RefusedEdit(f"It cannot be read: {error.strerror}") from error
 
 
 def check_writable(file: Path, target: Path) -> None:
     """Refuse a file that its owner has made read-only, even if we could replace it."""
     if not target.exists():
         if file.is_symlink() and not target.parent.is_dir():
-            raise Refused(f"It is a link to {target}, and that folder does not exist")
+            raise RefusedEdit(f"It is a link to {target}, and that folder does not exist")
         return
     if not stat.S_IMODE(target.stat().st_mode) & stat.S_IWUSR or not os.access(target, os.W_OK):
-        raise Refused("It is read-only" if file == target else f"It is a link to {target}, which is read-only")
+        raise RefusedEdit("It is read-only" if file == target else f"It is a link to {target}, which is read-only")
 
 
 def diff(change: Change) -> str:
