@@ -1,4 +1,4 @@
-"""Merging two changes of one text by lines: each side's words are kept, and it is said where they met."""
+"""Merging two changes of one text by lines keeps both sides' changes and reports conflicts."""
 
 from __future__ import annotations
 

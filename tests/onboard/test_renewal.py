@@ -99,7 +99,7 @@ def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
 
 
 def test_what_was_set_up_by_hand_is_taken_over_in_its_place(machine: Machine) -> None:
-    """The lines that the first versions told people to write."""
+    """The lines that the first versions asked people to write."""
     settings = machine.home / ".claude/settings.json"
     settings.parent.mkdir()
     hook = {"type": "command", "command": "anamnesis inject", "timeout": 15}
