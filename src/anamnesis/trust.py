@@ -1,7 +1,7 @@
-"""The names that files of a working tree claim for their project, and which of them the user has confirmed.
+"""The project names that files of a working tree claim, and which of them the user trusts.
 
 A file that git tracks comes with a clone, so a name in it that contradicts the remote counts only once it is trusted.
-Trust is recorded per folder and name, in ANAMNESIS_HOME, and is never synced.
+Trust is recorded per folder and name in ANAMNESIS_HOME, and is never synced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from anamnesis.disk import locked, write_atomically
 from anamnesis.errors import StoreUnavailable
 from anamnesis.log import log_once
-from anamnesis.working_tree import Refused, read_file
+from anamnesis.working_tree import RefusedPath, read_file
 
 _FILE = "trusted-projects.json"
 _REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
@@ -25,7 +25,7 @@ _REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A name that a file below a folder gives to the folder's project."""
+    """A project name that a file below a folder claims for the folder."""
 
     folder: Path
     file: str
@@ -37,10 +37,10 @@ class Claim:
 
 
 def provided(home: Path, folder: Path, file: str, most: int) -> bytes | None:
-    """The content of a file that a working tree provides; one that is refused is logged once and counts as missing."""
+    """The content of a file of a working tree; a refused file is logged once and counts as missing."""
     try:
         return read_file(folder, file, most)
-    except Refused as error:
+    except RefusedPath as error:
         ignore(home, folder / file, error.message)
         return None
 
@@ -52,7 +52,7 @@ def ignore(home: Path, path: Path, reason: str) -> None:
 def is_accepted(home: Path, claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
     """Whether a claim counts: it is the user's own, no remote contradicts it, or it is trusted.
 
-    `name_of` gives the name for a remote's address and a folder. Where git fails, no claim of a repository is accepted.
+    `name_of` returns the name for a remote's URL and a folder. If git fails, no claim of a repository is accepted.
     """
     if not any(os.path.exists(place / ".git") for place in (claim.folder, *claim.folder.parents)):
         return True
@@ -65,7 +65,7 @@ def is_accepted(home: Path, claim: Claim, name_of: Callable[[str, Path], str]) -
         return git(claim.folder, *arguments, as_user=True, variables=variables, timeout=5).decode("utf-8", "replace")
 
     try:
-        # The folder too, which may be a submodule; and in any case, for file systems that ignore it.
+        # The folder too, which may be a submodule; and ignoring case, because file systems may.
         paths = [claim.file, claim.file.partition("/")[0]]
         listed = ask("ls-files", "-z", "--", *(f":(icase){path}" for path in paths)).lower().split("\0")
         if not {path.lower() for path in paths} & {*listed}:
@@ -77,14 +77,14 @@ def is_accepted(home: Path, claim: Claim, name_of: Callable[[str, Path], str]) -
 
 
 def trust(home: Path, claims: list[Claim]) -> None:
-    """Let these names count in their folders."""
+    """Trust these names in their folders."""
     with _changing(home) as trusted:
         for claim in claims:
             trusted[_key(claim.folder)] = [*trusted.get(_key(claim.folder), ()), claim.name]
 
 
 def untrust(home: Path, folders: list[Path]) -> bool:
-    """Forget what was trusted in these folders; whether there was something."""
+    """Remove the trust in these folders; whether there was any."""
     with _changing(home) as trusted:
         found = [trusted.pop(_key(folder), None) for folder in folders]
         return any(found)
@@ -102,7 +102,7 @@ def _changing(home: Path) -> Iterator[dict[str, list[str]]]:
 
 
 def _read(home: Path) -> dict[str, list[str]]:
-    """What is trusted; a file that cannot be read trusts nothing."""
+    """The trusted names; an unreadable file trusts nothing."""
     try:
         content = json.loads((home / _FILE).read_bytes())
     except (OSError, ValueError):

@@ -379,7 +379,7 @@ class TestTransaction:
 
 
 class TestCounts:
-    """How many live observations a session has, and of when the newest is, is kept by triggers, whoever writes."""
+    """Triggers maintain the number of a session's live observations and the time of the newest, for every writer."""
 
     def test_they_follow_every_way_in_which_a_row_comes_and_goes(self, db: sqlite3.Connection) -> None:
         sessions.create(db, "s2", "engram")

@@ -1,4 +1,4 @@
-"""Claude Code's own memory: taken over once, followed, never fought over."""
+"""Claude Code's own memory is imported once and updated, without undoing the user's edits."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
-from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.engram_installation import Engram, find_installation
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
@@ -161,7 +161,7 @@ def _find_engram() -> _Found | None:
     database = find_database(settings())
     # What we made ourselves, for want of another, is no sign of Engram.
     theirs = database if database and database.parent != settings().home else None
-    engram = find_engram(machine.place(), machine.program(), machine.agents(), theirs)
+    engram = find_installation(machine.place(), machine.program(), machine.agents(), theirs)
     if engram is None:
         return None
     remarks = [remark for remark in (*engram.remarks, _remark_on_daemon()) if remark]

@@ -19,8 +19,8 @@ from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_chang
 from anamnesis.disk import locked
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
-from anamnesis.onboard.engram import NAME as ENGRAM
-from anamnesis.onboard.engram import find_engram
+from anamnesis.onboard.engram_installation import NAME as ENGRAM
+from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down
@@ -72,7 +72,7 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
 def _everybody() -> list[Agent]:
     """All that may have us, Engram among them if it is here."""
     agents = machine.agents()
-    found = find_engram(machine.place(), machine.program(), agents, find_database(settings()))
+    found = find_installation(machine.place(), machine.program(), agents, find_database(settings()))
     return [*agents, *([found.agent] if found else [])]
 
 

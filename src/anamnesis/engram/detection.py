@@ -18,7 +18,7 @@ _MOST_CONFIG = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A project's name, where it comes from in Engram's words, and a name that is ignored until it is trusted."""
+    """A project's name, its source in Engram's terms, and a name that is ignored until it is trusted."""
 
     project: str
     source: str
@@ -26,7 +26,7 @@ class Detected:
 
 
 def detect(folder: Path, home: Path) -> str:
-    """A name that somebody set, the name of the git origin, of the repository's root or of the folder."""
+    """The project's name: configured, from the git origin, the repository's root or the folder."""
     return detected(folder, home).project
 
 
@@ -50,12 +50,12 @@ def _normal(name: str) -> str:
 
 
 def _repository(url: str) -> str:
-    """The last part of a remote's address, which never holds the credentials that the address may have."""
+    """The last part of a remote's URL, which never contains credentials."""
     return normalize_remote(url).rpartition("/")[2]
 
 
 def _configured(folder: Path, home: Path) -> Claim | None:
-    """The name that later Engrams keep in `.engram/config.json` of the repository, or of the folder."""
+    """The name in `.engram/config.json` of the repository or the folder, as later versions of Engram write it."""
     root = next((place for place in (folder, *folder.parents) if os.path.exists(place / ".git")), folder)
     try:
         content = json.loads(provided(home, root, CONFIG, _MOST_CONFIG) or b"{}")

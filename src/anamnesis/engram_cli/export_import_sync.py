@@ -92,7 +92,7 @@ def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None)
     say('\nAdd to git:\n  git add .engram/ && git commit -m "sync engram memories"\n')
 
 
-def _say_imported(result: chunks.Imported, redacted: str) -> None:
+def _say_imported(result: chunks.ImportedChunks, redacted: str) -> None:
     if result.chunks:
         say(f"Imported {result.chunks} new chunk(s) from {chunks.FOLDER}/\n")
         _say_counts(result.sessions, result.observations, result.prompts)

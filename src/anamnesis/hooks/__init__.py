@@ -1,7 +1,7 @@
-"""What agents call at the start of a session, at a prompt, at a compaction and at the end.
+"""The hooks that agents run at the start of a session, at a prompt, at a compaction and at the end.
 
-Nothing here may fail the agent: whatever happens, the exit code is 0, stdout holds the result or nothing, and
-the reason is one line on stderr and in the log.
+Nothing here may fail the agent: the exit code is always 0, stdout holds the result or nothing, and a failure is one
+line on stderr and in the log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from anamnesis.hooks.hosts import answer, is_due, recognise, understand
 from anamnesis.hooks.once import is_first
 from anamnesis.log import log
 
-# Set for every program that we start ourselves: a model called by us must not call us.
+# Set for every program that we start: a model that we call must not run our hooks.
 GUARD = "ANAMNESIS_INSIDE"
 
 
@@ -53,11 +53,11 @@ def _print(result: str) -> None:
         sys.stdout.buffer.write(result.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent has closed the pipe
 
 
 def _hook(name: str) -> Callable[[Event, dict[str, str], Settings], str]:
-    """Each hook imports what it needs and nothing else."""
+    """Import the one hook that is needed."""
     if name == "inject":
         from anamnesis.hooks.start import inject
 

@@ -1,4 +1,4 @@
-"""`anamnesis capture`: one note of a session, when it ends or is about to be compacted."""
+"""`anamnesis capture`: writes one note per session, when it ends or before it is compacted."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def capture(event: Event, options: dict[str, str], settings: Settings, *, variab
 
 
 def transcript_of(event: Event, home: Path, variables: Mapping[str, str]) -> str:
-    """The transcript that the agent names, or else the one that it keeps of the session; "" if there is none."""
+    """The transcript that the event names, or the one found by the session's id; "" if there is none."""
     named = text_of(event, "transcript_path")
     found = None if named else find_transcript(text_of(event, "host"), text_of(event, "session_id"), home, variables)
     return named or str(found or "")
 
 
 def _write_note(transcript: str, event: Event, options: dict[str, str], settings: Settings) -> list[str]:
-    """Write the note; the arguments to write it again, or nothing if there is none."""
+    """Write the note; returns the arguments for writing it again, none if there is no note."""
     session = parse_transcript(transcript, text_of(event, "last_assistant_message"), text_of(event, "cwd"))
-    # The folder the session began in: where it ended may be another project's.
+    # The folder in which the session started: it may have ended in another project's.
     folder = Path(session.cwd) if session.cwd else working_folder(event)
     called = options.get("source") or text_of(event, "hook_event_name")
     source = _SOURCES.get(called, "session-end")

@@ -1,4 +1,4 @@
-"""`anamnesis recall`: the notes that a prompt is about; for most prompts, none."""
+"""`anamnesis recall`: the notes that a prompt is about; none for most prompts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from anamnesis.hooks.told import tell, told
 from anamnesis.inject import render_recall, select_recall
 from anamnesis.project import find_project
 
-# A prompt is a question, not a document: what is pasted below it is no query.
+# A prompt is a question, not a document: pasted text after it is not part of the query.
 _LONGEST_QUERY = 2_000
 
 
 def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
-    """What the session is told beside its prompt."""
+    """The context to add to a prompt."""
     prompt = text_of(event, "prompt")[:_LONGEST_QUERY]
     if not prompt:
         return ""

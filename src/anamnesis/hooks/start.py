@@ -10,9 +10,9 @@ from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes.fence import ids_in
 from anamnesis.project import MARKER, find_project
 
-# A session that begins anew in the same place a moment later.
+# The same session goes on.
 _GOING_ON = ("clear", "compact")
-# Nothing of the marker's is repeated here: it may come from a hostile clone.
+# Quotes nothing from the marker: it may come from a hostile clone.
 _UNTRUSTED = (
     f"Anamnesis injected no notes of the project that {MARKER} names: git tracks that file, and it contradicts the git"
     " remote. The user can run `anamnesis project` to compare them, and `anamnesis project trust` to accept the file.\n"
@@ -20,7 +20,7 @@ _UNTRUSTED = (
 
 
 def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
-    """What the session is told."""
+    """The context for the session."""
     project, notice = options.get("project", ""), ""
     if not project:
         found = find_project(working_folder(event), settings.home, settings.user_home)

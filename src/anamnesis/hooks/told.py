@@ -1,4 +1,4 @@
-"""Which notes a session has been told, so that none is told twice. One small file a session, for a week."""
+"""Which notes a session has received, so that none is injected twice. One small file per session, kept for a week."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT_SECONDS = 7 * 86_400
 
 
 def told(home: Path, session: str) -> set[str]:
-    """The ids that a session has been told."""
+    """The ids of the notes that a session has received."""
     try:
         known = json.loads(_file(home, session).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -23,7 +23,7 @@ def told(home: Path, session: str) -> set[str]:
 
 
 def tell(home: Path, session: str, ids: set[str]) -> None:
-    """Remember that this is what a session has been told."""
+    """Record the notes that a session has received."""
     if not session:
         return
     path = _file(home, session)
