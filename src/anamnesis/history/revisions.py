@@ -56,7 +56,7 @@ def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> l
 def note_of(engram: Path, given: str) -> str | None:
     """The id of the note of an observation, which is given by its number or its sync_id."""
     number = int(given) if _NUMBER.fullmatch(given) else 0
-    with closing(database.connect(engram)) as db, database.reading(db):
+    with closing(database.connect_to_read(engram)) as db, database.reading(db):
         row = db.execute(
             "SELECT id, sync_id, created_at FROM observations WHERE id = :number OR sync_id = :given LIMIT 1",
             {"number": number, "given": writable(given)},
@@ -101,7 +101,7 @@ def _with_journal(
     store: MemoryStore, note_id: str, file: NoteFile | None, versions: list[Version], engram: Path
 ) -> list[Version]:
     """What the journal of engram.db tells as well."""
-    with closing(database.connect(engram)) as db:
+    with closing(database.connect_to_read(engram)) as db:
         if not has_journal(db):
             return versions
         told, agreed = _told(db, note_id)

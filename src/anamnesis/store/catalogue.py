@@ -11,8 +11,9 @@ from itertools import chain
 from typing import TypeVar
 
 from anamnesis.disk import locked
-from anamnesis.errors import NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.errors import NoteConflict, NoteNotFound, StoreUnavailable, Unwritable
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id
+from anamnesis.readonly import is_writable
 from anamnesis.store import journal, queries
 from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
 from anamnesis.store.index import Connection, Index
@@ -42,8 +43,8 @@ class _News(threading.local):
 class Catalogue:
     """Note files with their index, for any number of threads and processes.
 
-    `tell` learns that a look was taken at the folders, once a second at most, and that files or the index changed:
-    after the operation, outside of the store's lock, and not about what it does itself.
+    `tell` is called after a look at the folders, once a second at most or if a read found a change, and after an
+    operation that changed files or the index: outside of the store's lock, and not about what it does itself.
     """
 
     def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool], None]) -> None:
@@ -70,9 +71,7 @@ class Catalogue:
             try:
                 is_outdated = self._index.is_outdated()
                 if is_outdated:
-                    # Perhaps by one of us who is writing: he will say what he did, and no folder need be listed.
-                    with self.alone(_PATIENCE_SECONDS):
-                        self._news.changed |= self._index.catch_up()
+                    self._catch_up()
                 self._checked = now
                 if now - self._told > _TRUST_SECONDS:
                     self._told = now
@@ -81,6 +80,16 @@ class Catalogue:
                 self._behind = True
             self._pass_on()
         return is_outdated
+
+    def _catch_up(self) -> None:
+        """Enter what changed in the folders; where the disk cannot be written, in a private index."""
+        if is_writable(self._files.root):
+            with contextlib.suppress(Unwritable):
+                # Another process may be writing. It enters its own changes, and then no folder need be listed.
+                with self.alone(_PATIENCE_SECONDS):
+                    self._news.looked |= self._index.catch_up()
+                return
+        self._index.private().catch_up()
 
     def enter(
         self,
@@ -123,11 +132,16 @@ class Catalogue:
     def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
         """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
         try:
-            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
+            self._index.enter(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
         except StoreUnavailable:
             return False
+        if self._index.is_private:
+            return True
         self._index.settle()
-        self._news.changed |= bool(stale)
+        if patient:
+            self._news.changed |= bool(stale)
+        else:
+            self._news.looked |= bool(stale)
         self._pass_on()
         return True
 
