@@ -14,6 +14,7 @@ from pathlib import Path
 from anamnesis.bridge import FAILURES, find_engram
 from anamnesis.config import CONFIG_NAME, SETTINGS, read_config, resolve_machine_id
 from anamnesis.errors import AnamnesisError
+from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore, upkeep
 
 # A temporary file this old belongs to no write that is still going on.
@@ -31,15 +32,14 @@ class Finding:
 
 
 def examine(home: Path) -> list[Finding]:
-    """Everything that is wrong with the store under `home`."""
-    found = [*_permissions(home), *_configuration(home), *_programs()]
+    """Everything that is wrong with the store under `home`. Nothing is written but the index."""
+    found = [*_permissions(home), *_configuration(home), *_programs(), *_disk(home)]
     try:
-        with MemoryStore(home) as store:
-            found += [*_index(store), *_files(store)]
+        with MemoryStore(home, only_to_read=True) as store:
+            found += [*_index(store), *_files(store), *_bridge(store)]
     except AnamnesisError as error:
-        found.append(Finding(str(home), error.message, error.hint or "Make it readable and writable."))
-        return found
-    return [*found, *_bridge(home)]
+        found.append(Finding(str(home), error.message, error.hint or "Make it readable."))
+    return found
 
 
 def mend(findings: list[Finding]) -> list[Finding]:
@@ -78,6 +78,12 @@ def _configuration(home: Path) -> Iterator[Finding]:
 def _programs() -> Iterator[Finding]:
     if not shutil.which("git"):
         yield Finding("git", "It is not installed.", "Install it: projects are known and notes travel by it.")
+
+
+def _disk(home: Path) -> Iterator[Finding]:
+    if home.exists() and not is_writable(home):
+        fault = "It cannot be written: the disk is read-only or full, or the folder is closed to you."
+        yield Finding(str(home), fault, "Notes can be read. To save any, make room or make it writable.")
 
 
 def _index(store: MemoryStore) -> Iterator[Finding]:
@@ -119,21 +125,22 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
 
 
-def _bridge(home: Path) -> Iterator[Finding]:
+def _bridge(store: MemoryStore) -> Iterator[Finding]:
     """What keeps notes and observations apart."""
     path = find_engram()
     if path is None:
         return
-    from anamnesis.bridge.bridged import BridgedStore
+    from anamnesis.bridge.upkeep import read_drift, read_state
 
     def reconcile() -> None:
-        with BridgedStore(home, path, resolve_machine_id()) as store:
-            store.bridge.note_all()
-            store.bridge.reconcile()
+        from anamnesis.bridge.bridged import BridgedStore
+
+        with BridgedStore(store.root, path, resolve_machine_id()) as bridged:
+            bridged.bridge.note_all()
+            bridged.bridge.reconcile()
 
     try:
-        with BridgedStore(home, path, resolve_machine_id()) as store:
-            state, drift = store.bridge.state(), store.bridge.drift()
+        state, drift = read_state(path, store), read_drift(path, store)
     except FAILURES as error:
         fault, fix = (error.message, error.hint) if isinstance(error, AnamnesisError) else (f"{error}.", "")
         yield Finding(str(path), fault, fix or "Mend it, or bring back a copy; the notes are files of their own.")

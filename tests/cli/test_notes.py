@@ -247,7 +247,7 @@ def test_bad_input_is_one_clear_message(anamnesis: Command, arguments: list[str]
 
 def test_a_home_that_cannot_be_made_is_one_sentence(anamnesis: Command) -> None:
     (anamnesis.folder / "file").write_text("")
-    done = anamnesis("status", ANAMNESIS_HOME=str(anamnesis.folder / "file" / "home"))
+    done = anamnesis("write", "a", "b", ANAMNESIS_HOME=str(anamnesis.folder / "file" / "home"))
     assert done.code == 1
     assert done.err.count("\n") == 1
     assert "Cannot create" in done.err

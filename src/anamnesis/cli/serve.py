@@ -18,11 +18,13 @@ def command() -> None:
 
 def run() -> None:
     """Serve until the input ends; what goes wrong inside is in the log."""
-    from anamnesis.bridge import open_memory
+    from anamnesis.bridge import as_bridged, find_engram, open_bridged
     from anamnesis.log import log
     from anamnesis.mcp.stdio import serve
     from anamnesis.server import build_server
 
     home = resolve_home()
-    with open_memory() as store:
+    with open_bridged(home, find_engram()) as store:
+        if bridged := as_bridged(store):
+            bridged.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what waits
         serve(build_server(store), lambda trace: log(home, "mcp error", trace=trace))
