@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from heapq import merge
@@ -14,6 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from anamnesis.bridge import journal
+from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fitting, note_id_of, noted, observed, says_the_same, sync_id_of
 from anamnesis.engram import database
@@ -49,7 +51,10 @@ def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> l
         versions.append(_present(file, versions, trash))
     found = numbered(versions)
     if not found:
-        raise NoteNotFound(f"Nothing is known of a note {note_id}.", "`anamnesis list` shows the ids.")
+        hint = "`anamnesis list` shows the ids."
+        if engram:
+            hint += " `anamnesis bridge reconcile` makes notes of new observations."
+        raise NoteNotFound(f"Nothing is known of a note {note_id}.", hint)
     return found
 
 
@@ -114,9 +119,20 @@ def _told(db: sqlite3.Connection, note_id: str) -> tuple[list[Spell], Memory | N
     """What the observation of a note was, and the note without its body when the two last agreed."""
     twins = journal.twins(db, of_notes=[note_id])
     if twins:
-        return spells(db, twins[0].observation_id), parse(twins[0].front)
-    rows = journal.unpaired(db, sync_id_of(note_id))
+        return _agreed(db, twins[0]), parse(twins[0].front)
+    waiting = journal.changed(db)
+    rows = [row for row in journal.unpaired(db, sync_id_of(note_id)) if row.id not in waiting]
     return (spells(db, rows[0].id) if rows else []), None
+
+
+def _agreed(db: sqlite3.Connection, twin: Twin) -> list[Spell]:
+    """What an observation was until it last agreed with its note: what came since waits to be reconciled."""
+    told = spells(db, twin.observation_id)
+    since = 0 if twin.revision == journal.UNKNOWN else len(journal.versions(db, twin.observation_id, twin))
+    if not since or since >= len(told):
+        return told
+    *before, last = told[:-since]
+    return [*before, replace(last, until=None)]
 
 
 def _in_order(

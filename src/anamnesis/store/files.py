@@ -103,6 +103,8 @@ class NoteFiles:
         self.root = root
         self._root = str(root)  # joining strings is 20 times faster than joining paths
         if only_to_read:
+            with contextlib.suppress(FileNotFoundError), telling("read", root):
+                os.stat(root / TREES["portable"])
             return
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
