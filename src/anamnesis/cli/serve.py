@@ -18,11 +18,13 @@ def command() -> None:
 
 def run() -> None:
     """Serve until the input ends; what goes wrong inside is in the log."""
-    from anamnesis.bridge import open_memory
+    from anamnesis.bridge import as_bridged, find_engram, open_bridged
     from anamnesis.log import log
     from anamnesis.mcp.stdio import serve
     from anamnesis.server import build_server
 
     settings = resolve_settings()
-    with open_memory(settings) as store:
+    with open_bridged(settings, find_engram(settings)) as store:
+        if bridged := as_bridged(store):
+            bridged.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
         serve(build_server(store, settings=settings), lambda trace: log(settings.home, "mcp error", trace=trace))

@@ -53,17 +53,18 @@ class Saved:
 class MemoryStore:
     """The notes under one root. Any number of threads and processes may use it at once."""
 
-    def __init__(self, root: Path | str) -> None:
+    def __init__(self, root: Path | str, *, only_to_read: bool = False) -> None:
+        """Open the notes under `root`, which is created unless they are `only_to_read`."""
         self.root = Path(root).expanduser().absolute()
         self.memory_dir = self.root / TREES["portable"]
         self.local_dir = self.root / TREES["machine-local"]
         self.db_path = self.root / "index.db"
-        self._files = NoteFiles(self.root)
+        self._files = NoteFiles(self.root, only_to_read=only_to_read)
         self._index = Index(self.db_path, self._files)
-        # Called after a look at the folders, and after each operation that changed notes or found them changed, in
-        # the thread that did it and outside of the store's lock; not for what they do themselves. They get what
-        # was written if that is all that changed. An error in them reaches the caller of the operation, which is
-        # done by then: they have to handle their own.
+        # `on_look` is called after a look at the folders and after a read that found notes changed, `on_change` after
+        # each operation that changed notes or entered changes, with what it wrote if that is all: in the thread that
+        # did it and outside of the store's lock; not for what they do themselves. An error in them reaches the caller
+        # of the operation, which is done by then: they have to handle their own.
         self.on_look: Callable[[], None] | None = None
         self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._tell)
