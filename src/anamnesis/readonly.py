@@ -45,4 +45,4 @@ def read_only_uri(path: Path) -> str:
         has_log = os.stat(f"{path}-wal").st_size > 0
     except OSError:
         has_log = False
-    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log else 'mode=ro&immutable=1'}"
+    return f"{path.absolute().as_uri()}?mode=ro&{'readonly_shm=1' if has_log else 'immutable=1'}"

@@ -103,7 +103,7 @@ class NoteFiles:
         self.root = root
         self._root = str(root)  # joining strings is 20 times faster than joining paths
         if only_to_read:
-            with contextlib.suppress(FileNotFoundError), telling("read", root):
+            with telling("read", root), contextlib.suppress(FileNotFoundError):
                 os.stat(root / TREES["portable"])
             return
         try:
