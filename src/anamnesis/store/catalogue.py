@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import TypeVar
 
@@ -120,10 +119,19 @@ class Catalogue:
         self._news.changed |= not quietly
         self._pass_on()
 
-    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
-        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
+    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False, steps: Sequence[Step] = ()) -> bool:
+        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now.
+
+        Where the edits are all that was done to a folder, `steps` says so, and the folder need not be listed.
+        """
+
+        def change(db: Connection) -> None:
+            enter_files(db, stale, self._files.exists)
+            for step in steps:
+                advance_folder(db, step)
+
         try:
-            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
+            self._index.write(change, patient=patient)
         except StoreUnavailable:
             return False
         self._index.settle()
