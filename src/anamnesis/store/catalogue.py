@@ -134,12 +134,17 @@ class Catalogue:
         self._pass_on()
         return entered
 
-    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
-        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
+    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False, steps: Sequence[Step] = ()) -> bool:
+        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now.
+
+        Where the edits are all that was done to a folder, `steps` says so, and the folder need not be listed.
+        """
 
         def change(db: Connection) -> Written | None:
             before = change_log.last_seq(db)
             enter_files(db, stale, self._files.exists)
+            for step in steps:
+                advance_folder(db, step)
             return _written(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
 
         try:

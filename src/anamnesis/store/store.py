@@ -24,6 +24,7 @@ from anamnesis.store.projects import by_any_name, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
+from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
 
@@ -341,17 +342,17 @@ class MemoryStore:
         """Look at every file's size and time, and enter what changed."""
         return self._catalogue.refresh()
 
-    def receive(self, paths: Sequence[str]) -> None:
-        """Enter files that another program has just changed, given by their paths under the root; if they have."""
+    def receive(self, paths: Sequence[str], steps: Sequence[Step] = ()) -> None:
+        """Refresh the index for these paths under the root, and for folders that changed otherwise than by `steps`."""
         if len(paths) > _MANY_FILES:
             self.refresh()
             return
         notes = [path for path in paths if path.endswith(".md")]
         with self._catalogue.alone():
-            entered = self._catalogue.ask(lambda db: queries.seen(db, notes))
+            entered = self._index.read(lambda db: queries.seen(db, notes))  # no folder is listed before the `steps`
             read = {path: self._files.read(path) for path in notes if self._files.seen(path) != entered.get(path)}
-            if read:
-                self._catalogue.mend(read, patient=True)
+            if read or steps:
+                self._catalogue.mend(read, patient=True, steps=steps)
             self._catalogue.look(again=True)
 
     def reindex(self, progress: Progress | None = None) -> int:
