@@ -12,10 +12,10 @@ from tests.web.daemon import environment
 _SCRIPT = """
 from anamnesis.daemon import run, serving
 
-def no_access(*_):
-    raise RuntimeError("no access")
+def no_lanes(*_):
+    raise RuntimeError("no lanes")
 
-serving.Access = no_access
+serving.Lanes = no_lanes
 run(port=0)
 """
 
@@ -25,4 +25,4 @@ def test_a_daemon_that_cannot_reach_its_database_ends_with_the_reason(tmp_path: 
         [sys.executable, "-c", _SCRIPT], env=environment(tmp_path), capture_output=True, text=True, timeout=30
     )
     assert done.returncode == 1
-    assert done.stderr.endswith("RuntimeError: no access\n")
+    assert done.stderr.endswith("RuntimeError: no lanes\n")

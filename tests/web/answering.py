@@ -5,8 +5,9 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable
 
+from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Request, Response
-from anamnesis.web.route import BodyLimit, Lane, Route
+from anamnesis.web.route import BodyLimit, Route
 
 Answer = Callable[[Request], Response | Future[Response]]
 
@@ -16,7 +17,7 @@ class Answering:
 
     def __init__(self, answer: Answer, limit: BodyLimit | None = None) -> None:
         self._answer = answer
-        self._route = Route("POST", "/", lambda *_: Response(500), Lane.HERE, {}, limit=limit or BodyLimit())
+        self._route = Route("POST", "/", lambda *_: Response(500), Lane.LOOP, {}, limit=limit or BodyLimit())
 
     def admit(self, request: Request) -> Route | Response:
         return self._route

@@ -12,10 +12,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from tests.web.answering import Answer, Answering
 
+from anamnesis.web.http_server import HttpServer
 from anamnesis.web.limits import Limits
 from anamnesis.web.message import TEXT, Request, Response
 from anamnesis.web.route import BodyLimit
-from anamnesis.web.server import Server
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -33,7 +33,7 @@ def echo(request: Request) -> Response:
 
 
 @contextlib.asynccontextmanager
-async def serving(server: Server, answer: Answer = echo, most: int = 1 << 20) -> AsyncIterator[Connect]:
+async def serving(server: HttpServer, answer: Answer = echo, most: int = 1 << 20) -> AsyncIterator[Connect]:
     listening = socket.create_server(("127.0.0.1", 0))
     await server.listen(listening, Answering(answer, BodyLimit(most)))
     opened: list[StreamWriter] = []
@@ -76,7 +76,7 @@ async def until(condition: Callable[[], bool]) -> None:
 )
 def test_a_client_that_stops_in_the_middle_is_let_go(allowed: dict[str, float], sent: bytes, answer: bytes) -> None:
     async def stop_sending() -> bytes:
-        async with serving(Server(limits(**allowed))) as connect:
+        async with serving(HttpServer(limits(**allowed))) as connect:
             reader, writer = await connect()
             writer.write(sent)
             # The end is that of the server's side: the client does not shut its own.
@@ -91,7 +91,7 @@ def test_a_body_that_makes_progress_goes_on() -> None:
     """The whole takes longer than may pass without a byte of it."""
 
     async def send_slowly() -> bytes:
-        async with serving(Server(limits(body=2.0))) as connect:
+        async with serving(HttpServer(limits(body=2.0))) as connect:
             reader, writer = await connect()
             writer.write(HEAD + b"Content-Length: 12\r\n\r\n")
             for _ in range(12):
@@ -116,7 +116,9 @@ def test_neither_work_nor_a_stream_is_cut_by_a_timeout() -> None:
         return asyncio.ensure_future(work())
 
     async def wait() -> bytes:
-        async with serving(Server(limits(head=0.1, body=0.1, whole_body=0.1, idle=0.1, unread=0.1)), answer) as connect:
+        async with serving(
+            HttpServer(limits(head=0.1, body=0.1, whole_body=0.1, idle=0.1, unread=0.1)), answer
+        ) as connect:
             reader, writer = await connect()
             writer.write(HEAD + b"Content-Length: 1\r\n\r\nx")
             return await asyncio.wait_for(reader.read(), 60)
@@ -126,7 +128,7 @@ def test_neither_work_nor_a_stream_is_cut_by_a_timeout() -> None:
 
 def test_a_client_that_never_reads_its_answer_is_let_go() -> None:
     async def never_read() -> None:
-        server = Server(limits(unread=0.2))
+        server = HttpServer(limits(unread=0.2))
         async with serving(server, lambda _: Response(200, b"x" * (32 << 20), TEXT)) as connect:
             _, writer = await connect()
             writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -139,7 +141,7 @@ def test_a_client_that_never_reads_its_answer_is_let_go() -> None:
 
 def test_the_oldest_idle_connection_makes_room_for_a_new_one() -> None:
     async def connect_often() -> list[bytes]:
-        async with serving(Server(limits(connections=3))) as connect:
+        async with serving(HttpServer(limits(connections=3))) as connect:
             clients = []
             for _ in range(5):
                 reader, writer = await connect()
@@ -164,7 +166,7 @@ def test_where_none_is_idle_the_oldest_head_makes_room_and_a_request_at_work_doe
             done.append(asyncio.get_running_loop().create_future())
             return done[-1]
 
-        server = Server(limits(connections=2))
+        server = HttpServer(limits(connections=2))
         async with serving(server, answer) as connect:
             working, writer = await connect()
             writer.write(GET)
@@ -190,7 +192,7 @@ def test_where_none_is_idle_the_oldest_head_makes_room_and_a_request_at_work_doe
 
 def test_unfinished_bodies_together_are_bounded_and_the_largest_goes_first() -> None:
     async def fill() -> tuple[bytes, bytes, bytes, int]:
-        server = Server(limits(held=1 << 20))
+        server = HttpServer(limits(held=1 << 20))
         async with serving(server, most=50 << 20) as connect:
             head = HEAD + b"Content-Length: 50000000\r\n\r\n"
             large, writer = await connect()
@@ -220,7 +222,7 @@ def test_what_is_worked_on_is_counted_even_after_its_client_has_gone() -> None:
 
     async def send_and_leave() -> tuple[int, int]:
         done: Future[Response] = asyncio.get_running_loop().create_future()
-        server = Server(LONG)
+        server = HttpServer(LONG)
         async with serving(server, lambda _: done) as connect:
             _, writer = await connect()
             writer.write(HEAD + b"Content-Length: 100000\r\n\r\n" + b"x" * 100_000)

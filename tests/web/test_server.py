@@ -14,8 +14,8 @@ import pytest
 from tests.web.answering import Answering
 from tests.web.daemon import Daemon
 
+from anamnesis.web.http_server import HttpServer
 from anamnesis.web.message import Response
-from anamnesis.web.server import Server
 
 HEALTH = b'{"service":"engram","status":"ok","version":"0.1.0"}\n'
 
@@ -222,7 +222,7 @@ async def _served(parts: list[bytes | Exception], request: bytes) -> bytes:
 
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Server()
+    server = HttpServer()
     await server.listen(listening, Answering(lambda _: Response(200, body(), "text/plain")))
     reader, writer = await asyncio.open_connection(*listening.getsockname())
     writer.write(request)

@@ -20,13 +20,14 @@ from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
-from anamnesis.web import engram, later, mcp, operations
-from anamnesis.web.access import Access
+from anamnesis.web import daemon_routes, engram_read_routes, engram_write_routes, mcp_route, plugin_routes
 from anamnesis.web.app import App, Report
+from anamnesis.web.engram_request import bound
 from anamnesis.web.guard import Guard
+from anamnesis.web.http_server import HttpServer
+from anamnesis.web.lanes import Lanes
 from anamnesis.web.limits import Limits
 from anamnesis.web.metrics import Metrics
-from anamnesis.web.server import Server
 
 if TYPE_CHECKING:
     from anamnesis.mcp.dispatcher import Server as Tools
@@ -50,13 +51,13 @@ async def _serve(
 ) -> None:
     report = functools.partial(_report, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
-    server = Server(Limits(connections=connection_room(Limits().connections)))
+    server = HttpServer(Limits(connections=connection_room(Limits().connections)))
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
         notes = opened.enter_context(closing(Notes(home, shared, functools.partial(log, home))))
-        access = opened.enter_context(closing(Access(shared, notes if resolve_bridge() else None)))
+        lanes = opened.enter_context(closing(Lanes(shared, notes if resolve_bridge() else None)))
         stopping = _signalled()
-        await server.listen(listening, _build_app(server, access, notes, guard, report))
+        await server.listen(listening, _build_app(server, lanes, notes, guard, report))
         host, port = listening.getsockname()[:2]
         # What was made until now stays: it need not be looked through for garbage again and again.
         gc.freeze()
@@ -68,22 +69,24 @@ async def _serve(
         log(home, "daemon stopped", signal=name, finished=is_complete)
 
 
-def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report) -> App:
+def _build_app(server: HttpServer, lanes: Lanes, notes: Notes, guard: Guard, report: Report) -> App:
     metrics = Metrics()
-    added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, notes), report)]
-    described = [*engram.ROUTES, *later.ROUTES]
-    added += operations.routes(described, metrics, access, lambda: len(server.connections), notes.halves)
-    return App(engram.ROUTES, added, access, guard, metrics, report, strict=resolve_engram_strict())
+    strict = resolve_engram_strict()
+    engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict)
+    plugins = bound(plugin_routes.ROUTES, strict=strict)
+    mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, notes, strict=strict), lanes, report)
+    own = daemon_routes.routes([*engram, *plugins], metrics, lanes, lambda: len(server.connections), notes.halves)
+    return App(engram, [*plugins, *mcp, *own], lanes, guard, metrics, report)
 
 
-def _both_dialects(access: Access, notes: Notes) -> Tools:
+def _both_dialects(lanes: Lanes, notes: Notes, *, strict: bool) -> Tools:
     """An MCP server with the tools for notes and those of Engram."""
     from anamnesis.bridge import around
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.server import build_server
 
     store = notes.store()
-    memory = Memory(lambda: around(store, access.of_this_thread()), strict=resolve_engram_strict())
+    memory = Memory(lambda: around(store, lanes.connection()), strict=strict)
     return build_server(store, engram=memory)
 
 

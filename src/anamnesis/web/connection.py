@@ -15,8 +15,8 @@ from anamnesis.web.message import TEXT, Request, Response, failure
 from anamnesis.web.parser import Malformed, Parser, TooLong
 
 if TYPE_CHECKING:
+    from anamnesis.web.http_server import HttpServer
     from anamnesis.web.route import Route
-    from anamnesis.web.server import Server
 
 # What a client may send ahead while its request is worked on, and how many requests it may have answered in a row
 # before others have their turn.
@@ -63,7 +63,7 @@ LINGER, IDLE, HEAD, BODY, WORK = Phase
 class Connection(asyncio.Protocol):
     """One client: its requests are answered one after the other."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: HttpServer) -> None:
         self.phase = HEAD
         self.held = 0
         self._since = time.monotonic()

@@ -16,7 +16,7 @@ _ACCEPTED_AT_ONCE = 8
 _PENDING_SECONDS = 0.05
 
 
-class Server:
+class HttpServer:
     """Serves an application within the limits."""
 
     app: App
