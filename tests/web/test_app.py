@@ -28,6 +28,7 @@ from anamnesis.web.guard import build_guard
 from anamnesis.web.lanes import Lanes
 from anamnesis.web.message import Headers, Request, Response
 from anamnesis.web.metrics import Metrics
+from anamnesis.web.mount import Mount
 
 Answers = list[tuple[int, object]]
 
@@ -91,6 +92,7 @@ async def _answer(path: Path, requests: Sequence[Request], *, are_together: bool
 
     async def ask(request: Request) -> Response:
         route = app.admit(request)
+        assert not isinstance(route, Mount)
         found = route if isinstance(route, Response) else app.respond(request, route)
         return found if isinstance(found, Response) else await found
 

@@ -15,6 +15,7 @@ from tests.web.answering import Answer, Answering
 from anamnesis.web.http_server import HttpServer
 from anamnesis.web.limits import Limits
 from anamnesis.web.message import TEXT, Request, Response
+from anamnesis.web.mount import Message, Mount, Receive, Send
 from anamnesis.web.route import BodyLimit
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
@@ -33,7 +34,7 @@ def echo(request: Request) -> Response:
 
 
 @contextlib.asynccontextmanager
-async def serving(server: HttpServer, answer: Answer = echo, most: int = 1 << 20) -> AsyncIterator[Connect]:
+async def serving(server: HttpServer, answer: Answer | Mount = echo, most: int = 1 << 20) -> AsyncIterator[Connect]:
     listening = socket.create_server(("127.0.0.1", 0))
     await server.listen(listening, Answering(answer, BodyLimit(most)))
     opened: list[StreamWriter] = []
@@ -103,22 +104,17 @@ def test_a_body_that_makes_progress_goes_on() -> None:
 
 
 def test_neither_work_nor_a_stream_is_cut_by_a_timeout() -> None:
-    async def parts() -> AsyncIterator[bytes]:
-        for part in (b"one", b"two"):
-            await asyncio.sleep(0.5)
-            yield part
-
-    async def work() -> Response:
+    async def application(scope: Message, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
         await asyncio.sleep(0.5)
-        return Response(200, parts(), TEXT)
-
-    def answer(request: Request) -> Future[Response]:
-        return asyncio.ensure_future(work())
+        await send({"type": "http.response.start", "status": 200})
+        for part in (b"one", b"two", b""):
+            await asyncio.sleep(0.5)
+            await send({"type": "http.response.body", "body": part, "more_body": bool(part)})
 
     async def wait() -> bytes:
-        async with serving(
-            HttpServer(limits(head=0.1, body=0.1, whole_body=0.1, idle=0.1, unread=0.1)), answer
-        ) as connect:
+        hasty = limits(head=0.1, body=0.1, whole_body=0.1, idle=0.1, unread=0.1)
+        async with serving(HttpServer(hasty), Mount("/app", lambda: application)) as connect:
             reader, writer = await connect()
             writer.write(HEAD + b"Content-Length: 1\r\n\r\nx")
             return await asyncio.wait_for(reader.read(), 60)

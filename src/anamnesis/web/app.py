@@ -14,10 +14,11 @@ from functools import partial
 from anamnesis.errors import AnamnesisError
 from anamnesis.web.guard import Guard
 from anamnesis.web.lanes import Lane, Lanes
-from anamnesis.web.message import Request, Response, failure
+from anamnesis.web.message import Request, Response, failure, unescape
 from anamnesis.web.metrics import Metrics
+from anamnesis.web.mount import Mount
 from anamnesis.web.route import Route
-from anamnesis.web.router import Router
+from anamnesis.web.router import Router, clean
 
 # Takes the trace of an unexpected error, for the log.
 Report = Callable[[str], None]
@@ -34,6 +35,7 @@ class App:
         guard: Guard,
         metrics: Metrics,
         report: Report,
+        mounts: Sequence[Mount] = (),
     ) -> None:
         self._metrics = metrics
         self._router = Router(routes, added)
@@ -41,13 +43,23 @@ class App:
         self._lanes = lanes
         self._guard = guard
         self._report = report
+        self._mounts = mounts
 
-    def admit(self, request: Request) -> Route | Response:
-        """The route of a request, decided by its head; or the answer to one that is refused or has no route."""
-        found = self._guard(request) or self._router.find(request)
+    def admit(self, request: Request) -> Route | Mount | Response:
+        """The route or application of a request, decided by its head; or the answer where it is refused or has none."""
+        found = self._guard(request) or (self._mounts and self._mount(request)) or self._router.find(request)
         if isinstance(found, Response):
             self._metrics.count("", "", found.status, 0.0)
         return found
+
+    async def close(self) -> None:
+        """Let the mounted applications shut down."""
+        for mount in self._mounts:
+            await mount.close()
+
+    def count(self, request: Request, path: str, status: int, seconds: float) -> None:
+        """Count an answer of a mounted application."""
+        self._metrics.count(request.method, path, status, seconds)
 
     def refuse_body(self, request: Request, route: Route) -> Response:
         """The answer to a body that is longer than the route accepts."""
@@ -71,6 +83,13 @@ class App:
 
         future.add_done_callback(count)
         return future
+
+    def _mount(self, request: Request) -> Mount | None:
+        """The application of a path; one with empty or dot segments is left to the router, which redirects it."""
+        if clean(request.path) != request.path:
+            return None
+        path = unescape(request.path)
+        return next((mount for mount in self._mounts if mount.has(path)), None)
 
     def _begin(self, request: Request, route: Route) -> Future[Response]:
         if route.lane is Lane.WRITE:
