@@ -325,6 +325,7 @@ class Connection(asyncio.Protocol):
     def ask_for_body(self) -> None:
         """Read on, for the application waits for more of the body."""
         self._since = time.monotonic()
+        self._weigh()
         if self._may_send_leave:
             self._may_send_leave = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -333,6 +334,7 @@ class Connection(asyncio.Protocol):
 
     def start_response(self, exchange: Exchange, status: int, head: bytes, *, has_date: bool) -> None:
         self._may_send_leave = False
+        self._weigh()
         seconds = time.monotonic() - self._body_since
         self._server.app.count(exchange.request, exchange.mount.prefix, status, seconds)
         date = "" if has_date else date_line()
