@@ -6,50 +6,25 @@ import asyncio
 import contextlib
 import socket
 import struct
-from asyncio import Future, StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from asyncio import Future, StreamReader
+from collections.abc import Callable
 
 import pytest
-from tests.web.answering import Answer, Answering
+from tests.web.answering import serving
 
 from anamnesis.web.http_server import HttpServer
 from anamnesis.web.limits import Limits
 from anamnesis.web.message import TEXT, Request, Response
 from anamnesis.web.mount import Message, Mount, Receive, Send
-from anamnesis.web.route import BodyLimit
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 # No time runs out but the one that a test sets.
 LONG = Limits(head=600, body=600, whole_body=600, idle=600, unread=600, linger=600, sweep=0.05)
-Connect = Callable[[], Awaitable[tuple[StreamReader, StreamWriter]]]
 
 
 def limits(**changed: float) -> Limits:
     return Limits(**{name: getattr(LONG, name) for name in LONG.__slots__} | changed)
-
-
-def echo(request: Request) -> Response:
-    return Response(200, b"%d" % len(request.body), TEXT)
-
-
-@contextlib.asynccontextmanager
-async def serving(server: HttpServer, answer: Answer | Mount = echo, most: int = 1 << 20) -> AsyncIterator[Connect]:
-    listening = socket.create_server(("127.0.0.1", 0))
-    await server.listen(listening, Answering(answer, BodyLimit(most)))
-    opened: list[StreamWriter] = []
-
-    async def connect() -> tuple[StreamReader, StreamWriter]:
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
-        opened.append(writer)
-        return reader, writer
-
-    try:
-        yield connect
-    finally:
-        for writer in opened:
-            writer.close()
-        await server.stop(0.1)
 
 
 async def first_reply(reader: StreamReader) -> bytes:

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import json
 import socket
-from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.web.answering import Answering
+from tests.web import answering
+from tests.web.answering import Connect
 
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
@@ -21,13 +21,11 @@ from anamnesis.web.app import App
 from anamnesis.web.guard import build_guard
 from anamnesis.web.http_server import HttpServer
 from anamnesis.web.lanes import Lanes
-from anamnesis.web.limits import Limits
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.mount import Application, Message, Mount, Receive, Send
 from anamnesis.web.route import BodyLimit
 
 Answer = Callable[[Message, Receive, Send], Coroutine[Any, Any, None]]
-Connect = Callable[[], Awaitable[tuple[StreamReader, StreamWriter]]]
 FOR_EVER = 3600.0
 
 
@@ -54,27 +52,14 @@ async def body(send: Send, part: bytes, *, more: bool = False) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serving(mount: Mount | Answer, *, limits: Limits | None = None) -> AsyncIterator[tuple[HttpServer, Connect]]:
+async def serving(mount: Mount | Answer) -> AsyncIterator[tuple[HttpServer, Connect]]:
     """A server that gives every request to one application."""
-    server = HttpServer(limits)
-    listening = socket.create_server(("127.0.0.1", 0))
+    server = HttpServer()
     mounted = mount if isinstance(mount, Mount) else Mount("/app", lambda: http_only(mount))
-    await server.listen(listening, Answering(mounted))
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-    opened: list[StreamWriter] = []
-
-    async def connect() -> tuple[StreamReader, StreamWriter]:
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
-        opened.append(writer)
-        return reader, writer
-
-    try:
+    async with answering.serving(server, mounted, last_seconds=FOR_EVER) as connect:
         yield server, connect
-    finally:
-        for writer in opened:
-            writer.close()
-        await asyncio.wait_for(server.stop(FOR_EVER), 60)
-        await mounted.close()
+    await mounted.close()
 
 
 def replies(mount: Mount | Answer, *requests: bytes) -> bytes:

@@ -31,7 +31,7 @@ Read = Callable[[sqlite3.Connection], Response]
 
 # As many as a small machine has cores, for each kind of reads.
 _THREADS = 2
-# How far threads that search lower their priority: two of them would leave a small machine nothing.
+# By how much threads that search lower their priority: two of them could occupy a small machine.
 _NICE = 10
 # Calls that wait use no CPU, so there may be more of them at a time. Each is bounded by a timeout of its own.
 _WAITING_THREADS = 4
@@ -141,7 +141,7 @@ def _fulfil(future: ThreadFuture[T], work: Callable[[], T]) -> None:
         return
     try:
         future.set_result(work())
-    except Exception as error:  # the boundary of the thread: whoever waits gets it
+    except Exception as error:  # the boundary of the thread: the caller gets it
         future.set_exception(error)
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
-# Sent with every answer: it is not taken for another type, not framed, and not embedded by pages of other origins.
+# Sent with every answer: browsers may not guess its type, frame it, or embed it in pages of other origins.
 SAFETY = (
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),

@@ -11,7 +11,7 @@ from anamnesis.engram.strings import shorten
 
 DEFAULT_LIMIT = 15
 MOST = 100
-# Of so many newest observations, the recurring ones are chosen.
+# The number of newest observations among which recurring ones are searched.
 _HORIZON = 500
 _OFTEN = 3
 _CONTENT = 300

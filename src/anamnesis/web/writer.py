@@ -26,9 +26,9 @@ Failed = Callable[[Exception], Response]
 _MOST_GATHERED = 256
 # Seconds without a write after which the follower does its deferred work.
 _QUIET_SECONDS = 0.005
-# A background thread checkpoints the WAL after every so many changes. Only if it falls behind by so many pages does a
-# writer do that itself, as SQLite would after every thousand pages. The WAL file keeps its size while the daemon runs:
-# truncating it and letting it grow again cost a quarter of the time of a write.
+# Changes after which a background thread checkpoints the WAL, and the pages of the WAL at which the writer does so
+# itself because that thread has fallen behind; SQLite's default is a thousand pages. The WAL file keeps its size while
+# the daemon runs: truncating it and letting it grow again cost a quarter of the time of a write.
 _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
 
