@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from anamnesis.bridge.bridged import BridgedStore
-from anamnesis.store import MemoryStore
+from anamnesis.vault import Vault
 from bench import dialect, report
 from bench.client import Measured, Requests, drive
 from bench.corpus import Vocabulary
@@ -87,8 +86,8 @@ def _measured(folder: Path, size: int, seconds: float) -> Iterator[Row]:
     yield Row("a file made and named, p50", "ms", _file_made(other))
     yield Row("opening with nothing changed, p50", "ms", _opening(home), most=10.0)
     show("writing notes")
-    bridged = _notes(lambda: BridgedStore(home, home / "engram.db", "bench"))
-    plain = _notes(lambda: MemoryStore(home))
+    bridged = _notes(lambda: _connected(home))
+    plain = _notes(lambda: Vault(home))
     yield Row("a note written, p50", "ms", bridged["write"], most=2.5, without=plain["write"])
     post, many = "POST /observations", twins["POST /observations", 32]
     yield Row(
@@ -143,14 +142,20 @@ def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[st
 
 def _opening(home: Path) -> float:
     def opened() -> None:
-        with BridgedStore(home, home / "engram.db", "bench") as store:
-            store.catch_up(200)
+        with _connected(home) as vault:
+            vault.follow(200)
 
     opened()
     return statistics.median(_timed(opened) for _ in range(_OPENINGS))
 
 
-def _notes(opened: Callable[[], MemoryStore]) -> dict[str, float]:
+def _connected(home: Path) -> Vault:
+    vault = Vault(home, home / "engram.db")
+    vault.connect(home / "engram.db", "bench")
+    return vault
+
+
+def _notes(opened: Callable[[], Vault]) -> dict[str, float]:
     vocabulary = Vocabulary(os.getpid())
     with closing(opened()) as store:
         writes = [

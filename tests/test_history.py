@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.bridge.memory import connected
 from tests.sync.machine import git
 
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Observation
@@ -27,12 +27,21 @@ from anamnesis.history.version import Revision
 from anamnesis.notes import render
 from anamnesis.store import MemoryStore
 from anamnesis.sync import GitSyncBackend, sync_store
+from anamnesis.vault import Vault
 
 
 class Home:
     """A store, its repository and, for twins, its engram.db."""
 
-    def __init__(self, store: MemoryStore, engram: Path | None, machine: str = "thinkpad", remote: Path | None = None):
+    def __init__(
+        self,
+        store: MemoryStore,
+        engram: Path | None,
+        machine: str = "thinkpad",
+        remote: Path | None = None,
+        vault: Vault | None = None,
+    ):
+        self.vault = vault
         self.store = store
         self.engram = engram
         self.backend = GitSyncBackend(store.memory_dir, remote=str(remote) if remote else None, machine_id=machine)
@@ -72,9 +81,9 @@ class Home:
 
     def said(self, change: Callable[[sqlite3.Connection], int]) -> int:
         """What an Engram client does to engram.db."""
-        assert isinstance(self.store, BridgedStore)
+        assert self.vault
         assert self.engram
-        with closing(database.connect(self.engram)) as db, self.store.around(db):
+        with closing(database.connect(self.engram)) as db, self.vault.around(db):
             return change(db)
 
     def save(self, content: str, **fields: str) -> int:
@@ -98,8 +107,8 @@ def plain(store: MemoryStore) -> Home:
 @pytest.fixture
 def twins(tmp_path: Path) -> Iterator[Home]:
     path = tmp_path / "engram.db"
-    with BridgedStore(tmp_path / "store", path, "thinkpad") as store:
-        yield Home(store, path)
+    with connected(tmp_path / "store", path, "thinkpad") as vault:
+        yield Home(vault.notes, path, vault=vault)
 
 
 @pytest.fixture(params=["plain", "twins"])
@@ -364,8 +373,8 @@ def test_line_ends_alone_are_no_revision_and_stay_as_they_were(home: Home) -> No
 def test_two_machines_histories_are_one_with_who_wrote_what(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--bare", "remote.git")
     remote = tmp_path / "remote.git"
-    with MemoryStore(tmp_path / "a") as a, BridgedStore(tmp_path / "b", tmp_path / "engram.db", "two") as b:
-        one, two = Home(a, None, "one", remote), Home(b, tmp_path / "engram.db", "two", remote)
+    with MemoryStore(tmp_path / "a") as a, connected(tmp_path / "b", tmp_path / "engram.db", "two") as b:
+        one, two = Home(a, None, "one", remote), Home(b.notes, tmp_path / "engram.db", "two", remote, b)
         id = one.note("1\n2\n3\n4\n5")
         one.sync()
         two.sync()
@@ -510,8 +519,9 @@ def test_the_last_revision_is_the_present_and_going_back_forgets_nothing(
 ) -> None:
     folder = tmp_path_factory.mktemp("home")
     engram = folder / "engram.db" if is_bridged else None
-    with BridgedStore(folder / "s", engram, "m") if engram else MemoryStore(folder / "s") as store:
-        home = Home(store, engram)
+    with connected(folder / "s", engram, "m") if engram else Vault(folder / "s") as vault:
+        store = vault.notes
+        home = Home(store, engram, vault=vault)
         id = home.note()
         for step, choice in steps:
             take(home, id, step, choice)

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from anamnesis.bridge import FAILURES, find_engram
+from anamnesis.bridge import FAILURES
 from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
 from anamnesis.errors import AnamnesisError
 from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore, upkeep
+from anamnesis.vault import find_engram, open_vault
 
 # A temporary file this old belongs to no write that is still going on.
 _STALE_SECONDS = 3600
@@ -134,11 +135,10 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
     from anamnesis.bridge.upkeep import read_drift, read_state
 
     def reconcile() -> None:
-        from anamnesis.bridge.bridged import BridgedStore
-
-        with BridgedStore(store.root, path, settings.machine_id, settings.user_home) as bridged:
-            bridged.bridge.note_all()
-            bridged.bridge.reconcile()
+        with open_vault(settings, pending=True) as vault:
+            if vault.bridge:
+                vault.bridge.note_all()
+                vault.bridge.reconcile()
 
     try:
         state, drift = read_state(path, store), read_drift(path, store)

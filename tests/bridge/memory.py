@@ -16,9 +16,11 @@ from anamnesis.engram import observations
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Observation
+from anamnesis.engram.shared import Shared
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, derived_id, parse
 from anamnesis.store import MemoryStore
+from anamnesis.vault import Vault
 
 State = tuple[dict[str, bytes], dict[str, list[tuple[object, ...]]]]
 _DERIVED = ("observations_fts", "prompts_fts", "sqlite_", "anamnesis_met")
@@ -135,6 +137,13 @@ def texts_in(root: Path, path: Path) -> bytes:
                 )
                 kept += [data for row in rows for data in row]
     return b"\n".join(kept)
+
+
+def connected(root: Path, engram: Path | Shared, machine_id: str = "here") -> Vault:
+    """A vault whose bridge is open, or else the reason why not is raised."""
+    vault = Vault(root, engram if isinstance(engram, Path) else engram.path)
+    vault.connect(engram, machine_id)
+    return vault
 
 
 @dataclass

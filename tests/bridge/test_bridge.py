@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.bridge.memory import Two, state
+from tests.bridge.memory import Two, connected, state
 from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import observations, sessions
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
@@ -23,6 +22,7 @@ from anamnesis.notes import Memory, parse, render, utc_time
 from anamnesis.notes.merge import conflict_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.deleted import deleted
+from anamnesis.vault import Vault
 
 INSERT = (
     "INSERT INTO observations (sync_id, session_id, type, title, content, created_at, updated_at)"
@@ -424,14 +424,14 @@ def test_of_two_titles_that_were_changed_at_once_the_older_is_in_the_history(two
 
 
 def test_threads_on_both_doors_of_one_memory_lose_nothing(tmp_path: Path, two: Two) -> None:
-    def work(store: BridgedStore, name: str) -> None:
+    def work(store: Vault, name: str) -> None:
         with contextlib.closing(connect(two.path)) as db:
             for number in range(8):
                 store.write(type="semantic", title=f"{name} note {number}", body="b")
                 with store.around(db):
                     observations.add(db, NewObservation("s1", f"{name} row {number}", f"{name} {number}"))
 
-    with BridgedStore(two.store.root, two.path, "here") as store, ThreadPoolExecutor(4) as threads:
+    with connected(two.store.root, two.path) as store, ThreadPoolExecutor(4) as threads:
         for done in [threads.submit(work, store, name) for name in "abcd"]:
             done.result()
     two.agree()
@@ -475,8 +475,8 @@ def test_two_homes_that_use_one_engram_in_turn_do_not_delete_each_others_notes(t
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a killed process is a forked one")
 def test_an_observation_that_goes_after_a_kill_leaves_no_note_behind_alone(two: Two) -> None:
     def take_over() -> None:
-        with BridgedStore(two.store.root, two.path, "here") as store:
-            store.bridge.reconcile()
+        with connected(two.store.root, two.path) as store:
+            store.reconcile()
 
     two.bridge.close()
     two.store.close()

@@ -13,12 +13,12 @@ import pytest
 SCRIPT = """
 import contextlib, json, sqlite3, sys
 from pathlib import Path
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import observations, sessions
 from anamnesis.engram.database import prepare
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.shared import Shared
 from anamnesis.store import catalogue
+from anamnesis.vault import Vault
 
 catalogue._TRUST_SECONDS = 1e9  # one look, however slow the machine is
 root = Path(sys.argv[1])
@@ -30,15 +30,17 @@ def count(frame, event, called):
     if event == "c_call" and getattr(called, "__name__", "") == "execute" and frame.f_code.co_name == "_begin":
         begun.append(1)
 prepare(root / "engram.db")
-with contextlib.closing(Shared(root / "engram.db")) as shared, BridgedStore(root / "home", shared, "here") as store:
+with contextlib.closing(Shared(root / "engram.db")) as shared, Vault(root / "home") as vault:
+    vault.connect(shared, "here")
+    store = vault.notes
     def post(title):
         observations.add(shared.db, NewObservation("s1", title, title))
-        store.keep_up()
+        vault.follow_writes()
     sessions.create(shared.db, "s1", "p")
     note = store.write(type="semantic", title="before", body="b")
     file = store.root / store.file(note.id).path
     post("before")
-    store.rest()
+    vault.finish()
     sys.addaudithook(observe)
     sys.setprofile(count)
     WORK

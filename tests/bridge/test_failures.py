@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.bridge.memory import Two
+from tests.bridge.memory import Two, connected
 
-from anamnesis.bridge import as_bridged, open_bridged
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.config import Settings, read_settings
-from anamnesis.store import MemoryStore
+from anamnesis.vault import open_vault
 
 resource = pytest.importorskip("resource")
 
@@ -29,17 +27,18 @@ def full_disk() -> Iterator[None]:
 
 
 def settings_of(two: Two) -> Settings:
-    return read_settings({"ANAMNESIS_HOME": str(two.store.root)}, two.store.root.parent)
+    given = {"ANAMNESIS_HOME": str(two.store.root), "ENGRAM_DATA_DIR": str(two.path.parent)}
+    return read_settings(given, two.store.root.parent)
 
 
 def test_notes_can_be_opened_while_the_disk_is_full(two: Two) -> None:
     two.agree()
     two.bridge.close()
     two.add()
-    with full_disk(), open_bridged(settings_of(two), two.path) as store:
-        assert store.list() == []
-    with open_bridged(settings_of(two), two.path) as store:
-        assert as_bridged(store)
+    with full_disk(), open_vault(settings_of(two), pending=True) as vault:
+        assert vault.list() == []
+    with open_vault(settings_of(two), pending=True) as vault:
+        assert vault.bridge
     two.reopen()
 
 
@@ -50,8 +49,9 @@ def test_notes_can_be_opened_while_engram_cannot_be_written(two: Two) -> None:
     two.db.execute("CREATE TRIGGER no AFTER DELETE ON anamnesis_changes BEGIN SELECT RAISE(ABORT, 'not now'); END")
     two.add()
     two.db.execute("INSERT INTO anamnesis_changes (observation_id) VALUES (1)")
-    with open_bridged(settings_of(two), two.path) as store:
-        assert type(store) is MemoryStore
+    with open_vault(settings_of(two)) as vault:
+        assert vault.bridge is None
+        assert vault.list() == []
     assert "not now" in (two.store.root / "anamnesis.log").read_text()
     two.db.execute("DROP TRIGGER no")
     two.reopen()
@@ -60,14 +60,14 @@ def test_notes_can_be_opened_while_engram_cannot_be_written(two: Two) -> None:
 
 def test_calls_return_while_the_disk_is_full_and_what_they_left_is_taken_over_later(two: Two) -> None:
     two.bridge.close()
-    with BridgedStore(two.store.root, two.path, "here") as store:
+    with connected(two.store.root, two.path) as store:
         two.add("First", "first")
-        store.keep_up()
+        store.follow_writes()
         two.add("Second", "second")
         with full_disk():
-            store.rest()
-            store.keep_up()
-            store.catch_up(most=10)
+            store.finish()
+            store.follow_writes()
+            store.follow(most=10)
             assert store.reconcile() == 0
             assert store.search("nothing") == []
         store.reconcile()

@@ -6,11 +6,10 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from tests.bridge.memory import Two
+from tests.bridge.memory import Two, connected
 from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import database, observations
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.shared import Shared
@@ -118,8 +117,8 @@ def test_who_comes_next_remembers_what_a_killed_process_left(two: Two) -> None:
     two.store.close()
 
     def write() -> None:
-        with BridgedStore(two.store.root, two.path, "here") as store:
-            store.keep_up()
+        with connected(two.store.root, two.path) as store:
+            store.follow_writes()
 
     is_killed = True
     while is_killed:
@@ -139,8 +138,8 @@ def test_who_comes_next_remembers_what_a_killed_process_left(two: Two) -> None:
 def test_two_who_take_the_same_over_in_haste_make_one_note(two: Two, tmp_path: Path) -> None:
     two.add()
     follow(two)
-    with BridgedStore(two.store.root, two.path, "there") as other:
-        other.bridge.reconcile()
+    with connected(two.store.root, two.path, "there") as other:
+        other.reconcile()
         [note] = other.list()
         other.update(note.id, tags=["by the other"])
     two.bridge.finish()
@@ -171,29 +170,30 @@ def noted_down_by_another(two: Two, count: int) -> None:
         for number in range(count):
             two.add(f"Title {number}", f"content {number}")
     two.agree()
-    with BridgedStore(two.store.root, two.path, "there") as other:
+    with connected(two.store.root, two.path, "there") as other:
+        assert other.bridge
         other.bridge.note_all()
 
 
 def test_an_answer_does_not_wait_for_what_others_noted_down(two: Two) -> None:
-    with contextlib.closing(Shared(two.path)) as shared, BridgedStore(two.store.root, shared, "here") as store:
+    with contextlib.closing(Shared(two.path)) as shared, connected(two.store.root, shared) as store:
         noted_down_by_another(two, 450)
         observations.add(shared.db, NewObservation("s1", "Mine", "mine"))
-        assert not store.keep_up()
+        assert not store.follow_writes()
         assert len(journal.changed(two.db)) >= 200
         assert [note.title for note in store.search("mine")] == ["Mine"]
         store.reconcile()
-        assert store.keep_up()
+        assert store.follow_writes()
         assert journal.changed(two.db) == {}
 
 
 def test_everything_that_one_write_made_is_there_before_its_answer(two: Two) -> None:
-    with contextlib.closing(Shared(two.path)) as shared, BridgedStore(two.store.root, shared, "here") as store:
+    with contextlib.closing(Shared(two.path)) as shared, connected(two.store.root, shared) as store:
         noted_down_by_another(two, 300)
         with database.writing(shared.db):
             for number in range(450):
                 observations.add(shared.db, NewObservation("s1", f"Mine {number}", f"mine {number}"))
-        store.keep_up()
+        store.follow_writes()
         assert len(store.search("mine", k=1000)) == 450
 
 

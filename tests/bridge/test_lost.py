@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.bridge.memory import Two, observations_of
+from tests.bridge.memory import Two, connected, observations_of
 
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram.database import connect
 from anamnesis.notes import Memory
+from anamnesis.store import MemoryStore
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def home(two: Two) -> Path:
 
 
 @contextlib.contextmanager
-def opened(two: Two) -> Iterator[BridgedStore]:
-    with BridgedStore(two.store.root, two.path, "here") as store:
-        store.refresh()
-        store.bridge.reconcile()
-        yield store
+def opened(two: Two) -> Iterator[MemoryStore]:
+    with connected(two.store.root, two.path) as vault:
+        vault.notes.refresh()
+        vault.reconcile()
+        yield vault.notes
 
 
 def live(two: Two) -> set[str]:
@@ -67,12 +67,12 @@ def test_more_notes_come_back_than_are_taken_over_at_a_time(two: Two, home: Path
 
 
 def test_a_folder_that_goes_under_a_running_bridge_comes_back(two: Two, home: Path) -> None:
-    with opened(two) as store:
+    with connected(two.store.root, two.path) as vault:
         shutil.rmtree(home / "memory")
-        store.refresh()
-        store.bridge.follow()
-        store.bridge.reconcile()
-        assert {note.title for note in store.list()} == {"Observed", "Written", "Private"}
+        vault.notes.refresh()
+        vault.follow(100)
+        vault.reconcile()
+        assert {note.title for note in vault.list()} == {"Observed", "Written", "Private"}
     assert live(two) == {"Observed", "Written", "Private"}
 
 

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
-from tests.bridge.memory import assert_settled, assert_twins, state, texts_in
+from tests.bridge.memory import assert_settled, assert_twins, connected, state, texts_in
 from tests.killing import fork, wait_for
 
 from anamnesis.bridge.bridge import Bridge
-from anamnesis.bridge.bridged import BridgedStore
 from anamnesis.engram import exchange, observations, passive, projects, sessions
 from anamnesis.engram.database import connect, prepare
 from anamnesis.engram.observations import NewObservation
 from anamnesis.errors import AnamnesisError, InvalidNote
 from anamnesis.notes import TYPES, Memory, parse, render
 from anamnesis.store import MemoryStore
+from anamnesis.vault import Vault
 
 WHICH = st.integers(0, 40)
 KINDS = st.sampled_from(["decision", "bugfix", "session_summary", "manual", "semantic", ""])
@@ -81,8 +81,9 @@ class TwoDoors(RuleBasedStateMachine):
     def open(self) -> None:
         self.store: MemoryStore
         if self.writes_through:
-            self.store = bridged = BridgedStore(self.root, self.path, "here")
-            self.bridge = bridged.bridge
+            vault = Vault(self.root, self.path)
+            self.bridge = vault.connect(self.path, "here")
+            self.store = vault.notes
         else:
             self.store = MemoryStore(self.root)
             self.bridge = Bridge(self.store, self.path, "here")
@@ -377,8 +378,8 @@ class TwoDoors(RuleBasedStateMachine):
 
     @rule()
     def somebody_else_reconciles(self) -> None:
-        with BridgedStore(self.root, self.path, "here") as other:
-            other.bridge.reconcile()
+        with connected(self.root, self.path) as other:
+            other.reconcile()
 
     @rule(numbers=st.lists(st.integers(1, 400), min_size=1, max_size=2), through=st.booleans(), hastily=st.booleans())
     def be_killed(self, numbers: list[int], through: bool, hastily: bool) -> None:
@@ -388,9 +389,10 @@ class TwoDoors(RuleBasedStateMachine):
 
         def work() -> None:
             if through:
-                with BridgedStore(self.root, self.path, "here") as bridged:
-                    bridged.bridge.follow_rows(max(0, bridged.bridge.last_change() - 4), hastily=hastily)
-                    bridged.bridge.reconcile()
+                with Vault(self.root, self.path) as vault:
+                    bridge = vault.connect(self.path, "here")
+                    bridge.follow_rows(max(0, bridge.last_change() - 4), hastily=hastily)
+                    bridge.reconcile()
             else:
                 with MemoryStore(self.root) as store, contextlib.closing(Bridge(store, self.path, "here")) as bridge:
                     store.refresh()

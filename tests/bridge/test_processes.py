@@ -34,12 +34,13 @@ WRITER = """
 import sys
 from contextlib import closing
 from pathlib import Path
-from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.vault import Vault
 from anamnesis.engram import observations
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
 name = sys.argv[3]
-with BridgedStore(sys.argv[1], Path(sys.argv[2]), "here") as store, closing(connect(Path(sys.argv[2]))) as db:
+with Vault(sys.argv[1], Path(sys.argv[2])) as store, closing(connect(Path(sys.argv[2]))) as db:
+    store.connect(Path(sys.argv[2]), "here")
     for number in range(int(sys.argv[4])):
         note = store.write(type="semantic", title=f"{name} {number}", body=f"note of {name} {number}")
         print(note.title, flush=True)

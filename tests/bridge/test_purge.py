@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.bridge.memory import Two
+from tests.bridge.memory import Two, connected
 from tests.bridge.test_doors import anamnesis, daemon, post, save
 from tests.engram_cli.program import Program
 from tests.killing import fork, wait_for
@@ -15,8 +15,7 @@ from tests.remains import BODY, REVISED, TITLE, holding
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon
 
-from anamnesis.bridge.bridged import BridgedStore
-from anamnesis.bridge.purging import erase, purge
+from anamnesis.bridge.purging import erase
 from anamnesis.engram import exchange, observations
 from anamnesis.engram.database import connect, prepare
 from anamnesis.store import MemoryStore
@@ -118,30 +117,31 @@ def test_a_purge_that_was_killed_at_any_moment_is_finished_by_the_next_and_harms
         root, path = tmp_path / str(number), tmp_path / str(number) / "engram.db"
         root.mkdir()
         prepare(path)
-        with BridgedStore(root, path, "here") as store:
+        with connected(root, path) as store:
             other = store.write(type="semantic", title="Other", body="another text")
             note = store.write(type="semantic", title=TITLE, body=BODY)
             store.update(note.id, body=f"{BODY} {REVISED}")
 
         def work(root: Path = root, path: Path = path, note_id: str = note.id) -> None:
-            with BridgedStore(root, path, "here") as store:
-                purge(store, note_id)
-                erase(store, path)
+            with connected(root, path) as store:
+                store.purge(note_id)
+                store.erase()
 
         is_killed = wait_for(fork(work, number))
-        with BridgedStore(root, path, "here") as store, closing(connect(path)) as db:
+        with connected(root, path) as store, closing(connect(path)) as db:
+            assert store.bridge
             store.bridge.note_all()
             store.reconcile()
             left, rows = (
-                store.find(note.id),
+                store.notes.find(note.id),
                 db.execute("SELECT title, content FROM observations ORDER BY id").fetchall(),
             )
             assert rows[0] == ("Other", "another text")
             assert rows[1:] == ([(TITLE, f"{BODY} {REVISED}")] if left else [])
             assert left is None or left.body == f"{BODY} {REVISED}"
             assert store.get(other.id).body == "another text"
-            purge(store, note.id)
-            assert erase(store, path)
+            store.purge(note.id)
+            assert store.erase()
         assert holding(root) == {}
         number += 3
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 
 import click
 
-from anamnesis.bridge import as_bridged, find_engram, open_bridged
-from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.bridge.bridge import Bridge
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.disk import locked
 from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
+from anamnesis.store import MemoryStore
+from anamnesis.vault import open_vault
 
 
 @click.group()
@@ -36,8 +39,8 @@ def status(as_json: bool) -> None:
     \b
     JSON: {"database", "notes", "observations", "twins", "waiting": {"notes", "observations"}}
     """
-    with _opened() as store:
-        state = store.bridge.state()
+    with _opened() as (_, bridge):
+        state = bridge.state()
     if as_json:
         print_json(asdict(state))
     elif on_terminal():
@@ -65,12 +68,12 @@ def reconcile(everything: bool, as_json: bool) -> None:
     JSON: {"looked_at", "waiting"}
     """
     try:
-        with _opened() as store, locked(store.root / "reconcile.lock", timeout=0.0):
+        with _opened() as (notes, bridge), locked(notes.root / "reconcile.lock", timeout=0.0):
             if everything:
-                store.bridge.note_all()
+                bridge.note_all()
             with progress_bar("Bringing notes and observations together") as progress:
-                count = store.bridge.reconcile(progress)
-            waiting = store.bridge.waiting().total
+                count = bridge.reconcile(progress)
+            waiting = bridge.waiting().total
     except LockHeld as error:
         raise StoreUnavailable("Another process is doing that.", "`anamnesis bridge status` shows how far.") from error
     if as_json:
@@ -80,14 +83,13 @@ def reconcile(everything: bool, as_json: bool) -> None:
     sys.exit(1 if waiting else 0)
 
 
-def _opened() -> BridgedStore:
-    store = open_bridged(settings(), find_engram(settings()))
-    bridged = as_bridged(store)
-    if bridged is None:
-        store.close()
-        raise NoteNotFound(
-            "There is no bridge: no engram.db was found, it cannot be used, or the setting `bridge` is off.",
-            "`anamnesis doctor` says more.",
-        )
-    bridged.refresh()  # also what was edited in place
-    return bridged
+@contextmanager
+def _opened() -> Iterator[tuple[MemoryStore, Bridge]]:
+    with open_vault(settings(), pending=True) as vault:
+        if vault.bridge is None:
+            raise NoteNotFound(
+                "There is no bridge: no engram.db was found, it cannot be used, or the setting `bridge` is off.",
+                "`anamnesis doctor` says more.",
+            )
+        vault.notes.refresh()  # also what was edited in place
+        yield vault.notes, vault.bridge

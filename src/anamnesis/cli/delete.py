@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.cli.context import settings
-from anamnesis.cli.options import any_id, as_json, full_id, note_id, open_store
+from anamnesis.cli.options import any_id, as_json, full_id, note_id, open_memory, open_store
 from anamnesis.cli.output import in_a_line, on_terminal, print_json
 from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound
 from anamnesis.notes import as_dict
@@ -57,21 +56,20 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
 
 
 def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
-    from anamnesis.bridge import find_engram
-    from anamnesis.bridge.purging import erase, purge
     from anamnesis.store.purging import versions_of
     from anamnesis.sync.past import find_past
     from anamnesis.sync.worktree import forget_staged
 
-    with open_store() as store:
+    with open_memory() as vault:
+        store = vault.notes
         store.refresh()  # also what was edited in place
         given = [_known(store, each) for each in note_ids]  # all or none
         ids = list(dict.fromkeys(version for each in given for version in versions_of(store, each)))
         if not yes:
             _confirm(store, ids)
         for each in ids:
-            purge(store, each)
-        is_erased = erase(store, find_engram(settings()))
+            vault.purge(each)
+        is_erased = vault.erase()
         forget_staged(store.memory_dir)
         past = find_past(store.memory_dir, ids)
     if as_json:

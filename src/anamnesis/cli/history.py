@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from anamnesis.bridge import find_engram
-from anamnesis.cli.context import settings
-from anamnesis.cli.options import any_id, as_json, note_id, open_store
+from anamnesis.cli.options import any_id, as_json, note_id, open_memory
 from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.store import MemoryStore
+from anamnesis.vault import Vault
 
 if TYPE_CHECKING:
     from anamnesis.history.version import Revision
@@ -35,14 +33,10 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
     JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], where "text" is
     null if the note was deleted; with --restore {"id", "number", "diff"}
     """
-    from anamnesis.history.revisions import revisions
-
-    with open_store(only_to_read=number is None) as store:
-        engram = find_engram(settings())
-        found_id = _resolve(store, engram, note_id)
-        found = revisions(store, found_id, engram, settings().user_home)
+    with open_memory(only_to_read=number is None) as vault:
+        found = vault.history(_resolve(vault, note_id))
         if number:
-            _restore(store, found, number, as_json)
+            _restore(vault.notes, found, number, as_json)
             return
     newest = found[::-1][:limit]
     if as_json:
@@ -51,13 +45,13 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
         _show(newest, len(found))
 
 
-def _resolve(store: MemoryStore, engram: Path | None, given: str) -> str:
+def _resolve(vault: Vault, given: str) -> str:
     """The id of the note that is meant; it may have been deleted."""
     from anamnesis.history.revisions import note_of
 
-    if engram and (found := note_of(engram, given)):
+    if vault.engram and (found := note_of(vault.engram, given)):
         return found
-    return any_id(store, given)
+    return any_id(vault.notes, given)
 
 
 def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bool) -> None:

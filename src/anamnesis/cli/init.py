@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.context import change_setting, settings
@@ -28,6 +27,8 @@ from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup, set_up
+from anamnesis.vault import Vault
+from anamnesis.vault import find_engram as find_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +187,14 @@ def _remark_on_daemon() -> str:
 
 def take_over(database: Path) -> int | None:
     """Let notes and observations be in step; how many changes that took, None if some are left for another time."""
-    from anamnesis.bridge.bridged import BridgedStore
-
     try:
         with (
-            BridgedStore(settings().home, database, settings().machine_id, settings().user_home) as store,
+            Vault(settings().home, database, settings().user_home) as vault,
             progress_bar("Engram's memory") as progress,
         ):
-            taken = store.bridge.reconcile(progress)
-            left = store.bridge.waiting().total
+            bridge = vault.connect(database, settings().machine_id)
+            taken = bridge.reconcile(progress)
+            left = bridge.waiting().total
     except KeyboardInterrupt:
         reason = "was not taken over to its end"
     except (AnamnesisError, sqlite3.Error) as error:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from anamnesis.bridge import FAILURES, find_engram, open_memory
 from anamnesis.cli.context import settings
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import SCOPES, TYPES
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
-
-if TYPE_CHECKING:
-    from anamnesis.bridge.upkeep import State
+from anamnesis.vault import Vault, open_vault
 
 # What makes notes of the observations that wait, and observations of the notes.
 RECONCILE = "anamnesis bridge reconcile"
@@ -25,26 +23,20 @@ RECONCILE = "anamnesis bridge reconcile"
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def open_store(context: click.Context | None = None, *, only_to_read: bool = False) -> MemoryStore:
-    return open_memory(settings(context), only_to_read=only_to_read)
+def open_memory(context: click.Context | None = None, *, only_to_read: bool = False) -> Vault:
+    return open_vault(settings(context), only_to_read=only_to_read)
+
+
+@contextmanager
+def open_store(context: click.Context | None = None, *, only_to_read: bool = False) -> Iterator[MemoryStore]:
+    """The notes alone."""
+    with open_memory(context, only_to_read=only_to_read) as vault:
+        yield vault.notes
 
 
 def project_here() -> Project:
     """The project of this folder."""
     return find_project(Path.cwd(), settings().home, settings().user_home)
-
-
-def bridge_state(store: MemoryStore) -> State | None:
-    """The state of the bridge; None where there is none, or where `anamnesis doctor` says why it cannot be read."""
-    path = find_engram(settings())
-    if path is None:
-        return None
-    from anamnesis.bridge.upkeep import read_state
-
-    try:
-        return read_state(path, store)
-    except FAILURES:
-        return None
 
 
 def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from anamnesis.cli.options import RECONCILE, as_json, bridge_state, filters, open_store
+from anamnesis.cli.options import RECONCILE, as_json, filters, open_memory
 from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.recall.query import words
@@ -30,9 +30,9 @@ def command(
             "supersedes", "body", "score"}]
     """
     text = " ".join(query)
-    with open_store(only_to_read=True) as store:
-        hits = store.hits(text, project=project, type=type, scope=scope, k=k)
-        bridge = bridge_state(store) if on_terminal() and not as_json else None
+    with open_memory(only_to_read=True) as vault:
+        hits = vault.notes.hits(text, project=project, type=type, scope=scope, k=k)
+        bridge = vault.status() if on_terminal() and not as_json else None
     if as_json:
         print_json([{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits])
     elif on_terminal():

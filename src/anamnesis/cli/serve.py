@@ -18,13 +18,12 @@ def command() -> None:
 
 def run() -> None:
     """Serve until the input ends; what goes wrong inside is in the log."""
-    from anamnesis.bridge import as_bridged, find_engram, open_bridged
     from anamnesis.log import log
     from anamnesis.mcp.stdio import serve
     from anamnesis.server import build_server
+    from anamnesis.vault import open_vault
 
     settings = resolve_settings()
-    with open_bridged(settings, find_engram(settings)) as store:
-        if bridged := as_bridged(store):
-            bridged.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
-        serve(build_server(store, settings=settings), lambda trace: log(settings.home, "mcp error", trace=trace))
+    with open_vault(settings, pending=True) as vault:
+        vault.notes.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
+        serve(build_server(vault.notes, settings=settings), lambda trace: log(settings.home, "mcp error", trace=trace))

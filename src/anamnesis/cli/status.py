@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from anamnesis.cli.context import settings
-from anamnesis.cli.options import RECONCILE, as_json, bridge_state, open_store, project_here
+from anamnesis.cli.options import RECONCILE, as_json, open_memory, project_here
 from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.review import waiting
@@ -35,11 +35,12 @@ def command(as_json: bool) -> None:
     """
     from anamnesis.sync import configured_backend
 
-    with open_store(only_to_read=True) as store:
+    with open_memory(only_to_read=True) as vault:
+        store = vault.notes
         stats = store.stats()
         sync = configured_backend(store, settings()).state()
         unreadable = len(store.problems())
-        bridge = bridge_state(store)
+        bridge = vault.status()
         halves = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
 from anamnesis.cli.context import settings
@@ -24,6 +23,7 @@ from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down
+from anamnesis.vault import find_engram as find_database
 
 
 @click.command()

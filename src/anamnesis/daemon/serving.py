@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
 from anamnesis.daemon.descriptors import connection_room
-from anamnesis.daemon.notes import Notes
+from anamnesis.daemon.keeper import Keeper
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
@@ -81,26 +81,25 @@ def opened_app(
     """The application of a daemon, with its memory open."""
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
-        notes = opened.enter_context(closing(Notes(settings, shared, functools.partial(log, settings.home))))
-        lanes = opened.enter_context(closing(Lanes(shared, notes if settings.bridge else None)))
+        keeper = opened.enter_context(closing(Keeper(settings, shared, functools.partial(log, settings.home))))
+        lanes = opened.enter_context(closing(Lanes(shared, keeper if settings.bridge else None)))
         metrics = Metrics()
         strict = settings.engram_strict
         engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict)
         plugins = bound(plugin_routes.routes(settings.home), strict=strict)
-        mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, notes, settings), lanes, report)
-        own = daemon_routes.routes([*engram, *plugins], metrics, lanes, connections, notes.halves)
+        mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
+        own = daemon_routes.routes([*engram, *plugins], metrics, lanes, connections, keeper.status)
         yield App(engram, [*plugins, *mcp, *own], lanes, guard, metrics, report, mounts)
 
 
-def _both_dialects(lanes: Lanes, notes: Notes, settings: Settings) -> Tools:
+def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
     """An MCP server with the tools for notes and those of Engram."""
-    from anamnesis.bridge import around
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.server import build_server
 
-    store = notes.store()
-    memory = Memory(lambda: around(store, lanes.connection()), strict=settings.engram_strict)
-    return build_server(store, engram=memory, settings=settings)
+    vault = keeper.vault()
+    memory = Memory(lambda: vault.around(lanes.connection()), strict=settings.engram_strict)
+    return build_server(vault.notes, engram=memory, settings=settings)
 
 
 def log_error(home: Path, trace: str) -> None:

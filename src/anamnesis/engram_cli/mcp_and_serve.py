@@ -17,7 +17,7 @@ from anamnesis.engram_cli.console import read, tell
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
-    from anamnesis.store import MemoryStore
+    from anamnesis.vault import Vault
 
 Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
@@ -42,23 +42,22 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
 
 def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses:
     """How a tool uses engram.db. Opens the notes, at the first call only: `tools/list` does not wait for them."""
-    from anamnesis.bridge import around, open_memory
+    from anamnesis.vault import open_vault
 
-    store = opened.enter_context(open_memory(settings))
-    opened.callback(_erase, store, settings.engram_db())
-    return functools.partial(around, store, db)
+    vault = opened.enter_context(open_vault(settings))
+    opened.callback(_erase, vault)
+    return functools.partial(vault.around, db)
 
 
-def _erase(store: MemoryStore, path: Path) -> None:
+def _erase(vault: Vault) -> None:
     """At the end of a session, erase the text of hard-deleted memories from the databases."""
     from anamnesis.bridge import FAILURES
-    from anamnesis.bridge.purging import erase
     from anamnesis.log import log
 
     try:
-        erase(store, path)
+        vault.erase()
     except FAILURES as error:
-        log(store.root, "cannot erase purged notes", reason=str(error))
+        log(vault.notes.root, "cannot erase purged notes", reason=str(error))
 
 
 def _default_project(name: str, home: Path) -> str:

@@ -26,9 +26,9 @@ def cleaning(settings: Settings) -> Cleaning:
 @contextmanager
 def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
     """A connection for one verb, in step with the notes; creates engram.db where there is none."""
-    from anamnesis.bridge import around, open_memory  # `mcp` starts without
+    from anamnesis.vault import open_vault  # `mcp` starts without
 
-    with connected(settings.engram_db()) as db, open_memory(settings) as store, around(store, db):
+    with connected(settings.engram_db()) as db, open_vault(settings) as vault, vault.around(db):
         yield db
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from anamnesis.bridge import open_memory
 from anamnesis.capture import HeuristicSummarizer, Summarizer, find_transcript, parse_transcript, write_episodic
 from anamnesis.config import Reflection, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.project import find_project
+from anamnesis.vault import open_vault
 
 _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 
@@ -45,9 +45,9 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
     called = options.get("source") or text_of(event, "hook_event_name")
     source = _SOURCES.get(called, "session-end")
     project = options.get("project") or find_project(folder, settings.home, settings.user_home).key
-    with open_memory(settings) as store:
+    with open_vault(settings) as vault:
         note = write_episodic(
-            store,
+            vault.notes,
             session,
             summarizer=_model(settings.reflection) if "with-model" in options else HeuristicSummarizer(),
             project=project,

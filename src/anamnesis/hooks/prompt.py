@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from anamnesis.bridge import open_memory
 from anamnesis.config import Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell, told
 from anamnesis.inject import render_recall, select_recall
 from anamnesis.project import find_project
+from anamnesis.vault import open_vault
 
 # A prompt is a question, not a document: pasted text after it is not part of the query.
 _LONGEST_QUERY = 2_000
@@ -22,8 +22,8 @@ def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
     session = text_of(event, "session_id")
     known = told(home, session)
     project = options.get("project") or find_project(working_folder(event), home, settings.user_home).key
-    with open_memory(settings, only_to_read=True) as store:
-        notes = select_recall(store, prompt, project=project, known=known)
+    with open_vault(settings, only_to_read=True) as vault:
+        notes = select_recall(vault.notes, prompt, project=project, known=known)
     if notes:
         tell(home, session, known | {note.id for note in notes})
     return render_recall(notes)

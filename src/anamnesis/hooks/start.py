@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from anamnesis.bridge import open_memory
 from anamnesis.config import Settings, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes.fence import ids_in
 from anamnesis.project import MARKER, find_project
+from anamnesis.vault import open_vault
 
 # The same session goes on.
 _GOING_ON = ("clear", "compact")
@@ -27,8 +27,8 @@ def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
         project, notice = found.key, _UNTRUSTED if found.ignored else ""
     given = options.get("budget")
     budget = int(setting("inject_budget").check(given)) if given else settings.inject_budget
-    with open_memory(settings, only_to_read=True) as store:
-        notes = select_inject(store, project=project)
+    with open_vault(settings, only_to_read=True) as vault:
+        notes = select_inject(vault.notes, project=project)
     shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:
         from anamnesis.background import run_in_background

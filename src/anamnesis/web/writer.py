@@ -34,11 +34,11 @@ _MOST_PAGES = 32_000
 
 
 class Follower(Protocol):
-    """Follows what the writer writes: `keep_up` before it is answered, `rest` after a moment without writes."""
+    """Follows what the writer writes: `after_write` before it is answered, `rest` after a moment without writes."""
 
-    def keep_up(self) -> None: ...
+    def after_write(self) -> None: ...
 
-    def rest(self) -> None: ...
+    def when_idle(self) -> None: ...
 
 
 class Writer:
@@ -88,7 +88,7 @@ class Writer:
                     changes.append(each)
             self._commit(changes)
             if self._follower:
-                self._follower.keep_up()
+                self._follower.after_write()
             gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
 
     def _gather(self) -> list[_Change | _Call]:
@@ -97,7 +97,7 @@ class Writer:
             waiting = self._queue.get(timeout=_QUIET_SECONDS)
         except queue.Empty:
             if self._follower:
-                self._follower.rest()
+                self._follower.when_idle()
             waiting = self._queue.get()
         gathered: list[_Change | _Call] = []
         while waiting:

@@ -1,4 +1,4 @@
-"""The notes beside a daemon: opened, adopted and watched in threads of their own, so that no client waits for them."""
+"""The vault of a daemon: threads open it, watch its notes and reconcile it, so that no client waits for that."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from watchfiles import Change
 
-    from anamnesis.bridge.bridged import BridgedStore
     from anamnesis.config import Settings
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
+    from anamnesis.vault import Vault
 
 # An edit is seen after so many milliseconds of quiet, and while there is none, at least so often.
 _QUIET_MS = 50
@@ -34,55 +34,54 @@ _PATIENCE_SECONDS = 1.0
 _REST_SECONDS = 5.0
 
 
-class Notes:
-    """The store of a daemon. Opening it takes longer than binding a port: who reads notes waits until it is there.
+class Keeper:
+    """Opens the vault of a daemon, watches the notes' folders, and follows the changes of others.
 
-    Who writes to engram.db does so for a moment only: what is noted down by then is taken over afterwards.
+    Opening takes longer than binding a port: a call that reads notes waits for it. A write to engram.db waits a moment
+    at most; what is pending by then is reconciled afterwards.
     """
 
     def __init__(self, settings: Settings, shared: Shared, log: Callable[..., None]) -> None:
         self._settings = settings
         self._shared = shared
         self._log = log
-        self._opened: Future[MemoryStore] = Future()
+        self._opened: Future[Vault] = Future()
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._last_write = float("-inf")
         self._stopping = threading.Event()
-        self._behind = threading.Event()  # whether there is something to take over for which nobody should wait
-        self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._adopt, self._watch)]
+        self._behind = threading.Event()  # whether changes are pending for which no client should wait
+        self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._reconcile, self._watch)]
         self._prepare()
         for thread in self._threads:
             thread.start()
 
-    def store(self) -> MemoryStore:
-        """The store, once it is open; raises why it cannot be opened."""
+    def vault(self) -> Vault:
+        """The vault, once it is open; raises why it cannot be opened."""
         return self._opened.result()
 
-    def keep_up(self) -> None:
-        """Bring to the notes what was just written to engram.db; what fails stays noted down.
+    def after_write(self) -> None:
+        """Reconcile what was just written to engram.db; what fails stays pending.
 
-        To open them takes milliseconds, unless their index has to be made: for that long nobody waits.
+        Opening the vault takes milliseconds, unless its index has to be made: for that, no write waits.
         """
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
-        self._with_bridge(self._keep_up)
+        self._with_vault(self._follow_writes)
 
-    def rest(self) -> None:
+    def when_idle(self) -> None:
         """Do what could wait while clients waited."""
-        self._with_bridge(lambda bridged: bridged.rest())
+        self._with_vault(lambda vault: vault.finish())
 
-    def halves(self) -> dict[str, object]:
-        """What the notes and engram.db hold, and what is waiting between them."""
-        from anamnesis.bridge import as_bridged
-
+    def status(self) -> dict[str, object]:
+        """What the notes and engram.db hold, and what is pending between them."""
         if not self._opened.done():
             return {"bridge": "opening"}
         if error := self._opened.exception():
             return {"bridge": f"no notes: {error}"}
-        bridged = as_bridged(self.store())
-        if bridged is None:
-            return {"bridge": "off", "notes": self.store().count()}
-        state = bridged.bridge.state()
+        vault = self.vault()
+        if vault.bridge is None:
+            return {"bridge": "off", "notes": vault.notes.count()}
+        state = vault.bridge.state()
         held = {"notes": state.notes, "observations": state.observations}
         return {"bridge": "on", **held, "waiting": asdict(state.waiting)}
 
@@ -94,11 +93,12 @@ class Notes:
             thread.join()
         if not self._opened.exception():
             self._erase()
-            self.store().close()
+            self.vault().close()
 
     def _prepare(self) -> None:
-        """Have what clients write noted down from the first write on, with what it replaces."""
-        from anamnesis.bridge import FAILURES, find_engram, journal
+        """Have engram.db record what clients write from the first write on, with what it replaces."""
+        from anamnesis.bridge import FAILURES, journal
+        from anamnesis.vault import find_engram
 
         try:
             if find_engram(self._settings) and journal.identity(self._shared.db) is None:
@@ -106,35 +106,32 @@ class Notes:
         except FAILURES as error:
             self._log("bridge failed", reason=str(error))
 
-    def _with_bridge(self, work: Callable[[BridgedStore], None]) -> None:
-        from anamnesis.bridge import as_bridged
-
+    def _with_vault(self, work: Callable[[Vault], None]) -> None:
         try:
-            if self._opened.done() and not self._opened.exception() and (bridged := as_bridged(self.store())):
-                work(bridged)
+            if self._opened.done() and not self._opened.exception():
+                work(self.vault())
         except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
-    def _follow(self, bridged: BridgedStore) -> None:
+    def _follow(self, vault: Vault) -> None:
         """Reconcile what other processes wrote: they entered it into the index themselves."""
-        if not bridged.catch_up(_MOST_AT_ONCE):
+        if not vault.follow(_MOST_AT_ONCE):
             self._behind.set()
 
-    def _keep_up(self, bridged: BridgedStore) -> None:
-        if not bridged.keep_up():
+    def _follow_writes(self, vault: Vault) -> None:
+        if not vault.follow_writes():
             self._behind.set()
 
-    def _adopt(self) -> None:
-        """Open the notes, then take over what changed while nobody was here: perhaps all that there is.
+    def _reconcile(self) -> None:
+        """Open the vault, then reconcile what changed while no daemon ran: perhaps everything.
 
-        And again, whenever more was left there by others than a client should wait for.
+        And again, whenever others changed more than a client should wait for.
         """
-        from anamnesis.bridge import find_engram, open_bridged
+        from anamnesis.vault import open_vault
 
         try:
-            engram = self._shared if find_engram(self._settings) else None
-            self._opened.set_result(open_bridged(self._settings, engram))
-        except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
+            self._opened.set_result(open_vault(self._settings, pending=True, engram=self._shared))
+        except Exception as error:  # the outermost boundary of the thread: whoever waits gets the reason
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
             return
@@ -145,29 +142,28 @@ class Notes:
             if self._stopping.is_set():
                 return
             if is_behind:
-                self._with_bridge(self._reconcile)
+                self._with_vault(self._reconcile_all)
             elif time.monotonic() - self._last_write > _REST_SECONDS:
                 self._erase()
+
+    def _reconcile_all(self, vault: Vault) -> None:
+        if vault.reconcile(stop=self._stopping.is_set):
+            self._log("bridge reconciled")
 
     def _erase(self) -> None:
         """Remove from the databases what they keep of purged notes. Writers wait meanwhile."""
         from anamnesis.bridge import FAILURES
-        from anamnesis.bridge.purging import erase
 
         try:
-            erase(self.store(), self._shared.path)
+            self.vault().erase()
         except FAILURES as error:
             self._log("cannot erase purged notes", reason=str(error))
-
-    def _reconcile(self, bridged: BridgedStore) -> None:
-        if bridged.reconcile(stop=self._stopping.is_set):
-            self._log("bridge reconciled")
 
     def _watch(self) -> None:
         """Enter what is saved in the notes' folders, whoever saves it. Where they cannot be watched, look at them."""
         if self._opened.exception():
             return
-        store = self.store()
+        store = self.vault().notes
         reason = ""
         while not self._stopping.is_set():
             try:
@@ -177,7 +173,7 @@ class Notes:
                     reason = str(error)
                     self._log("cannot watch", reason=reason)
                 self._receive(store, [])
-                self._with_bridge(self._follow)
+                self._with_vault(self._follow)
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
@@ -204,7 +200,7 @@ class Notes:
                 self._receive(store, [])
             elif paths:
                 self._receive(store, [path.relative_to(store.root).as_posix() for path in paths])
-            self._with_bridge(self._follow)
+            self._with_vault(self._follow)
             if any(tree in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
                 return
             is_new = False

@@ -1,0 +1,205 @@
+"""The whole memory: the notes of a home, the observations of an engram.db, and the bridge between them.
+
+Every surface opens a vault, and nothing else. Without an engram.db it costs a look at a file name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from anamnesis.bridge import FAILURES
+from anamnesis.errors import InvalidArgument
+from anamnesis.log import log
+from anamnesis.store import MemoryStore
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from anamnesis.bridge.bridge import Bridge, Progress
+    from anamnesis.bridge.upkeep import State
+    from anamnesis.config import Settings
+    from anamnesis.engram.shared import Shared
+    from anamnesis.history.version import Revision
+    from anamnesis.store.change_log import Written
+    from anamnesis.sync.backend import SyncBackend, SyncResult
+
+# How many changes the opening of a vault reconciles; a background process does the rest.
+_AT_ONCE = 200
+
+T = TypeVar("T")
+
+
+def find_engram(settings: Settings) -> Path | None:
+    """Where engram.db is, if there is one and the bridge is on."""
+    try:
+        path = settings.engram_db()
+    except InvalidArgument:
+        return None
+    return path if path.exists() and settings.bridge else None
+
+
+def open_vault(
+    settings: Settings, *, only_to_read: bool = False, pending: bool = False, engram: Shared | None = None
+) -> Vault:
+    """The memory of this machine. If its bridge cannot be opened, that is logged, and the notes are there without it.
+
+    A vault that is opened `only_to_read` writes nothing but the index of its notes. What is `pending` between notes
+    and observations can be left for later. A connection to engram.db that is open already is given as `engram`.
+    """
+    path = find_engram(settings)
+    opened = Vault(settings.home, path, settings.user_home, only_to_read=only_to_read)
+    if path and not only_to_read:
+        try:
+            opened.connect(engram or path, settings.machine_id)
+        except FAILURES as error:
+            log(settings.home, "bridge failed", reason=str(error))
+        if not pending and not opened.follow(_AT_ONCE):
+            from anamnesis.background import run_in_background
+
+            run_in_background("bridge", "reconcile")
+    return opened
+
+
+class Vault:
+    """The notes, and the observations of an engram.db once it is connected.
+
+    A call for one side never fails because of the other: the error is logged, and the change stays pending.
+    """
+
+    def __init__(
+        self,
+        home: Path | str,
+        engram: Path | None = None,
+        user_home: Path | None = None,
+        *,
+        only_to_read: bool = False,
+    ) -> None:
+        self.engram = engram
+        self._user_home = user_home
+        self.bridge: Bridge | None = None
+        self.notes = notes = MemoryStore(home, only_to_read=only_to_read)
+        self.write, self.get, self.update = notes.write, notes.get, notes.update
+        self.delete, self.restore = notes.delete, notes.restore
+        self.search, self.list, self.changes = notes.search, notes.list, notes.log
+        self._mark = self._rows_written = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.notes.on_look = self.notes.on_change = None
+        if self.bridge:
+            self.bridge.close()
+        self.notes.close()
+
+    def connect(self, engram: Path | Shared, machine_id: str) -> Bridge:
+        """Reconcile the notes with the observations of an engram.db from now on."""
+        from anamnesis.bridge.bridge import Bridge  # 50 ms that nobody without Engram has to spend
+
+        self.bridge = Bridge(self.notes, engram, machine_id, self._user_home)
+        self._mark, self._rows_written = self.bridge.last_change(), self.bridge.written()
+        self.notes.on_look = self._follow
+        self.notes.on_change = self._follow
+        return self.bridge
+
+    def follow(self, most: int) -> bool:
+        """Reconcile pending changes, at `most` so many of either side; False if there are more."""
+        return self._safely(lambda bridge: bridge.follow(most=most), default=True)
+
+    def follow_writes(self) -> bool:
+        """Reconcile what was written to engram.db since the last call; `finish` does what can wait of it.
+
+        That is everything that was written on our own connection, but little more: False if others wrote more.
+        """
+
+        def follow(bridge: Bridge) -> bool:
+            from anamnesis.bridge.bridge import BATCH
+
+            most = max(BATCH, bridge.written() - self._rows_written)
+            self._mark, is_all = bridge.follow_rows(self._mark, most=most, hastily=True)
+            return is_all
+
+        is_all = self._safely(follow, default=True)
+        self._rows_written = self.bridge.written() if self.bridge else 0
+        return is_all
+
+    def finish(self) -> None:
+        """Do what could wait while a client waited for an answer."""
+        self._safely(lambda bridge: bridge.finish(), default=None)
+        self._rows_written = self.bridge.written() if self.bridge else 0
+
+    def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
+        """Reconcile everything that is pending, until `stop`; how many changes there were."""
+        return self._safely(lambda bridge: bridge.reconcile(progress, stop), default=0)
+
+    @contextmanager
+    def around(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+        """A use of engram.db: it sees what the notes say, and the notes get what it writes."""
+        self._follow()
+        mark = self.bridge.last_change() if self.bridge else 0
+        try:
+            yield db
+        finally:
+            self._safely(lambda bridge: bridge.follow_rows(mark), default=(mark, True))
+
+    def status(self) -> State | None:
+        """What notes and observations hold, and what is pending between them.
+
+        None without an engram.db, or if it cannot be read, of which `anamnesis doctor` says more.
+        """
+        from anamnesis.bridge.upkeep import read_state
+
+        try:
+            if self.bridge:
+                return self.bridge.state()
+            return read_state(self.engram, self.notes) if self.engram else None
+        except FAILURES:
+            return None
+
+    def history(self, note_id: str) -> list[Revision]:
+        """Every revision of a note, the oldest first."""
+        from anamnesis.history.revisions import revisions
+
+        return revisions(self.notes, note_id, self.engram, self._user_home)
+
+    def sync(self, backend: SyncBackend) -> SyncResult:
+        """Exchange notes with the other machines."""
+        from anamnesis.sync import sync_store
+
+        return sync_store(self.notes, backend)
+
+    def purge(self, note_id: str) -> None:
+        """Remove a note for good, with its observation and every version of both; see `erase`."""
+        from anamnesis.store.purging import purge
+        from anamnesis.store.tombstones import bury
+
+        bury(self.notes.root, note_id)  # before anything goes
+        if self.bridge:
+            self.bridge.purge(note_id)
+        else:
+            purge(self.notes, note_id)
+
+    def erase(self) -> bool:
+        """Leave nothing of what was purged in the databases; False if a program that uses one was in the way.
+
+        What could not be done now stays due: a daemon does it when nobody asks it anything.
+        """
+        from anamnesis.bridge.purging import erase
+
+        return erase(self.notes, self.engram)
+
+    def _follow(self, written: Written | None = None) -> None:
+        self._safely(lambda bridge: bridge.follow(written=written), default=True)
+
+    def _safely(self, work: Callable[[Bridge], T], default: T) -> T:
+        try:
+            return work(self.bridge) if self.bridge else default
+        except FAILURES as error:
+            log(self.notes.root, "bridge failed", reason=str(error))
+            return default
