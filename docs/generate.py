@@ -82,7 +82,7 @@ def _configuration() -> str:
 
 def _mcp_tools() -> str:
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
-        tools = [tool.declaration() for tool in memory.tools(store, "machine")]
+        tools = [tool.declaration() for tool in memory.tools(lambda: store, "machine")]
         prompts = [prompt.declaration() for prompt in memory.prompts()]
     parts = [
         "# MCP tools",

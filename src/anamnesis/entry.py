@@ -1,4 +1,4 @@
-"""Where the command starts: hooks and the verbs of Engram go past the libraries of the command line."""
+"""Where the command starts: what agents start goes past the libraries of the command line, as Engram's verbs do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HELP = {"-h", "--help"}
 
 
 def main() -> None:
-    """Run a hook, a verb of Engram, or else the command line."""
+    """Run a hook, a verb of Engram, the server of an agent, or else the command line."""
     guard()
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
@@ -23,6 +23,8 @@ def main() -> None:
         from anamnesis.hooks import run
 
         run(name, arguments)
+    elif sys.argv[1:] == ["serve"]:
+        _serve()
     else:
         from anamnesis.cli import main as command_line
 
@@ -32,6 +34,15 @@ def main() -> None:
 def _is_engram(program: str) -> bool:
     """Whether the program is a link or a copy that is called `engram`."""
     return os.path.basename(program).lower() in ("engram", "engram.exe")
+
+
+def _serve() -> None:
+    from anamnesis.server import run
+
+    try:
+        run()
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 def _run_verb(arguments: list[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.config import resolve_home
+from anamnesis.server import run
 
 
 @click.command()
@@ -14,15 +14,3 @@ def command() -> None:
     Agents start this themselves; it ends when its input ends.
     """
     run()
-
-
-def run() -> None:
-    """Serve until the input ends; what goes wrong inside is in the log."""
-    from anamnesis.bridge import open_memory
-    from anamnesis.log import log
-    from anamnesis.mcp.stdio import serve
-    from anamnesis.server import build_server
-
-    home = resolve_home()
-    with open_memory() as store:
-        serve(build_server(store), lambda trace: log(home, "mcp error", trace=trace))

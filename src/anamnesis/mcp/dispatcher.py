@@ -7,7 +7,6 @@ a handshake does.
 from __future__ import annotations
 
 import json
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -184,6 +183,8 @@ class Server:
             result = self._result(method, message.get("params"))
         except ProtocolError as error:
             return error_answer(identity, error.code, str(error), error.data)
+        except AnamnesisError as error:
+            return error_answer(identity, INTERNAL, str(error))
         return {"jsonrpc": "2.0", "id": identity, "result": result}
 
     def _result(self, method: str, given: object) -> Message:
@@ -279,6 +280,8 @@ def answer_safely(server: Server, message: object, report: Report) -> Message | 
     try:
         return server.answer(message)
     except Exception:  # the outermost boundary: one bad call must not end the session
+        import traceback  # 2 ms that a start need not spend
+
         report(traceback.format_exc())
         identity = message.get("id") if isinstance(message, dict) else None
         text = "Something went wrong inside; the log under ANAMNESIS_HOME says what."
