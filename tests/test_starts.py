@@ -57,3 +57,11 @@ def test_serve_lists_its_tools_before_it_opens_the_memory(home: Path) -> None:
 def test_serve_opens_nothing_and_makes_nothing_for_a_list_of_tools(tmp_path: Path) -> None:
     imported(tmp_path, TOOLS, "serve")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_engram_mcp_lists_its_tools_before_it_imports_what_they_do(home: Path) -> None:
+    printed, modules = imported(home, TOOLS, "engram", "mcp")
+    assert len(json.loads(printed.splitlines()[1])["result"]["tools"]) == 15
+    unneeded = {"anamnesis.store", "anamnesis.notes", "anamnesis.engram.observations", "traceback", "hashlib"}
+    assert modules & (HEAVY | unneeded) == set()
+    assert len(ours(modules)) <= 26, ours(modules)

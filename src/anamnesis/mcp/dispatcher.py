@@ -80,7 +80,7 @@ class Tool:
         return {
             "name": self.name,
             "title": self.title,
-            "description": unwrapped(self.call),
+            "description": unwrapped(self.call.__doc__),
             "inputSchema": self.input,
             "annotations": annotations,
         }
@@ -111,7 +111,7 @@ class Prompt:
         arguments = [
             {"name": name, "description": description, "required": False} for name, description in self.arguments
         ]
-        description = unwrapped(self.make)
+        description = unwrapped(self.make.__doc__)
         return {"name": self.name, "title": self.title, "description": description, "arguments": arguments}
 
 
@@ -307,7 +307,7 @@ def error_answer(identity: object, code: int, message: str, data: object = None)
     return {"jsonrpc": "2.0", "id": identity, "error": error}
 
 
-def unwrapped(described: Callable[..., Any]) -> str:
+def unwrapped(text: str | None) -> str:
     """A docstring as running text: paragraphs stay, line breaks within them go."""
-    paragraphs = (described.__doc__ or "").strip().split("\n\n")
+    paragraphs = (text or "").strip().split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

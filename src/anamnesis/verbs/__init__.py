@@ -13,10 +13,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
+from anamnesis.engram import VERSION
 from anamnesis.errors import AnamnesisError
 from anamnesis.verbs.console import Stop, say, tell
-
-VERSION = "0.1.0"
 
 
 class Verb(NamedTuple):
