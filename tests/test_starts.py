@@ -19,19 +19,15 @@ HEAVY = {"asyncio", "click", "email", "http", "logging", "rich", "secrets", "soc
 
 def imported(home: Path, given: bytes, *arguments: str) -> tuple[bytes, set[str]]:
     """What a command prints, and the modules it has imported by then."""
-    script = (
-        f"import sys\nsys.argv = ['anamnesis', *{arguments!r}]\nfrom anamnesis.entry import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\nprint(' '.join(sys.modules), file=sys.stderr)"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-X", "importtime", "-m", "anamnesis", *arguments],
         input=given,
         env={"ANAMNESIS_HOME": str(home), "HOME": str(home), "PATH": os.environ["PATH"]},
         cwd=home,
         capture_output=True,
         check=True,
     )
-    return done.stdout, set(done.stderr.decode().split())
+    return done.stdout, {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
 
 
 def ours(modules: set[str]) -> list[str]:
@@ -41,7 +37,9 @@ def ours(modules: set[str]) -> list[str]:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     with MemoryStore(tmp_path) as store:
-        store.write(type="semantic", title="Zebra crossing", body="Zebras cross the road at noon.", project="global")
+        store.write(type="semantic", title="Zebra crossing", body="Zebras cross at the lights.")
+        for number in range(60):
+            store.write(type="semantic", title=f"Filler {number}", body=f"Filler text number {number}.", project="x")
     return tmp_path
 
 
@@ -65,3 +63,12 @@ def test_engram_mcp_lists_its_tools_before_it_imports_what_they_do(home: Path) -
     unneeded = {"anamnesis.store", "anamnesis.notes", "anamnesis.engram.observations", "traceback", "hashlib"}
     assert modules & (HEAVY | unneeded) == set()
     assert len(ours(modules)) <= 26, ours(modules)
+
+
+def test_recall_imports_what_finds_and_shows_a_note(home: Path) -> None:
+    event = {"session_id": "s1", "cwd": str(home), "hook_event_name": "x", "prompt": "where do zebras cross the road?"}
+    printed, modules = imported(home, json.dumps(event).encode(), "recall")
+    assert b"Zebra crossing" in printed
+    unneeded = {"anamnesis.mcp", "anamnesis.git", "anamnesis.engram.schema", "anamnesis.notes.redaction"}
+    assert modules & (HEAVY | unneeded) == set()
+    assert len(ours(modules)) <= 48, ours(modules)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from typing import NoReturn
 
 from anamnesis.terminal import guard
 
@@ -20,9 +22,7 @@ def main() -> None:
     elif name == "engram" and arguments and not _HELP & set(arguments):
         _run_verb(arguments)
     elif name in HOOKS and not _HELP & set(arguments):
-        from anamnesis.hooks import run
-
-        run(name, arguments)
+        _run_hook(name, arguments)
     elif sys.argv[1:] == ["serve"]:
         _serve()
     else:
@@ -34,6 +34,18 @@ def main() -> None:
 def _is_engram(program: str) -> bool:
     """Whether the program is a link or a copy that is called `engram`."""
     return os.path.basename(program).lower() in ("engram", "engram.exe")
+
+
+def _run_hook(name: str, arguments: list[str]) -> NoReturn:
+    """Run a hook without collecting garbage and without clearing modules at the end: a prompt waits for it.
+
+    The one took a tenth of the time, the other a fifth. A hook has closed and flushed what it used.
+    """
+    gc.disable()
+    from anamnesis.hooks import run
+
+    run(name, arguments)
+    os._exit(0)
 
 
 def _serve() -> None:

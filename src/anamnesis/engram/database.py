@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from anamnesis.engram import schema
 from anamnesis.errors import AnamnesisError, InvalidArgument, StoreUnavailable
 
 NAME = "engram.db"
@@ -50,6 +49,8 @@ def resolve_engram_db(environ: Mapping[str, str], home: Path, anamnesis_home: Pa
 
 def prepare(path: Path) -> None:
     """Make engram.db, or complete the one that is there; its rows stay as they are, but for Engram's own backfills."""
+    from anamnesis.engram import schema  # 1 ms that hooks need not spend
+
     with _translated(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
