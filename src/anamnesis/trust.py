@@ -11,8 +11,8 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from anamnesis.config import resolve_home
 from anamnesis.disk import locked, write_atomically
@@ -24,8 +24,7 @@ _FILE = "trusted-projects.json"
 _REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A name that a file below a folder gives to the folder's project."""
 
     folder: Path

@@ -69,7 +69,7 @@ def _reading_tools(store: Opened) -> list[Tool]:
         from anamnesis.sync import configured_backend  # 20 ms that the start of a session need not spend
 
         memory = store()
-        facts = {"root": str(memory.root), "db_path": str(memory.db_path), **asdict(memory.stats())}
+        facts = {"root": str(memory.root), "db_path": str(memory.db_path), **memory.stats()._asdict()}
         return {**facts, "sync": asdict(configured_backend(memory).state())}
 
     most = whole("How many notes at the most.", default=8, minimum=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
 from anamnesis.recall.query import words
@@ -25,8 +25,7 @@ _Scored = tuple[float, str, str, int]
 _MOST_ASKED = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A search hit as the index knows it, with its file as last seen. A higher score is better."""
 
     id: str
