@@ -41,6 +41,8 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     hold only those could be among the best. Every note is scored by all words: the answer is exact, but for ties
     that only words in half of the notes would break.
     """
+    if not _has_notes(db, wanted):  # else commoner and commoner words would be looked up for nothing
+        return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
     if not asked or not k:
@@ -131,6 +133,15 @@ def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
         {"match": match, "k": k, **wanted.values},
     )
     return found.fetchall()
+
+
+def _has_notes(db: Connection, wanted: Filter) -> bool:
+    """Whether the project that is asked for has notes: one step in an index."""
+    if wanted.project is None:
+        return True
+    of_project = f"SELECT 1 FROM memories AS m WHERE {wanted.project_sql} AND m.deleted_at IS NULL"
+    (found,) = db.execute(f"SELECT EXISTS ({of_project})", wanted.values).fetchone()
+    return bool(found)
 
 
 def _of_project(wanted: Filter) -> str:
