@@ -1,4 +1,4 @@
-"""`python -m bench.starts`: what agents wait for, in starts of a Python that imports json and sqlite3."""
+"""`python -m bench.starts`: how long agents wait for a start, compared with a Python that imports json and sqlite3."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command in a home, a new one where none is given, and how many starts of a plain Python it may take."""
+    """A command in a home (a new one if None), and the most it may take, in starts of a plain Python."""
 
     command: str
     name: str
@@ -108,7 +108,7 @@ def _cases(folder: Path, size: int) -> Iterator[Case]:
 
 
 def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[Start]]:
-    """Each is started so often, all in turn, after a first time that is not counted."""
+    """Start all cases in turn, `starts` times, after a first round that is not counted."""
     taken: list[list[Start]] = [[] for _ in cases]
     for number in range(starts + 1):
         show(f"start {number} of {starts}")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from anamnesis.cli import anamnesis
-from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS
+from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS, read_settings
 from anamnesis.mcp import engram, memory
 from anamnesis.mcp.engram.tool import Memory
 from anamnesis.store import MemoryStore
@@ -65,6 +65,7 @@ def _configuration() -> str:
             "A setting comes from its environment variable, else from `config.json` in the store's root,",
             "else from its default. `anamnesis config list` shows what is in force and where it comes from;",
             "`anamnesis config set NAME VALUE` writes `config.json` (mode 0600). It stays on this machine.",
+            "A program reads its settings when it starts: restart the daemon and running agents after a change.",
             "",
             "| in config.json | variable | purpose | default |",
             "| --- | --- | --- | --- |",
@@ -82,7 +83,7 @@ def _configuration() -> str:
 
 def _mcp_tools() -> str:
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
-        tools = [tool.declaration() for tool in memory.tools(lambda: store, "machine")]
+        tools = [tool.declaration() for tool in memory.tools(lambda: store, read_settings({}, Path(folder)))]
         prompts = [prompt.declaration() for prompt in memory.prompts()]
     parts = [
         "# MCP tools",

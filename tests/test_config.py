@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
 
-from anamnesis.config import change_config, resolve_engram_strict, resolve_home, resolve_machine_id, resolve_remote
+from anamnesis.config import (
+    change_config,
+    read_settings,
+    resolve_home,
+    resolve_machine_id,
+    resolve_remote,
+    resolve_settings,
+)
+from anamnesis.errors import InvalidArgument
 
 
 @pytest.fixture
@@ -56,9 +65,57 @@ def test_a_config_that_makes_no_sense_counts_as_empty(home: Path, content: str) 
     [("1", True), ("true", True), ("on", True), ("", False), ("0", False), ("off", False), ("yes?", False)],
 )
 def test_engram_is_followed_to_the_letter_only_where_the_variable_says_so(
-    home: Path, monkeypatch: pytest.MonkeyPatch, value: str, is_strict: bool
+    tmp_path: Path, value: str, is_strict: bool
 ) -> None:
-    monkeypatch.delenv("ANAMNESIS_ENGRAM_STRICT", raising=False)
-    assert not resolve_engram_strict()
-    monkeypatch.setenv("ANAMNESIS_ENGRAM_STRICT", value)
-    assert resolve_engram_strict() is is_strict
+    assert not read_settings({}, tmp_path).engram_strict
+    assert read_settings({"ANAMNESIS_ENGRAM_STRICT": value}, tmp_path).engram_strict is is_strict
+
+
+def test_settings_come_from_what_is_given_and_not_from_this_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANAMNESIS_HOME", "/elsewhere")
+    monkeypatch.setenv("ANAMNESIS_MACHINE_ID", "other")
+    monkeypatch.setenv("HOME", "/nowhere")
+    variables = {"ANAMNESIS_HOME": "~/store", "ANAMNESIS_GIT_REMOTE": "/srv/notes.git"}
+    change_config(tmp_path / "store", "machine_id", "desk")
+    settings = read_settings(variables, tmp_path)
+    assert (settings.home, settings.claude_home) == (tmp_path / "store", tmp_path / ".claude")
+    assert (settings.machine_id, settings.remote) == ("desk", "/srv/notes.git")
+
+
+def test_settings_stay_as_they_were_read(home: Path) -> None:
+    settings = resolve_settings()
+    change_config(home, "remote", "/srv/notes.git")
+    assert (settings.remote, resolve_settings().remote) == (None, "/srv/notes.git")
+    with pytest.raises(FrozenInstanceError):
+        settings.remote = "/srv/other.git"  # type: ignore[misc]
+
+
+def test_a_value_that_makes_no_sense_is_the_default_but_is_shown_as_it_was_given(tmp_path: Path) -> None:
+    wrong = {"BRIDGE": "perhaps", "SYNC_TIMEOUT": "-1", "INJECT_BUDGET": "many", "REFLECTION_PROVIDER": "oracle"}
+    given = read_settings({f"ANAMNESIS_{name}": value for name, value in wrong.items()}, tmp_path)
+    assert replace(given, found=()) == replace(read_settings({}, tmp_path), found=())
+    assert [given.resolved(name.lower()).value for name in wrong] == list(wrong.values())
+
+
+def test_no_secret_is_part_of_how_settings_print(tmp_path: Path) -> None:
+    secrets = {"ANAMNESIS_TOKEN": "t" * 16, "ANAMNESIS_REFLECTION_API_KEY": "k" * 16}
+    shown = repr(read_settings(secrets, tmp_path))
+    assert not any(secret in shown for secret in secrets.values())
+
+
+class TestEngramsDatabase:
+    def test_the_variable_comes_first_then_engrams_folder_then_our_own(self, tmp_path: Path) -> None:
+        variables = {"ANAMNESIS_HOME": str(tmp_path / "ours")}
+        given = read_settings({**variables, "ENGRAM_DATA_DIR": "/data"}, tmp_path)
+        settings = read_settings({**variables, "ENGRAM_DATA_DIR": ""}, tmp_path)
+        assert given.engram_db() == Path("/data/engram.db")
+        assert settings.engram_db() == tmp_path / "ours/engram.db"
+        (tmp_path / ".engram").mkdir()
+        assert settings.engram_db() == tmp_path / ".engram/engram.db"
+
+    def test_a_relative_folder_is_refused_as_engram_refuses_it_when_the_database_is_used(self, tmp_path: Path) -> None:
+        settings = read_settings({"ENGRAM_DATA_DIR": "data"}, tmp_path)
+        with pytest.raises(InvalidArgument, match="absolute"):
+            settings.engram_db()

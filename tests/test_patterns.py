@@ -102,7 +102,7 @@ def runs(named: Named) -> list[Callable[[Any], object]]:
 
 
 def spellings(tree: Iterable[tuple[Any, Any]]) -> list[str]:
-    """Short texts that a pattern matches, one for each of its alternatives, as far as they are told apart here."""
+    """Short texts that a pattern matches, one for each of its alternatives, as far as they are distinguished here."""
     texts = [""]
     for kind, value in tree:
         pieces = list(dict.fromkeys(_pieces(kind, value)))

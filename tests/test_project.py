@@ -103,7 +103,7 @@ def test_a_password_never_reaches_a_key(tmp_path: Path, url: str, key: str) -> N
     assert normalize_remote(url) == key
     folder = repository(tmp_path / "clone", url)
     assert resolve_project_key(folder) == key
-    assert detect(folder) == "x"
+    assert detect(folder, tmp_path / "home") == "x"
 
 
 def test_what_no_key_can_hold_is_replaced_where_git_or_the_folder_gives_it(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ SESSION = ParsedSession(
 
 
 class Model:
-    """An endpoint that answers what it is told to, as soon as it may, and keeps what it was asked."""
+    """An endpoint with a configured answer and delay that records its requests."""
 
     def __init__(self) -> None:
         self.status = 200

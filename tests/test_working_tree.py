@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anamnesis.working_tree import Refused, make_folder, read_file
+from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 
 def outside(tree: Path) -> Path:
@@ -65,7 +65,7 @@ def test_what_is_no_regular_file_within_its_limit_is_refused(tmp_path: Path, mak
     tree = tmp_path / "tree"
     tree.mkdir()
     make(tree)
-    with pytest.raises(Refused, match="tree"):
+    with pytest.raises(RefusedPath, match="tree"):
         read_file(tree, "folder/file", 10)
 
 
@@ -74,7 +74,7 @@ def test_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)  # the address of a socket is short
     with socket.socket(socket.AF_UNIX) as made:
         made.bind("folder/file")
-        with pytest.raises(Refused, match="cannot be read"):
+        with pytest.raises(RefusedPath, match="cannot be read"):
             read_file(tmp_path, "folder/file", 10)
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_there_is_none(tmp_path: Path) -> None:
 def test_no_name_leads_up(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedPath):
         read_file(tmp_path / "tree", "../file", 10)
 
 
@@ -104,7 +104,7 @@ def test_no_folder_is_made_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "tree/folder").symlink_to(tmp_path / "out")
-    with pytest.raises(Refused, match="symbolic link"):
+    with pytest.raises(RefusedPath, match="symbolic link"):
         make_folder(tmp_path / "tree", "folder/inner")
     assert list((tmp_path / "out").iterdir()) == []
     assert make_folder(tmp_path / "tree", "a/b").is_dir()

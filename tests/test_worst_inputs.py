@@ -11,16 +11,16 @@ import pytest
 from tests.growth import superlinear
 
 from anamnesis.capture import asks
-from anamnesis.capture.lines import answers, decode_line, type_of
+from anamnesis.capture.entries import answers, decode_line, type_of
 from anamnesis.capture.readers.gemini import read as read_gemini
 from anamnesis.capture.summary import HeuristicSummarizer, is_trivial_session
 from anamnesis.capture.transcript import parse_transcript
 from anamnesis.engram import gojson, gotext, normal, passive, projects, search, topics
 from anamnesis.errors import InvalidNote
 from anamnesis.git import _lock_held
-from anamnesis.history.text import count_lines
+from anamnesis.history.diffs import count_lines
 from anamnesis.mcp.schema import checked, parameters, texts
-from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import decode, named_ids, parse
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.formats.editing import Unparsable

@@ -1,12 +1,16 @@
-"""This machine's settings: the environment, then config.json, then a default. Read once, passed down."""
+"""This machine's settings: the environment, then config.json, then a default.
+
+Entry points read them once into `Settings` and pass it, or the one value that is needed, down.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 
 CONFIG_NAME = "config.json"
+_ENGRAM_DB = "engram.db"
 # Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
 DEFAULT_BUDGET = 8_000
 
@@ -128,7 +133,7 @@ SETTINGS = (
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
 STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
-# Where an Engram is expected to be, and how; read where Engram's dialect starts, and never kept in config.json.
+# Engram's own variables, and ours for its dialect; config.json has none of them.
 ENGRAM_VARIABLES = {
     "ENGRAM_DATA_DIR": "The folder of `engram.db`, absolute; else `~/.engram` if there is one, else ANAMNESIS_HOME.",
     "ENGRAM_PORT": "The port of the daemon; else 7437.",
@@ -148,31 +153,17 @@ class Resolved:
     source: str
 
     @property
+    def valid(self) -> str:
+        """The value if its check accepts it, else the default."""
+        try:
+            return self.setting.check(self.value) if self.value else self.setting.default
+        except InvalidArgument:
+            return self.setting.default
+
+    @property
     def shown(self) -> str | None:
         """The value as it may be shown: of a secret, its end."""
         return f"...{self.value[-4:]}" if self.value and self.setting.is_secret else self.value
-
-
-def resolve_home() -> Path:
-    """The store's root: ANAMNESIS_HOME, else ~/.anamnesis."""
-    home = os.environ.get(HOME_VARIABLE)
-    return Path(home).expanduser().absolute() if home else Path.home() / ".anamnesis"
-
-
-def resolve_claude_home() -> Path:
-    """Claude Code's own folder: CLAUDE_CONFIG_DIR, else ~/.claude."""
-    home = os.environ.get("CLAUDE_CONFIG_DIR")
-    return Path(home).expanduser().absolute() if home else Path.home() / ".claude"
-
-
-def resolve_machine_id() -> str:
-    """The name of this machine: ANAMNESIS_MACHINE_ID, else config.json, else the host name."""
-    return resolve(setting("machine_id")).value or "unknown"
-
-
-def resolve_budget() -> int:
-    """How many characters are injected at the most."""
-    return int(_in_force("inject_budget"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,56 +173,109 @@ class Reflection:
     provider: str
     model: str
     base_url: str
-    api_key: str
+    api_key: str = field(repr=False)
     timeout: int
     max_tokens: int
 
 
-def resolve_reflection() -> Reflection:
-    """The settings of reflection."""
-    return Reflection(
-        provider=_in_force("reflection_provider"),
-        model=_in_force("reflection_model"),
-        base_url=_in_force("reflection_base_url"),
-        api_key=resolve(setting("reflection_api_key")).value or "",
-        timeout=int(_in_force("reflection_timeout")),
-        max_tokens=int(_in_force("reflection_max_tokens")),
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """This machine's settings, as they were when the program read them. A value that its check refuses is the default.
+
+    `machine_id`, `remote` and `token` are checked where they are used, and `found` holds all values as they were given.
+    """
+
+    home: Path
+    user_home: Path
+    claude_home: Path
+    machine_id: str
+    remote: str | None
+    token: str = field(repr=False)
+    bridge: bool
+    sync_timeout: int
+    inject_budget: int
+    reflection: Reflection
+    engram_strict: bool
+    engram_data_dir: str
+    engram_port: str
+    engram_project: str
+    user: str
+    found: tuple[Resolved, ...] = field(repr=False)
+
+    def engram_db(self) -> Path:
+        """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
+        if given := self.engram_data_dir:
+            if not Path(given).is_absolute():
+                raise InvalidArgument(
+                    f"ENGRAM_DATA_DIR {given!r} is not an absolute path.", "Set it to one that starts at the root."
+                )
+            return Path(given) / _ENGRAM_DB
+        engram = self.user_home / ".engram"
+        return (engram if engram.is_dir() else self.home) / _ENGRAM_DB
+
+    def resolved(self, name: str) -> Resolved:
+        """A setting as it was given, with its source."""
+        wanted = setting(name)
+        return next(each for each in self.found if each.setting == wanted)
+
+
+def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
+    """Read the environment and config.json; a broken config.json counts as empty, so that no program stops at it."""
+    home = _folder(environ.get(HOME_VARIABLE) or "~/.anamnesis", user_home)
+    try:
+        config = read_config(home)
+    except StoreUnavailable:
+        config = {}
+    found = {each.name: _resolved(each, environ, config) for each in SETTINGS}
+    return Settings(
+        home=home,
+        user_home=user_home,
+        claude_home=_folder(environ.get("CLAUDE_CONFIG_DIR") or "~/.claude", user_home),
+        machine_id=found["machine_id"].value or "unknown",
+        remote=found["remote"].value,
+        token=found["token"].value or "",
+        bridge=found["bridge"].valid == "on",
+        sync_timeout=int(found["sync_timeout"].valid),
+        inject_budget=int(found["inject_budget"].valid),
+        reflection=Reflection(
+            provider=found["reflection_provider"].valid,
+            model=found["reflection_model"].valid,
+            base_url=found["reflection_base_url"].valid,
+            api_key=found["reflection_api_key"].value or "",
+            timeout=int(found["reflection_timeout"].valid),
+            max_tokens=int(found["reflection_max_tokens"].valid),
+        ),
+        engram_strict=environ.get(STRICT_VARIABLE, "") in ("1", "true", "on"),
+        engram_data_dir=environ.get("ENGRAM_DATA_DIR", ""),
+        engram_port=environ.get("ENGRAM_PORT", ""),
+        engram_project=environ.get("ENGRAM_PROJECT", ""),
+        user=environ.get("USER") or environ.get("USERNAME") or _host_name() or "unknown",
+        found=tuple(found.values()),
     )
 
 
-def _in_force(name: str) -> str:
-    """A setting's value or default; a value that cannot be is as if it were not there."""
-    wanted = setting(name)
-    value = resolve(wanted).value
+def resolve_settings() -> Settings:
+    """The settings of this process. Entry points call it once and pass on what it returns."""
     try:
-        return wanted.check(value) if value else wanted.default
-    except InvalidArgument:
-        return wanted.default
+        return read_settings(os.environ, Path.home())
+    except RuntimeError as error:
+        message = "The home folder of a user is not known."
+        raise InvalidArgument(message, "Set HOME, and ANAMNESIS_HOME to an absolute path.") from error
+
+
+def resolve_home() -> Path:
+    """The store's root: ANAMNESIS_HOME, else ~/.anamnesis."""
+    return resolve_settings().home
+
+
+def resolve_machine_id() -> str:
+    """The name of this machine: ANAMNESIS_MACHINE_ID, else config.json, else the host name."""
+    return resolve_settings().machine_id
 
 
 def resolve_remote() -> str | None:
     """The git remote: ANAMNESIS_GIT_REMOTE, else config.json, else none."""
-    return resolve(setting("remote")).value
-
-
-def resolve_token() -> str:
-    """What clients have to show the daemon; "" if nothing."""
-    return resolve(setting("token")).value or ""
-
-
-def resolve_bridge() -> bool:
-    """Whether notes and observations are kept in step."""
-    return _in_force("bridge") == "on"
-
-
-def resolve_engram_strict() -> bool:
-    """Whether engram.db is written exactly as Engram writes it."""
-    return os.environ.get(STRICT_VARIABLE, "") in ("1", "true", "on")
-
-
-def resolve_sync_timeout() -> int:
-    """How many seconds a sync waits for the remote, each time it asks it something."""
-    return int(_in_force("sync_timeout"))
+    return resolve_settings().remote
 
 
 def setting(name: str) -> Setting:
@@ -243,23 +287,25 @@ def setting(name: str) -> Setting:
     raise InvalidArgument(f"There is no setting {name!r}.", f"There are: {names}.")
 
 
-def resolve(wanted: Setting) -> Resolved:
-    """A setting's value in force. A broken config.json counts as empty, so that nothing stops at it."""
-    if value := os.environ.get(wanted.variable):
+def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> Resolved:
+    if value := environ.get(wanted.variable):
         return Resolved(wanted, value, wanted.variable)
-    try:
-        value = read_config(resolve_home()).get(wanted.name)
-    except StoreUnavailable:
-        value = None
+    value = config.get(wanted.name)
     if isinstance(value, str) and value:
         return Resolved(wanted, value, CONFIG_NAME)
     return Resolved(wanted, _host_name() if wanted.name == "machine_id" else None, "default")
 
 
+def _folder(given: str, user_home: Path) -> Path:
+    """A folder as a user writes it: `~` is the home folder, `~name` that of somebody else."""
+    first, *rest = Path(given).parts or ("",)
+    return user_home.joinpath(*rest) if first == "~" else Path(given).expanduser().absolute()
+
+
 def _host_name() -> str | None:
-    if hasattr(os, "uname"):
+    if sys.platform != "win32":
         return os.uname().nodename or None
-    import socket  # 3 ms, and on Windows alone
+    import socket  # 3 ms that only Windows has to spend
 
     return socket.gethostname() or None
 
@@ -272,9 +318,9 @@ def read_config(home: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend or remove it.") from error
+        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Correct or remove it.") from error
     if not isinstance(content, dict):
-        raise StoreUnavailable(f"{path} does not hold a JSON object.", "Mend or remove it.")
+        raise StoreUnavailable(f"{path} does not hold a JSON object.", "Correct or remove it.")
     return content
 
 

@@ -1,4 +1,4 @@
-"""Files that survive a crash, and a lock between processes. Knows nothing of notes."""
+"""Crash-safe files, and a lock between processes. Knows nothing of notes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from anamnesis.errors import LockHeld, StoreUnavailable
 
 _serial = itertools.count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-_SYNC = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY  # a note that is closed to writing is moved too
+_SYNC = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY  # also works for a read-only file
 TEMPORARY_SUFFIX = ".tmp"
 _MANY_FILES = 200
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
-    """Replace `path` by `data`: a reader or a crash sees the old file or the new one, never half of one.
+    """Replace `path` by `data` atomically: a reader or a crash sees the old file or the new one.
 
-    Without `durable` it does not wait for the disk, and a crash of the system may lose the file.
+    `durable=False` skips the fsync, so a crash of the system may lose the file.
     """
     descriptor, temporary = create_beside(path, mode)
     fill(descriptor, temporary, data, durable=durable)
@@ -33,8 +33,8 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durabl
 
 
 def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:
-    """A new temporary file in the folder of `path`, open, with `mode` or the one `path` has or 0600."""
-    folder, name = os.path.split(path)  # a fifth of the time that `with_name` takes
+    """A new open temporary file beside `path`, with `mode`, else the mode of `path`, else 0600."""
+    folder, name = os.path.split(path)  # five times as fast as `with_name`
     temporary = os.path.join(folder, f".{name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
     if mode is None:
         try:
@@ -45,9 +45,9 @@ def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:
 
 
 def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True, begin: bool = False) -> os.stat_result:
-    """Write `data` to a file just created and close it; if that fails, nothing is left of it.
+    """Write `data` to a new file and close it; if that fails, the file is removed.
 
-    It is `durable` then, or will be by `sync_files`, for which the disk may `begin` now.
+    Syncs it if `durable`; else `sync_files` does it later, and `begin` starts the write-out now.
     """
     try:
         view = memoryview(data)
@@ -66,7 +66,7 @@ def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True,
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Let a finished temporary file be `path`."""
+    """Rename a finished temporary file to `path`."""
     try:
         os.replace(temporary, path)
     except OSError:
@@ -75,7 +75,7 @@ def put_in_place(temporary: Path, path: Path) -> None:
 
 
 def move(source: Path, target: Path) -> None:
-    """Let a file be elsewhere, also on another disk, durably; it is never nowhere."""
+    """A durable move, also across file systems."""
     try:
         os.replace(source, target)
     except OSError as error:
@@ -90,7 +90,7 @@ def move(source: Path, target: Path) -> None:
 
 
 def sync_files(paths: Sequence[Path]) -> None:
-    """Make the contents of written files durable; of very many, by one flush of all that the system holds."""
+    """Sync the contents of written files; very many by one sync of the whole system."""
     if len(paths) > _MANY_FILES and hasattr(os, "sync"):
         os.sync()
         return
@@ -99,7 +99,7 @@ def sync_files(paths: Sequence[Path]) -> None:
         for path in paths:
             descriptors.append(os.open(path, _SYNC))
             if len(paths) > 1:
-                _begin_sync(descriptors[-1])  # to wait for many then takes half of the time
+                _begin_sync(descriptors[-1])  # halves the wait for many files
         for descriptor in descriptors:
             os.fsync(descriptor)
     finally:
@@ -108,13 +108,13 @@ def sync_files(paths: Sequence[Path]) -> None:
 
 
 def _begin_sync(descriptor: int) -> None:
-    """Let the disk begin with a file, where the system can be told, and do not wait for it."""
+    """Start writing a file to disk without waiting, if the system supports it."""
     if hasattr(os, "posix_fadvise"):
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, where the system can (Windows does it by itself)."""
+    """Sync the names in a folder (Windows does it by itself)."""
     if sys.platform == "win32":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -126,7 +126,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
-    """Hold the lock file `path`, alone among threads and processes; a dead holder lets go of it."""
+    """Hold the lock file `path` exclusively among threads and processes; a dead process releases it."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

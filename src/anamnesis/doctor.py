@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES, find_engram
-from anamnesis.config import CONFIG_NAME, SETTINGS, read_config, resolve_machine_id
+from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
 from anamnesis.errors import AnamnesisError
 from anamnesis.store import MemoryStore, upkeep
 
@@ -30,8 +30,9 @@ class Finding:
     mend: Callable[[], object] | None = field(default=None, compare=False)
 
 
-def examine(home: Path) -> list[Finding]:
-    """Everything that is wrong with the store under `home`."""
+def examine(settings: Settings) -> list[Finding]:
+    """Everything that is wrong with this machine's store."""
+    home = settings.home
     found = [*_permissions(home), *_configuration(home), *_programs()]
     try:
         with MemoryStore(home) as store:
@@ -39,7 +40,7 @@ def examine(home: Path) -> list[Finding]:
     except AnamnesisError as error:
         found.append(Finding(str(home), error.message, error.hint or "Make it readable and writable."))
         return found
-    return [*found, *_bridge(home)]
+    return [*found, *_bridge(settings)]
 
 
 def mend(findings: list[Finding]) -> list[Finding]:
@@ -119,20 +120,22 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
 
 
-def _bridge(home: Path) -> Iterator[Finding]:
+def _bridge(settings: Settings) -> Iterator[Finding]:
     """What keeps notes and observations apart."""
-    path = find_engram()
+    path = find_engram(settings)
     if path is None:
         return
     from anamnesis.bridge.bridged import BridgedStore
 
+    bridged = partial(BridgedStore, settings.home, path, settings.machine_id, settings.user_home)
+
     def reconcile() -> None:
-        with BridgedStore(home, path, resolve_machine_id()) as store:
+        with bridged() as store:
             store.bridge.note_all()
             store.bridge.reconcile()
 
     try:
-        with BridgedStore(home, path, resolve_machine_id()) as store:
+        with bridged() as store:
             state, drift = store.bridge.state(), store.bridge.drift()
     except FAILURES as error:
         fault, fix = (error.message, error.hint) if isinstance(error, AnamnesisError) else (f"{error}.", "")

@@ -1,4 +1,4 @@
-"""Where the command starts: what agents start goes past the libraries of the command line, as Engram's verbs do."""
+"""Where the program starts: hooks, Engram's verbs and `serve` run without the libraries of the command line."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from typing import NoReturn
 
+from anamnesis.errors import AnamnesisError
 from anamnesis.terminal import guard
 
 HOOKS = ("inject", "recall", "capture")
@@ -14,7 +15,7 @@ _HELP = {"-h", "--help"}
 
 
 def main() -> None:
-    """Run a hook, a verb of Engram, the server of an agent, or else the command line."""
+    """Run a hook, a verb of Engram, `serve`, or else the command line."""
     guard()
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
@@ -37,9 +38,9 @@ def _is_engram(program: str) -> bool:
 
 
 def _run_hook(name: str, arguments: list[str]) -> NoReturn:
-    """Run a hook without collecting garbage and without clearing modules at the end: a prompt waits for it.
+    """Run a hook without garbage collection and without Python's cleanup at the exit: a prompt waits for it.
 
-    The one took a tenth of the time, the other a fifth. A hook has closed and flushed what it used.
+    The first took a tenth of the time, the second a fifth. A hook has closed and flushed what it used.
     """
     gc.disable()
     from anamnesis.hooks import run
@@ -53,11 +54,13 @@ def _serve() -> None:
 
     try:
         run()
+    except AnamnesisError as error:
+        sys.exit(f"anamnesis: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
 
 
 def _run_verb(arguments: list[str]) -> None:
-    from anamnesis.verbs import run
+    from anamnesis.engram_cli import run
 
     run(arguments)

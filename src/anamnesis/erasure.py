@@ -1,4 +1,4 @@
-"""What SQLite keeps of deleted rows, and how it is removed from a database file. Knows no table."""
+"""Removes the traces of deleted rows from a SQLite file. Knows no table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def overwriting(db: sqlite3.Connection) -> Iterator[None]:
-    """Rows that are deleted in here are overwritten with zeros. An ordinary change need not pay for that."""
+    """Overwrite rows that are deleted in this context with zeros; other changes do not pay for that."""
     (before,) = db.execute("PRAGMA secure_delete").fetchone()
     db.execute("PRAGMA secure_delete = ON").fetchone()
     try:
@@ -19,11 +19,11 @@ def overwriting(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def erase_deleted(db: sqlite3.Connection) -> bool:
-    """Leave nothing of deleted rows in the file and its log; False if a reader or a writer was in the way.
+    """Remove all traces of deleted rows from the file and its WAL; False if another connection prevented it.
 
-    A word index keeps the words of deleted rows until its segments are merged. (The option `secure-delete` of FTS5
-    would not, but an index that has used it cannot be read by SQLite before 3.42.) Free pages hold what was deleted or
-    replaced before, and `VACUUM` alone drops all of them. The cost is that of writing the whole file once.
+    A word index keeps the words of deleted rows until its segments are merged. (FTS5's option `secure-delete` would
+    not, but SQLite before 3.42 cannot read an index that has used it.) Free pages hold deleted or replaced rows, and
+    only `VACUUM` drops all of them. This writes the whole file once.
     """
     try:
         indexes = db.execute("SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE % USING fts5%'")
@@ -31,6 +31,6 @@ def erase_deleted(db: sqlite3.Connection) -> bool:
             db.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")
         db.execute("VACUUM")
         busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.OperationalError:  # locked for longer than we wait, or no room for the copy
+    except sqlite3.OperationalError:  # locked beyond the timeout, or no space for the copy
         return False
     return not busy

@@ -1,10 +1,10 @@
-"""The exception tree. Every message names the thing, the cause and, in the hint, the next step."""
+"""The exception tree. Every message names the thing and the cause; the hint names the next step."""
 
 from __future__ import annotations
 
 
 class AnamnesisError(Exception):
-    """Something the user can understand and act on; each surface maps it once."""
+    """An error that the user can understand and act on; each surface maps it once."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -16,7 +16,7 @@ class AnamnesisError(Exception):
 
 
 class InvalidNote(AnamnesisError, ValueError):
-    """A file or a value that is not a note: in which field, and in which line of a file, where that is known."""
+    """A file or a value that is not a note; with the field and the line of the file, if known."""
 
     def __init__(self, message: str, hint: str = "", line: int = 0, field: str = "") -> None:
         super().__init__(message, hint)
@@ -25,7 +25,7 @@ class InvalidNote(AnamnesisError, ValueError):
 
 
 class InvalidArgument(AnamnesisError, ValueError):
-    """A filter, a limit or a setting with a value it cannot have."""
+    """An invalid value of a filter, a limit or a setting."""
 
 
 class NoteNotFound(AnamnesisError, KeyError):
@@ -33,7 +33,7 @@ class NoteNotFound(AnamnesisError, KeyError):
 
 
 class NoteConflict(AnamnesisError):
-    """Two versions of a note disagree; both are kept."""
+    """Two versions of a note conflict; both are kept."""
 
 
 class StoreUnavailable(AnamnesisError):
@@ -41,4 +41,4 @@ class StoreUnavailable(AnamnesisError):
 
 
 class LockHeld(StoreUnavailable):
-    """Another process has held a lock for longer than one is willing to wait."""
+    """Another process has held a lock for longer than the timeout."""

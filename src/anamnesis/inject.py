@@ -1,6 +1,6 @@
-"""What an agent is told: at the start of a session the notes of its project, at a prompt the ones about it.
+"""The context for an agent: at the start of a session the notes of its project, at a prompt the notes about it.
 
-Notes are handed over as recalled data, fenced and with their origin, never as instructions.
+Notes are passed as recalled data, fenced and with their origin, never as instructions.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
 
-from anamnesis.config import DEFAULT_BUDGET
+from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import is_waiting
-from anamnesis.project import GLOBAL, resolve_project_key
+from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import Hit, MemoryStore
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
@@ -23,22 +24,27 @@ __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inje
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
 _PAGE = 50
-# Of the global notes, the newest so many are candidates; the rest can be searched for.
+# The number of newest global notes that are candidates; search finds the others.
 _MOST_GLOBAL = 200
 _LONGEST_NOTE = 1_600
 _LONGEST_RECALLED = 1_000
-# A prompt is clear by its most telling words, so many of them; a note must hold this part of their weight.
+# How many of a prompt's most specific words count, and which part of their weight a note must contain.
 _TELLING_WORDS = 6
 _SHARED_PART = 0.45
 _STEM = 6
 
 
+def resolve_project_key(cwd: str | Path) -> str:
+    """The key of a folder's project, for scripts; what has settings calls `find_project`."""
+    settings = resolve_settings()
+    return find_project(cwd, settings.home, settings.user_home).key
+
+
 def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memory]:
     """The notes for the start of a session: the global ones, and up to k of the project.
 
-    Recent durable notes fill the k, but up to two of the newest episodic ones have a place for what was last
-    done. Superseded notes, episodes whose content has been folded into durable notes, and global notes from elsewhere
-    that wait for a review are left out.
+    Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
+    Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere.
     """
     superseded = store.superseded_ids()
     episodes = _newest(store, superseded, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
@@ -52,7 +58,7 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memor
 
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
-    """The notes that a prompt is clearly about and that the session has not been told yet; mostly none."""
+    """The notes that a prompt is clearly about and that the session has not received; mostly none."""
     if not re.search(r"\w{3}", prompt) or prompt.lstrip().startswith("/"):
         return []
     found: dict[str, Hit] = {}
@@ -67,10 +73,10 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
 
 
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
-    """The notes as one fenced block of at most `budget` characters; what does not fit is counted.
+    """The notes as one fenced block of at most `budget` characters; a line counts those left out.
 
-    All in their order if they fit. If not, the ones at the end, which are the project's, come first. The word of the
-    fence is random unless one is given.
+    All notes in order if they fit; else the last ones, which are the project's, come first. The fence's word is random
+    unless given.
     """
     if not memories:
         return ""
@@ -87,7 +93,7 @@ def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, w
 
 
 def render_recall(memories: Sequence[Memory], *, word: str = "") -> str:
-    """The notes about a prompt, as one fenced block."""
+    """The notes about a prompt as one fenced block."""
     if not memories:
         return ""
     from anamnesis.notes.fence import block, fenced  # 2 ms that most prompts need not wait for
@@ -100,7 +106,7 @@ def _random_word() -> str:
 
 
 def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: str) -> list[Memory]:
-    """The newest notes of a kind that are still to be told, reading no more of the list than needed."""
+    """The newest notes that can be injected, reading only as much of the list as needed."""
     found: list[Memory] = []
     for page in count():
         notes = store.list(**filters, limit=_PAGE, offset=page * _PAGE)
@@ -111,7 +117,7 @@ def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: st
 
 
 def _is_due(note: Memory) -> bool:
-    """Whether a note may be injected: not an episode that was folded, nor a global note that nobody has reviewed."""
+    """Whether a note may be injected: not a folded episode, nor an unreviewed global note."""
     return "reflected" not in note.tags and not (note.project == GLOBAL and is_waiting(note))
 
 
@@ -120,7 +126,7 @@ def _recency(note: Memory) -> tuple[str, float]:
 
 
 def _global_notes(store: MemoryStore, superseded: set[str], project: str, ours: list[Memory]) -> list[Memory]:
-    """The global notes, the ones about this project's matters first, then the newest."""
+    """The global notes: first those that share words with this project, then the newest."""
     notes = _newest(store, superseded, _MOST_GLOBAL, project=GLOBAL)
     matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours)]))
     shared = [matters & _words(f"{note.title} {note.body}") for note in notes]
@@ -135,10 +141,10 @@ def _words(text: str) -> set[str]:
 
 
 def _is_clear(hit: Hit, weights: dict[str, float], floor: float) -> bool:
-    """Whether a note is about a prompt: a score beyond chance, and a good part of the prompt's telling words.
+    """Whether a note is about a prompt: a score above chance, and enough of the prompt's specific words.
 
-    The score alone favours short notes and the shared words long ones; together they leave out nine in ten notes
-    of other projects and nearly all for prompts like "fix the failing test".
+    The score alone favours short notes, and shared words long ones. Together they exclude nine in ten notes of other
+    projects, and nearly all for prompts like "fix the failing test".
     """
     text = f"{hit.memory.title} {hit.memory.body} {' '.join(hit.memory.tags)}".lower()
     shared = [weight for word, weight in weights.items() if word[:_STEM] in text]

@@ -1,4 +1,4 @@
-"""The log file under ANAMNESIS_HOME: one JSON object a line, two files of at most a megabyte."""
+"""The log file in ANAMNESIS_HOME: one JSON object per line, two files of at most a megabyte."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_BYTES = 1_000_000
 
 
 def log(home: Path, event: str, **facts: object) -> None:
-    """Write a line to the log; a log that cannot be written stops nothing."""
+    """Append a line to the log; errors are ignored."""
     moment = datetime.now(UTC).isoformat(timespec="milliseconds")
     line = json.dumps({"time": moment, "event": event, "pid": os.getpid(), **facts}, default=str)
     path = home / "anamnesis.log"
@@ -26,7 +26,7 @@ def log(home: Path, event: str, **facts: object) -> None:
 
 
 def log_once(home: Path, event: str, **facts: object) -> None:
-    """Write a line to the log, unless the log already has one that says the same."""
+    """Append a line to the log, unless it already has the same one."""
     said = json.dumps({"event": event})[1:-1].encode(), json.dumps(facts, default=str)[1:].encode()
     for name in ("anamnesis.log", "anamnesis.log.1"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Which characters of a text nobody sees or would want: those that command a terminal, reorder a line or hide words.
+"""Hidden and dangerous characters: those that control a terminal, reorder a line or hide words.
 
 Defined once, for people (`plain`), for models (`bare_lines`, `one_line`) and in JSON (`escaped`). Pure and linear.
 """
@@ -9,8 +9,8 @@ import re
 from functools import cache
 
 _ASCII = "\x00-\x08\x0b-\x1f\x7f"
-# Controls (but tab and line feed), format characters, lone surrogates, line and paragraph separators, variation
-# selectors, tag characters, and the fillers and joiners that have no glyph.
+# Controls (except tab and line feed), format characters, lone surrogates, line and paragraph separators, variation
+# selectors, tag characters, and fillers and joiners without a glyph.
 _HIDDEN = (
     f"{_ASCII}\x80-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -24,44 +24,44 @@ _BASES = "0123456789#*\xa9\xae"
 
 
 def plain(text: str) -> str:
-    """A text as people are shown it, on a terminal or in a pipe: lines, tabs, letters and emoji stay."""
+    """A text for people, on a terminal or in a pipe: lines, tabs, letters and emoji stay."""
     return _hidden(text.isascii()).sub(_shown, text)
 
 
 def bare_lines(text: str) -> list[str]:
-    """The lines of a text as a model is shown them: whatever Unicode counts as a line end is one, nothing is hidden."""
+    """The lines of a text for a model: every Unicode line end splits, and nothing is hidden."""
     hidden = _hidden(text.isascii())
     return [hidden.sub(_replacement, line) for line in text.splitlines()]
 
 
 def one_line(text: str, longest: int) -> str:
-    """A text as one line without anything hidden, of at most so many characters."""
-    # A bound on what is read, too: a megabyte of spaces is no title.
+    """A text as one line of at most `longest` characters without hidden ones."""
+    # Limits what is read, too: a megabyte of spaces is not a title.
     line = " ".join(" ".join(bare_lines(text[: 8 * longest])).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def escaped(json: str) -> str:
-    r"""The same JSON, with what people are not shown as \u escapes: nothing is lost, and nothing is hidden."""
+    r"""The same JSON with hidden characters as \u escapes: nothing is lost."""
     return _hidden(json.isascii()).sub(_escape, json)
 
 
 @cache
 def _hidden(is_ascii: bool) -> re.Pattern[str]:
-    """The class takes 1.2 ms to compile, which a hook for ASCII notes need not spend."""
+    """The pattern of hidden characters. The full one takes 1.2 ms to compile, which ASCII texts do not need."""
     return re.compile(f"[{_ASCII if is_ascii else _HIDDEN}]")
 
 
 def _replacement(match: re.Match[str]) -> str:
-    """Lone surrogates are bytes that were no text: there was something."""
+    """U+FFFD for a lone surrogate, which stands for bytes that were not text; else nothing."""
     return "\ufffd" if "\ud800" <= match.group() <= "\udfff" else ""
 
 
 def _shown(match: re.Match[str]) -> str:
-    """What stays for people: the carriage return of a line end, and what joins emoji or letters of one word."""
+    """What people see: the carriage return of a line end, and joiners of emoji or of letters in a word, stay."""
     text, start, end = match.string, match.start(), match.end()
     character, before, after = match.group(), text[start - 1 : start], text[end : end + 1]
-    if character in _LINE_ENDS:  # a space: words stay apart, and no line is begun or drawn over
+    if character in _LINE_ENDS:  # a space keeps words apart, and no line is started or overwritten
         return character if character + after == "\r\n" else " "
     if character in _SELECTORS and (_is_sign(before) or (before and before in _BASES)):
         return character

@@ -1,4 +1,4 @@
-"""Which project a folder belongs to: one key for the same repository on every machine."""
+"""The project of a folder: the same key for the same repository on every machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_MARKER = 1024
 MOST_KEY = 200
 _REFUSED = '" $ * ; < = > ? \\ ^ ` { | }'
 _NOT_IN_KEY = re.compile(f"[{re.escape(_REFUSED.replace(' ', ''))}]")
-# The hosts that serve ssh on the https port, for networks that let nothing else through.
+# Hosts that serve ssh on the https port, for networks with only that port open.
 _SSH_OVER_HTTPS = {
     "ssh.github.com": "github.com",
     "altssh.gitlab.com": "gitlab.com",
@@ -25,23 +25,20 @@ _SSH_OVER_HTTPS = {
 
 
 class Project(NamedTuple):
-    """The project of a folder: its key, where that comes from, and a marker that was ignored as long as nobody trusts
-    it."""
+    """The project of a folder: its key, the source of the key, and a marker that is ignored until it is trusted."""
 
     key: str
     source: str
     ignored: Claim | None = None
 
 
-def resolve_project_key(cwd: str | Path) -> str:
-    """The key of a folder's project: a marker file, its git origin, its repository's name or its own."""
-    return resolve_project(cwd).key
+def find_project(folder: str | Path, home: Path, user_home: Path | None) -> Project:
+    """The project of a folder: by a marker file, its git origin, its repository's name or its own.
 
-
-def resolve_project(cwd: str | Path) -> Project:
-    """The project of a folder, with the reason."""
-    folder = Path(cwd).absolute()
-    marker, ignored = _find_marker(folder)
+    `home` is ANAMNESIS_HOME, which records the trusted markers. A marker in `user_home` or above does not count.
+    """
+    folder = Path(folder).absolute()
+    marker, ignored = _find_marker(folder, home, user_home)
     if marker:
         return Project(marker.name, str(marker.path), ignored)
     origin = git_says(folder, "remote", "get-url", "origin")
@@ -53,12 +50,12 @@ def resolve_project(cwd: str | Path) -> Project:
 
 
 def is_key(text: str) -> bool:
-    """Whether a text can be the key of a project."""
+    """Whether a text is a valid project key."""
     return 0 < len(text) <= MOST_KEY and text == text.strip() and not _NOT_IN_KEY.search(text) and text.isprintable()
 
 
 def check_key(text: str) -> str:
-    """The text, if it can be the key of a project."""
+    """The text, if it is a valid project key."""
     if not is_key(text):
         raise InvalidArgument(
             f"{text[:40]!r} cannot be the key of a project.",
@@ -68,11 +65,11 @@ def check_key(text: str) -> str:
 
 
 def _cleaned(text: str) -> str:
-    """A key of a name that git or the folder gives, which may hold what no key can."""
+    """A valid key from a name that git or the folder gives."""
     clean = _NOT_IN_KEY.sub("-", "".join(letter if letter.isprintable() else "-" for letter in text)).strip()
     if len(clean) <= MOST_KEY:
         return clean
-    import hashlib  # for the few whose beginnings may be the same
+    import hashlib  # only for the few that are too long
 
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
     return f"{clean[: MOST_KEY - 17]}-{digest}"
@@ -86,7 +83,7 @@ def normalize_remote(url: str, folder: Path | None = None) -> str:
     scp = re.match(r"(?:[^/]*@)?(\[[^\]/]+\]|[^/:@]+):(.*)", url)
     if scheme and scheme.group().lower() != "file://":
         authority, _, path = url[scheme.end() :].partition("/")
-        if re.search(r":[^]@]*[^]@\d][^]@]*$", authority):  # the beginning of a password that has a slash in it
+        if re.search(r":[^]@]*[^]@\d][^]@]*$", authority):  # the beginning of a password that contains a slash
             authority, _, path = path.rpartition("@")[2].partition("/")
         host, path = (re.split("[?#]", part, maxsplit=1)[0] for part in (authority.rpartition("@")[2], path))
         host = re.sub(r":\d*$", "", host)
@@ -100,37 +97,37 @@ def normalize_remote(url: str, folder: Path | None = None) -> str:
 
 
 def _local_path(path: str, folder: Path | None) -> str:
-    """A relative remote is a place only together with the folder it is relative to."""
+    """The path of a local remote; a relative one is resolved against the folder."""
     if folder and path.startswith("."):
         return os.path.normpath(folder / path)
     return path
 
 
-def _find_marker(folder: Path) -> tuple[Claim | None, Claim | None]:
-    """The nearest marker below the home folder and the root, and one nearer that is not trusted."""
-    outside = {Path.home(), Path(folder.anchor)}
+def _find_marker(folder: Path, home: Path, user_home: Path | None) -> tuple[Claim | None, Claim | None]:
+    """The nearest accepted marker below home and root, and a nearer one that is not trusted."""
+    outside = {user_home, Path(folder.anchor)}
     ignored = None
     for place in (folder, *folder.parents):
         if place in outside:
             break
-        claim = _read_marker(place)
-        if claim and is_accepted(claim, normalize_remote):
+        claim = _read_marker(home, place)
+        if claim and is_accepted(home, claim, normalize_remote):
             return claim, ignored
         ignored = ignored or claim
     return None, ignored
 
 
-def _read_marker(folder: Path) -> Claim | None:
-    """What the first line of a folder's marker says; one that cannot be a key is logged once and ignored."""
-    lines = (provided(folder, MARKER, _MOST_MARKER) or b"").decode("utf-8", "replace").splitlines()
+def _read_marker(home: Path, folder: Path) -> Claim | None:
+    """The first line of a folder's marker; an invalid key is logged once and ignored."""
+    lines = (provided(home, folder, MARKER, _MOST_MARKER) or b"").decode("utf-8", "replace").splitlines()
     key = next((line.strip() for line in lines if line.strip()), "")
     if key and not is_key(key):
-        ignore(folder / MARKER, "Its first line cannot be the key of a project.")
+        ignore(home, folder / MARKER, "Its first line cannot be the key of a project.")
     return Claim(folder, MARKER, key) if is_key(key) else None
 
 
 def _repository_name(folder: Path) -> str:
-    """The name of the repository's root; a linked worktree has the name of the repository it belongs to."""
+    """The name of the repository's root; a linked worktree has the main repository's name."""
     common = git_says(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
     if common and Path(common).name == ".git":
         return Path(common).parent.name
@@ -138,7 +135,7 @@ def _repository_name(folder: Path) -> str:
 
 
 def git_says(folder: Path, *arguments: str) -> str:
-    """What git says about a folder; "" if nothing. It is started only where it may find a repository."""
+    """git's output for a folder; "" if it fails. git is started only where it may find a repository."""
     if not _may_be_in_repository(folder):
         return ""
     from anamnesis.git import GitFailed, git  # 5 ms that most commands need not spend

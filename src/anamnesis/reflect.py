@@ -1,7 +1,7 @@
-"""A model instead of the heuristic: any OpenAI-compatible endpoint summarises a session.
+"""Summarises a session with a model at any OpenAI-compatible endpoint.
 
-What it is sent has had its secrets taken out. Whatever goes wrong, the heuristic's summary is kept instead, and the
-note says so.
+Secrets are redacted before anything is sent. On any failure, the heuristic summary is used instead, and the note
+says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TASK = (
 
 
 def summarizer(settings: Reflection) -> Summarizer:
-    """The summariser that is configured."""
+    """The configured summariser."""
     return HeuristicSummarizer() if settings.provider == "heuristic" else ModelSummarizer(settings)
 
 
@@ -56,7 +56,7 @@ class ModelSummarizer:
         content = {
             "model": settings.model,
             "max_tokens": settings.max_tokens,
-            "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": _told(session)}],
+            "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": _prompt(session)}],
         }
         if not settings.base_url.startswith(("https://", "http://")):
             raise ValueError(settings.base_url)
@@ -72,8 +72,8 @@ class ModelSummarizer:
         return text
 
 
-def _told(session: ParsedSession) -> str:
-    """The session as the model is told it."""
+def _prompt(session: ParsedSession) -> str:
+    """The session as the model's input."""
     asks = [f"- {ask[:_LONGEST_TEXT]}" for ask in session.asks[:_MOST_ASKS]]
     files = [f"- {path}" for path in session.files_touched[:_MOST_ASKS]]
     parts = [
@@ -88,7 +88,7 @@ def _told(session: ParsedSession) -> str:
 
 
 def _title_and_body(answer: str) -> tuple[str, str]:
-    """The JSON object in an answer, which models like to wrap in a fence."""
+    """The JSON object in an answer, which may be wrapped in a fence."""
     start, end = answer.find("{"), answer.rfind("}")
     found = json.loads(answer[start : end + 1]) if start >= 0 else None
     if not isinstance(found, dict):

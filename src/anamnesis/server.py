@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis import __version__
-from anamnesis.config import resolve_home, resolve_machine_id
+from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
 
@@ -16,24 +19,37 @@ if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
 
 
-def build_server(store: MemoryStore, *, machine_id: str | None = None, engram: Memory | None = None) -> Server:
+def build_server(
+    store: MemoryStore,
+    *,
+    machine_id: str | None = None,
+    engram: Memory | None = None,
+    settings: Settings | None = None,
+) -> Server:
     """A server whose tools work on `store` and write notes as `machine_id`, by default this machine.
 
-    With `engram`, it has Engram's tools too.
+    With `engram`, it has Engram's tools too. Without `settings`, those of this process are read.
     """
-    return _built(lambda: store, machine_id or resolve_machine_id(), engram)
+    settings = settings or resolve_settings()
+    if machine_id:
+        settings = replace(settings, machine_id=machine_id)
+    return _built(lambda: store, settings, engram)
 
 
 def run() -> None:
-    """Serve on standard input and output until the input ends. The first call of a tool opens the store."""
+    """Serve on standard input and output until the input ends; the first call that needs the store opens it.
+
+    Internal errors are logged.
+    """
     from anamnesis.mcp.stdio import serve
 
+    settings = resolve_settings()
     with ExitStack() as opened:
-        serve(_built(_opened_once(opened), resolve_machine_id()), _report)
+        serve(_built(_opened_once(settings, opened), settings), partial(_report, settings.home))
 
 
-def _built(store: memory.Opened, machine_id: str, engram: Memory | None = None) -> Server:
-    tools: list[Offered] = [*memory.tools(store, machine_id)]
+def _built(store: memory.Opened, settings: Settings, engram: Memory | None = None) -> Server:
+    tools: list[Offered] = [*memory.tools(store, settings)]
     instructions = memory.INSTRUCTIONS
     if engram:
         from anamnesis.mcp import engram as dialect  # 15 ms that an agent without Engram need not wait for
@@ -50,8 +66,8 @@ def _built(store: memory.Opened, machine_id: str, engram: Memory | None = None) 
     )
 
 
-def _opened_once(opened: ExitStack) -> memory.Opened:
-    """Opens the store at the first call, also where several threads call at once, and closes it with the stack."""
+def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
+    """Opens the store at the first call, once even if several threads call; the stack closes it."""
     opening = threading.Lock()
     stores: list[MemoryStore] = []
 
@@ -60,13 +76,13 @@ def _opened_once(opened: ExitStack) -> memory.Opened:
             if not stores:
                 from anamnesis.bridge import open_memory  # 40 ms that the list of tools need not wait for
 
-                stores.append(opened.enter_context(open_memory()))
+                stores.append(opened.enter_context(open_memory(settings)))
             return stores[0]
 
     return store
 
 
-def _report(trace: str) -> None:
+def _report(home: Path, trace: str) -> None:
     from anamnesis.log import log
 
-    log(resolve_home(), "mcp error", trace=trace)
+    log(home, "mcp error", trace=trace)

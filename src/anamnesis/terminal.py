@@ -1,6 +1,6 @@
-"""Keeps texts from commanding the terminal: whatever a program of ours prints goes through `plain`.
+"""Keeps texts from controlling the terminal: everything that we print passes through `plain`.
 
-The streams are guarded, not the commands, so that none can forget it. What draws for people writes to `sys.__stdout__`.
+The streams are guarded, not the commands, so that no command can forget it. Drawing uses `sys.__stdout__`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anamnesis.plain import plain
 
 
 class _Plain(io.TextIOWrapper):
-    """A stream that passes on no control, format or other hidden character."""
+    """A stream that drops control, format and other hidden characters."""
 
     def write(self, text: str) -> int:
         super().write(plain(text))
@@ -23,8 +23,8 @@ def guard() -> None:
     """Guard stdout and stderr of this process: results, messages, usage errors and tracebacks."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper):  # not where there is none, as under pythonw
-            # Written through: the unguarded stream shares the buffer, and what is printed keeps its order.
+        if isinstance(stream, io.TextIOWrapper):  # there is none under pythonw
+            # Write-through keeps the order with the unguarded stream, which shares the buffer.
             guarded = _Plain(
                 stream.buffer, stream.encoding, stream.errors, line_buffering=stream.line_buffering, write_through=True
             )

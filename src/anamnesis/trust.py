@@ -1,7 +1,7 @@
-"""The names that files of a working tree claim for their project, and which of them the user has confirmed.
+"""The project names that files of a working tree claim, and which of them the user trusts.
 
 A file that git tracks comes with a clone, so a name in it that contradicts the remote counts only once it is trusted.
-Trust is recorded per folder and name, in ANAMNESIS_HOME, and is never synced.
+Trust is recorded per folder and name in ANAMNESIS_HOME, and is never synced.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from anamnesis.config import resolve_home
 from anamnesis.disk import locked, write_atomically
 from anamnesis.errors import StoreUnavailable
 from anamnesis.log import log_once
-from anamnesis.working_tree import Refused, read_file
+from anamnesis.working_tree import RefusedPath, read_file
 
 _FILE = "trusted-projects.json"
 _REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
 
 
 class Claim(NamedTuple):
-    """A name that a file below a folder gives to the folder's project."""
+    """A project name that a file below a folder claims for the folder."""
 
     folder: Path
     file: str
@@ -36,27 +35,27 @@ class Claim(NamedTuple):
         return self.folder / self.file
 
 
-def provided(folder: Path, file: str, most: int) -> bytes | None:
-    """The content of a file that a working tree provides; one that is refused is logged once and counts as missing."""
+def provided(home: Path, folder: Path, file: str, most: int) -> bytes | None:
+    """The content of a file of a working tree; a refused file is logged once and counts as missing."""
     try:
         return read_file(folder, file, most)
-    except Refused as error:
-        ignore(folder / file, error.message)
+    except RefusedPath as error:
+        ignore(home, folder / file, error.message)
         return None
 
 
-def ignore(path: Path, reason: str) -> None:
-    log_once(resolve_home(), "ignored", path=str(path), reason=reason)
+def ignore(home: Path, path: Path, reason: str) -> None:
+    log_once(home, "ignored", path=str(path), reason=reason)
 
 
-def is_accepted(claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
+def is_accepted(home: Path, claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
     """Whether a claim counts: it is the user's own, no remote contradicts it, or it is trusted.
 
-    `name_of` gives the name for a remote's address and a folder. Where git fails, no claim of a repository is accepted.
+    `name_of` returns the name for a remote's URL and a folder. If git fails, no claim of a repository is accepted.
     """
     if not any(os.path.exists(place / ".git") for place in (claim.folder, *claim.folder.parents)):
         return True
-    if claim.name in _read(resolve_home()).get(_key(claim.folder), ()):
+    if claim.name in _read(home).get(_key(claim.folder), ()):
         return True
     from anamnesis.git import GitFailed, git  # 5 ms that a folder without a claim need not spend
 
@@ -65,7 +64,7 @@ def is_accepted(claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
         return git(claim.folder, *arguments, as_user=True, variables=variables, timeout=5).decode("utf-8", "replace")
 
     try:
-        # The folder too, which may be a submodule; and in any case, for file systems that ignore it.
+        # The folder too, which may be a submodule; and ignoring case, because file systems may.
         paths = [claim.file, claim.file.partition("/")[0]]
         listed = ask("ls-files", "-z", "--", *(f":(icase){path}" for path in paths)).lower().split("\0")
         if not {path.lower() for path in paths} & {*listed}:
@@ -76,23 +75,22 @@ def is_accepted(claim: Claim, name_of: Callable[[str, Path], str]) -> bool:
     return not remotes or claim.name.lower() in {name_of(url, claim.folder).lower() for url in remotes}
 
 
-def trust(claims: list[Claim]) -> None:
-    """Let these names count in their folders."""
-    with _changing() as trusted:
+def trust(home: Path, claims: list[Claim]) -> None:
+    """Trust these names in their folders."""
+    with _changing(home) as trusted:
         for claim in claims:
             trusted[_key(claim.folder)] = [*trusted.get(_key(claim.folder), ()), claim.name]
 
 
-def untrust(folders: list[Path]) -> bool:
-    """Forget what was trusted in these folders; whether there was something."""
-    with _changing() as trusted:
+def untrust(home: Path, folders: list[Path]) -> bool:
+    """Remove the trust in these folders; whether there was any."""
+    with _changing(home) as trusted:
         found = [trusted.pop(_key(folder), None) for folder in folders]
         return any(found)
 
 
 @contextlib.contextmanager
-def _changing() -> Iterator[dict[str, list[str]]]:
-    home = resolve_home()
+def _changing(home: Path) -> Iterator[dict[str, list[str]]]:
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(home / "trust.lock"):
@@ -103,7 +101,7 @@ def _changing() -> Iterator[dict[str, list[str]]]:
 
 
 def _read(home: Path) -> dict[str, list[str]]:
-    """What is trusted; a file that cannot be read trusts nothing."""
+    """The trusted names; an unreadable file trusts nothing."""
     try:
         content = json.loads((home / _FILE).read_bytes())
     except (OSError, ValueError):

@@ -1,5 +1,4 @@
-"""Files that a working tree provides. A clone may be hostile: no link is followed, nothing is waited for, and no file
-is read beyond its limit."""
+"""Reads files of a working tree. A clone may be hostile: no link is followed, no pipe blocks, and reads are limited."""
 
 from __future__ import annotations
 
@@ -10,21 +9,21 @@ from pathlib import Path, PurePosixPath
 from anamnesis.errors import AnamnesisError
 
 _FOLDER = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_PATH", "O_DIRECTORY", "O_CLOEXEC"))
-# A named pipe must not hang its reader.
+# O_NONBLOCK: a named pipe must not block its reader.
 _FILE = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_JUNCTION = 0xA0000003  # Windows' link between folders, which Python 3.11 does not call a link
+_JUNCTION = 0xA0000003  # a Windows link between folders, which Python 3.11 does not report as a link
 
 
-class Refused(AnamnesisError):
+class RefusedPath(AnamnesisError):
     """A file of a working tree that is not read, or a folder that is not written to."""
 
 
 def read_file(tree: Path, file: str, most: int) -> bytes | None:
-    """The content of a regular file below `tree`; None if there is none. Refuses links and more than `most` bytes."""
+    """The content of a regular file below `tree`; None if missing. Refuses links and more than `most` bytes."""
     names = PurePosixPath(file).parts
     if ".." in names:
-        raise Refused(f"{tree / file} is not in {tree}.")
+        raise RefusedPath(f"{tree / file} is not in {tree}.")
     try:
         descriptor = _opened(tree, names)
     except FileNotFoundError:
@@ -33,30 +32,30 @@ def read_file(tree: Path, file: str, most: int) -> bytes | None:
         _refuse_links(tree, file)
         if isinstance(error, NotADirectoryError):
             return None
-        raise Refused(f"{tree / file} cannot be read: {error.strerror}.") from None
+        raise RefusedPath(f"{tree / file} cannot be read: {error.strerror}.") from None
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused(f"{tree / file} is not a regular file.")
+            raise RefusedPath(f"{tree / file} is not a regular file.")
         with os.fdopen(descriptor, "rb", closefd=False) as opened:
             data = opened.read(most + 1)
     except OSError as error:
-        raise Refused(f"{tree / file} cannot be read: {error.strerror}.") from None
+        raise RefusedPath(f"{tree / file} cannot be read: {error.strerror}.") from None
     finally:
         os.close(descriptor)
     if len(data) > most:
-        raise Refused(f"{tree / file} has more than {most:,} bytes.")
+        raise RefusedPath(f"{tree / file} has more than {most:,} bytes.")
     return data
 
 
 def make_folder(tree: Path, folder: str) -> Path:
-    """A folder below `tree` to write to, made if it is missing. Refuses links, which may lead out of the tree."""
+    """A folder below `tree` to write to, created if missing. Refuses links, which may lead out of the tree."""
     _refuse_links(tree, folder)
     (tree / folder).mkdir(parents=True, exist_ok=True)
     return tree / folder
 
 
 def _opened(tree: Path, names: tuple[str, ...]) -> int:
-    """A descriptor of the file, each folder on the way opened inside the one before."""
+    """A descriptor of the file; each folder of the path is opened inside the one before."""
     if os.open not in os.supports_dir_fd:  # Windows
         _refuse_links(tree, "/".join(names))
         return os.open(tree.joinpath(*names), _FILE)
@@ -76,7 +75,7 @@ def _refuse_links(tree: Path, file: str) -> None:
     for name in PurePosixPath(file).parts:
         place /= name
         if os.path.islink(place) or _is_junction(place):
-            raise Refused(f"{place} is a symbolic link, and links in a working tree are not followed.")
+            raise RefusedPath(f"{place} is a symbolic link, and links in a working tree are not followed.")
 
 
 def _is_junction(place: Path) -> bool:

@@ -357,11 +357,11 @@ def test_more_notes_than_are_taken_at_a_time_are_paired_before_any_observation(t
     assert len(two.notes()) == len(two.rows()) == 12
 
 
-def test_of_many_notes_the_newest_are_taken_over_first(two: Two) -> None:
+def test_of_many_notes_those_that_changed_first_are_reconciled_first(two: Two) -> None:
     for number in range(5):
         two.store.write(type="semantic", title=f"Title {number}", body="b")
     assert not two.bridge.follow(most=2)
-    assert {row.title for row in two.rows()} == {"Title 3", "Title 4"}
+    assert {row.title for row in two.rows()} == {"Title 0", "Title 1"}
     two.agree()
 
 

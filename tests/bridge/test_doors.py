@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engram.program import Program, Tools
+from tests.engram_cli.program import Program, Tools
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon
 
@@ -200,3 +200,23 @@ def test_a_damaged_engram_db_is_no_obstacle_to_notes(tmp_path: Path) -> None:
     assert [hit["title"] for hit in searched(tmp_path, "notes")] == ["Still"]
     assert "bridge failed" in (tmp_path / "anamnesis.log").read_text()
     assert (tmp_path / "engram.db").read_bytes() == b"not a database" * 100
+
+
+@pytest.mark.parametrize(("marked", "project"), [("work", "acme/work"), (".", "work")])
+def test_the_project_of_an_observation_is_that_of_its_folder_and_never_the_users_home(
+    tmp_path: Path, marked: str, project: str
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    marker = tmp_path / marked / ".anamnesis/project"
+    marker.parent.mkdir()
+    marker.write_text("acme/work\n")
+    running = Daemon(tmp_path / "home", HOME=str(tmp_path))
+    try:
+        post(running, "/sessions", id="s1", project="work", directory=str(folder))
+        post(running, "/observations", session_id="s1", type="pattern", title="Sharding", content="c", project="work")
+        with MemoryStore(running.home) as store:
+            wait_until(lambda: store.search("sharding"))
+            assert [note.project for note in store.list()] == [project]
+    finally:
+        running.stop()

@@ -11,6 +11,7 @@ from tests.bridge.memory import Two
 
 from anamnesis.bridge import as_bridged, open_bridged
 from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.config import Settings, read_settings
 from anamnesis.store import MemoryStore
 
 resource = pytest.importorskip("resource")
@@ -27,13 +28,17 @@ def full_disk() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+def settings_of(two: Two) -> Settings:
+    return read_settings({"ANAMNESIS_HOME": str(two.store.root)}, two.store.root.parent)
+
+
 def test_notes_can_be_opened_while_the_disk_is_full(two: Two) -> None:
     two.agree()
     two.bridge.close()
     two.add()
-    with full_disk(), open_bridged(two.store.root, two.path) as store:
+    with full_disk(), open_bridged(settings_of(two), two.path) as store:
         assert store.list() == []
-    with open_bridged(two.store.root, two.path) as store:
+    with open_bridged(settings_of(two), two.path) as store:
         assert as_bridged(store)
     two.reopen()
 
@@ -45,7 +50,7 @@ def test_notes_can_be_opened_while_engram_cannot_be_written(two: Two) -> None:
     two.db.execute("CREATE TRIGGER no AFTER DELETE ON anamnesis_changes BEGIN SELECT RAISE(ABORT, 'not now'); END")
     two.add()
     two.db.execute("INSERT INTO anamnesis_changes (observation_id) VALUES (1)")
-    with open_bridged(two.store.root, two.path) as store:
+    with open_bridged(settings_of(two), two.path) as store:
         assert type(store) is MemoryStore
     assert "not now" in (two.store.root / "anamnesis.log").read_text()
     two.db.execute("DROP TRIGGER no")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.bridge.memory import Two
-from tests.engram.program import Done, Program
+from tests.engram_cli.program import Done, Program
 from tests.web.daemon import Daemon
 
 from anamnesis.engram import exchange, observations

@@ -157,7 +157,7 @@ def test_a_note_that_the_disk_lost_is_written_again(two: Two) -> None:
     with MemoryStore(two.store.root) as store:
         [note] = store.list()
     two.file_of("Title").unlink()
-    two.bridge._settling._unfinished.rows.clear()  # whoever had it in mind has gone too
+    two.bridge._reconciliation._unfinished.rows.clear()  # whoever had it in mind has gone too
     two.reopen()
     two.agree()
     assert [each.id for each in two.notes()] == [note.id]
@@ -180,8 +180,8 @@ def test_an_answer_does_not_wait_for_what_others_noted_down(two: Two) -> None:
         noted_down_by_another(two, 450)
         observations.add(shared.db, NewObservation("s1", "Mine", "mine"))
         assert not store.keep_up()
-        assert [note.title for note in store.search("mine")] == ["Mine"]
         assert len(journal.changed(two.db)) >= 200
+        assert [note.title for note in store.search("mine")] == ["Mine"]
         store.reconcile()
         assert store.keep_up()
         assert journal.changed(two.db) == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.bridge.memory import Two
 from tests.bridge.test_doors import anamnesis, daemon, post, save
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 from tests.killing import fork, wait_for
 from tests.remains import BODY, REVISED, TITLE, holding
 from tests.waiting import wait_until

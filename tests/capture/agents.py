@@ -18,7 +18,7 @@ ROLLOUT = "019df7ae-b036-76c2-a499-fe10385d955a"
 
 @dataclass(frozen=True)
 class Sample:
-    """A transcript, where it lies under an agent's folder, what lies beside it, and what is told only there."""
+    """A transcript, its path under an agent's folder, the files beside it, and what only those contain."""
 
     file: str
     reader: str

@@ -103,7 +103,7 @@ def test_every_line_is_its_own_agents_or_no_ones(sample: Sample) -> None:
 
 
 def test_every_format_has_a_sample() -> None:
-    assert {sample.reader for sample in ALL} == {known.name for known in FORMATS} - {"claude"}
+    assert {sample.reader for sample in ALL} == FORMATS.keys() - {"claude"}
 
 
 @pytest.mark.parametrize("sample", [ALL[0], ALL[2]], ids=lambda sample: sample.file)
@@ -153,7 +153,7 @@ def known_to_fail_nowhere(path: Path) -> ParsedSession:
 @each
 @given(data=st.data())
 def test_any_beginning_of_a_transcript_can_be_read(folders: Path, sample: Sample, data: st.DataObject) -> None:
-    """A hook may read while the agent writes: what is there so far is told, and asks come one after another."""
+    """A hook may read while the agent writes: it gets what is written so far, and later captures only add asks."""
     content = b"".join(sample.lines())
     cut = data.draw(st.integers(0, len(content)))
     session = known_to_fail_nowhere(sample.lay(folders, content[:cut]))
@@ -203,7 +203,7 @@ def shuffled(value: Any, seed: int) -> Any:
 @each_streamed
 @given(seed=st.integers(0, 999))
 def test_what_is_passed_over_unread_makes_no_difference(folders: Path, sample: Sample, seed: int) -> None:
-    """In a spaced-out file, and with keys in another order, other lines can be told by their bytes."""
+    """In a spaced-out file, and with keys in another order, other lines can be distinguished by their bytes."""
     expected = parse_transcript(sample.lay(folders))
     spaced = [json.dumps(shuffled(json.loads(line), seed)).encode() + b"\n" for line in sample.lines()]
     assert parse_transcript(sample.lay(folders, b"".join(spaced))) == expected

@@ -30,7 +30,7 @@ def test_an_unknown_format_is_said_to_be_unknown(tmp_path: Path, content: str, n
     path.write_text(content)
     session = parse_transcript(path, "A last message that is long enough for a note of its own.")
     assert session == ParsedSession(problem=session.problem)
-    assert session.problem == f"{path} is in a format that Anamnesis cannot read yet; no note was made of it."
+    assert session.problem == f"{path} is in a format that Anamnesis cannot read yet; no note was written."
     assert is_trivial_session(session)
 
 

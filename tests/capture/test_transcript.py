@@ -249,7 +249,7 @@ def shuffled(entry: Any, seed: int) -> Any:
 def test_what_is_passed_over_unread_makes_no_difference(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, era: Era, seed: int
 ) -> None:
-    """In a spaced-out file, and with keys in another order, other lines can be told by their bytes."""
+    """In a spaced-out file, and with keys in another order, other lines can be distinguished by their bytes."""
     entries = data.draw(st.lists(known_entries(era), max_size=12))
     entries = [{**entry, "timestamp": f"2026-01-01T00:00:{second:02}Z"} for second, entry in enumerate(entries)]
     path = tmp_path_factory.getbasetemp() / "same.jsonl"

@@ -17,12 +17,12 @@ from typing import Any
 import click
 import pytest
 from tests.cli.command import Command
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
 from anamnesis.cli import COMMANDS, LazyGroup
 from anamnesis.engram import database
+from anamnesis.engram_cli import VERBS
 from anamnesis.notes import Memory
-from anamnesis.verbs import VERBS
 
 # Colour, screen, cursor, title, clipboard, hyperlink, 8-bit controls, line overwriting, backspace, bidi, tags.
 ESCAPES = {

@@ -185,7 +185,7 @@ def test_a_program_in_the_way_stays_and_a_sentence_says_what_to_do(user: EngramU
     own.chmod(0o755)
     done = user.command("init", "--all")
     assert done.code == 0
-    assert done.err.startswith(f"anamnesis: Plugins for Engram call {own} as before: put a folder of yours ")
+    assert done.err.startswith(f"anamnesis: Plugins for Engram still call {own}: put a folder of yours ")
     assert done.err.count("\n") == 1
     assert user.command("uninstall").code == 0
     assert own.read_bytes() == b"\x7fELF\xff"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -109,6 +111,32 @@ def is_found(daemon: Daemon, word: str) -> bool:
 def edit(file: Path, old: str, new: str) -> None:
     """Write over a file in its place: its folder does not show that."""
     file.write_text(file.read_text().replace(old, new))
+
+
+SCRIPT = """
+import sys
+from anamnesis.store import MemoryStore
+with MemoryStore(sys.argv[1]) as store:
+    note = store.write(type="semantic", title=sys.argv[2], body="written by a script", project="shop")
+    if sys.argv[3] == "update":
+        store.update(note.id, body="changed by a script")
+    if sys.argv[3] == "delete":
+        store.delete(note.id)
+"""
+
+
+def is_or_is_not_found(daemon: Daemon, word: str, expected: bool) -> bool:
+    return is_found(daemon, word) == expected
+
+
+def test_every_note_that_a_script_writes_is_found_by_engrams_search_soon(tmp_path: Path) -> None:
+    """The script enters its notes into the index itself: no file is left to be found changed."""
+    with running(tmp_path) as daemon:
+        wait_until(lambda: ready(daemon)["bridge"] == "on")
+        for word, way in (("harbour", "write"), ("lantern", "update"), ("anchor", "write"), ("compass", "delete")):
+            subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path), word, way], check=True)
+            wait_until(partial(is_or_is_not_found, daemon, word, way != "delete"))
+            wait_until(lambda: ready(daemon)["waiting"] == {"notes": 0, "observations": 0})
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.5])

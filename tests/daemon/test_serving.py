@@ -10,13 +10,14 @@ from tests.web.daemon import environment
 
 # No connection of its own can be opened when the notes' threads have been started.
 _SCRIPT = """
+from anamnesis.config import resolve_settings
 from anamnesis.daemon import run, serving
 
 def no_access(*_):
     raise RuntimeError("no access")
 
 serving.Access = no_access
-run(port=0)
+run(resolve_settings(), port=0)
 """
 
 

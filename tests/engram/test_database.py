@@ -13,9 +13,9 @@ import pytest
 from tests.engram.rows import TABLES, assert_sound, columns, contents, save
 
 from anamnesis.engram import exchange, observations, projects, prompts, search, sessions
-from anamnesis.engram.database import Refused, connect, prepare, resolve_engram_db, writing
+from anamnesis.engram.database import Refused, connect, prepare, writing
 from anamnesis.engram.gojson import dumps
-from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.errors import StoreUnavailable
 
 SAMPLE = Path(__file__).with_name("golden") / "sample"
 
@@ -45,20 +45,6 @@ def names(db: sqlite3.Connection, kind: str) -> set[str]:
 
 def sample(folder: Path) -> Path:
     return Path(shutil.copy(SAMPLE / "engram.db", folder / "engram.db"))
-
-
-class TestPlace:
-    def test_the_variable_comes_first_then_engrams_folder_then_our_own(self, tmp_path: Path) -> None:
-        home, ours = tmp_path / "home", tmp_path / "ours"
-        assert resolve_engram_db({"ENGRAM_DATA_DIR": "/data"}, home, ours) == Path("/data/engram.db")
-        assert resolve_engram_db({}, home, ours) == ours / "engram.db"
-        (home / ".engram").mkdir(parents=True)
-        assert resolve_engram_db({}, home, ours) == home / ".engram" / "engram.db"
-        assert resolve_engram_db({"ENGRAM_DATA_DIR": ""}, home, ours) == home / ".engram" / "engram.db"
-
-    def test_a_relative_folder_is_refused_as_engram_refuses_it(self, tmp_path: Path) -> None:
-        with pytest.raises(InvalidArgument, match="absolute"):
-            resolve_engram_db({"ENGRAM_DATA_DIR": "data"}, tmp_path, tmp_path)
 
 
 class TestNewFile:
@@ -393,7 +379,7 @@ class TestTransaction:
 
 
 class TestCounts:
-    """How many live observations a session has, and of when the newest is, is kept by triggers, whoever writes."""
+    """Triggers maintain the number of a session's live observations and the time of the newest, for every writer."""
 
     def test_they_follow_every_way_in_which_a_row_comes_and_goes(self, db: sqlite3.Connection) -> None:
         sessions.create(db, "s2", "engram")

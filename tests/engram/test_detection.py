@@ -10,6 +10,9 @@ import pytest
 
 from anamnesis.engram.detection import detect
 
+# Nothing is trusted there.
+HOME = Path("/nonexistent")
+
 
 def repository(folder: Path, origin: str = "") -> Path:
     folder.mkdir(parents=True)
@@ -32,27 +35,27 @@ def repository(folder: Path, origin: str = "") -> Path:
 def test_the_origin_names_the_project(tmp_path: Path, origin: str, project: str) -> None:
     folder = repository(tmp_path / "checkout", origin)
     (folder / "deep" / "down").mkdir(parents=True)
-    assert detect(folder) == detect(folder / "deep" / "down") == project
+    assert detect(folder, HOME) == detect(folder / "deep" / "down", HOME) == project
 
 
 def test_a_repository_without_an_origin_is_named_after_its_root(tmp_path: Path) -> None:
     folder = repository(tmp_path / "My Root")
     (folder / "inner").mkdir()
-    assert detect(folder / "inner") == "my root"
+    assert detect(folder / "inner", HOME) == "my root"
 
 
 def test_a_plain_folder_is_named_after_itself(tmp_path: Path) -> None:
     folder = tmp_path / "Notes"
     folder.mkdir()
-    assert detect(folder) == "notes"
-    assert detect(Path("/")) == "unknown"
+    assert detect(folder, HOME) == "notes"
+    assert detect(Path("/"), HOME) == "unknown"
 
 
 def test_the_environment_of_another_repository_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = repository(tmp_path / "other", "https://host/other.git")
     folder = repository(tmp_path / "mine", "https://host/mine.git")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
-    assert detect(folder) == "mine"
+    assert detect(folder, HOME) == "mine"
 
 
 def test_a_name_that_a_later_engram_has_set_comes_first(tmp_path: Path) -> None:
@@ -61,7 +64,7 @@ def test_a_name_that_a_later_engram_has_set_comes_first(tmp_path: Path) -> None:
     (folder / "inner").mkdir()
     settings = folder / ".engram" / "config.json"
     settings.write_text(json.dumps({"project_name": " Chosen "}))
-    assert detect(folder / "inner") == "chosen"
+    assert detect(folder / "inner", HOME) == "chosen"
     for unusable in ('{"project_name": "../up"}', '{"project_name": 5}', "[]", "{broken", '{"project_name": "a\\nb"}'):
         settings.write_text(unusable)
-        assert detect(folder) == "repo"
+        assert detect(folder, HOME) == "repo"

@@ -9,9 +9,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
-from anamnesis.engram import chunks, exchange, packing, sessions
+from anamnesis.engram import chunks, exchange, sessions
 from anamnesis.engram.record import Observation
 
 
@@ -51,7 +51,7 @@ def test_a_chunk_that_would_fill_the_memory_is_named_in_one_sentence(
 
 def test_a_long_text_full_of_commas_and_quotes_is_not_taken_for_many_values() -> None:
     text = json.dumps({"content": '1,[{\\"' * 400_000}).encode()
-    assert packing.unpack(packing.pack(text)) == text
+    assert chunks.unpack(chunks.pack(text)) == text
 
 
 def test_what_is_too_much_for_one_chunk_is_written_as_several_that_can_be_read(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from anamnesis.engram import obsidian
 from anamnesis.engram.obsidian import Choice, Written
 from anamnesis.engram.record import Export, Observation
-from anamnesis.working_tree import Refused
+from anamnesis.working_tree import RefusedPath
 
 ALL = Choice()
 NOTE = Observation(
@@ -178,7 +178,7 @@ def test_nothing_is_written_through_a_link_in_the_vault(tmp_path: Path, name: st
     (vault / name).symlink_to(outside)
     try:
         assert "symbolic link" in "".join(write(vault, NOTE).errors)
-    except Refused as error:
+    except RefusedPath as error:
         assert "symbolic link" in error.message
     assert list(outside.iterdir()) == []
 

@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 HIDDEN = "[REDACTED:github-token]"

@@ -266,7 +266,7 @@ def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
 
 
 def synced(hook: Hook, times: int) -> list[dict[str, Any]]:
-    """What the log says of syncs, once there are so many."""
+    """The log's entries about syncs, as soon as there are this many."""
 
     def found() -> list[dict[str, Any]]:
         return [entry for entry in hook.log() if entry["event"] == "sync"]

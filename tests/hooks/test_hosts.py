@@ -1,4 +1,4 @@
-"""Every host is understood in its own words and answered in its own shape, and none is told the same thing twice."""
+"""Every host's events are understood and answered in its own form, and no event is answered twice."""
 
 from __future__ import annotations
 

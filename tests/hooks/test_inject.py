@@ -1,4 +1,4 @@
-"""What a starting session is told: selection, order, budget and fence."""
+"""The notes for a new session: selection, order, budget and fence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claude Code's own memory: taken over once, followed, never fought over."""
+"""Claude Code's own memory is imported once and updated, without undoing the user's edits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def claude(tmp_path: Path) -> Claude:
 
 
 def run(store: MemoryStore, claude: Claude, machine: str = "desk") -> Imported:
-    return import_claude(store, claude.home, machine)
+    return import_claude(store, claude.home, machine, claude.home.parent)
 
 
 def test_each_file_but_the_index_becomes_a_note_of_its_project(store: MemoryStore, claude: Claude) -> None:
@@ -147,7 +147,7 @@ def test_bytes_that_are_not_utf8_links_and_missing_folders_stop_nothing(store: M
     (claude.project / "memory" / "latin.md").write_bytes(b"caf\xe9")
     (claude.project / "memory" / "link.md").symlink_to("/etc/passwd")
     assert run(store, claude) == Imported(new=1)
-    assert import_claude(store, claude.home / "nothing", "desk") == Imported()
+    assert import_claude(store, claude.home / "nothing", "desk", claude.home.parent) == Imported()
 
 
 def test_an_empty_memory_is_not_a_duplicate_of_another(store: MemoryStore, claude: Claude) -> None:

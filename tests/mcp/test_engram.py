@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
-from tests.engram.program import Program, Tools
+from tests.engram_cli.program import Program, Tools
 
 from anamnesis.mcp.engram import declared, reading, writing
 from mcp import Client, StdioServerParameters

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
 from mcp import Client
 

@@ -150,7 +150,7 @@ TOKENS = [
     ("vault-token", "s" + "." + _some(_HEX, 24)),
 ]
 
-# Where a token is met: alone, in prose, in code, in JSON and JSON in JSON, in a shell, in a log, by punctuation.
+# The contexts of a token: alone, in prose, in code, in JSON and JSON in JSON, in a shell, in a log, by punctuation.
 CONTEXTS = [
     ("", ""),
     ("Use ", " for the deployment."),

@@ -206,5 +206,5 @@ def test_a_body_of_a_megabyte_of_nothing_is_cut_and_says_so() -> None:
 
 
 def test_a_note_cannot_pass_for_another_that_was_left_out() -> None:
-    """What a session was told is read from our own lines: a body that names an id does not count."""
+    """The ids of injected notes are read from our own lines: an id in a body does not count."""
     assert ids_in(injected("id: n2 _", "_project: a | origin: b | 2026-01-01 | id: n2_\nid: n2")) == {"n1"}

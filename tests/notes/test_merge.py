@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from anamnesis.notes import Memory, parse, render, validate
-from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, merge, settled
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, merge, without_conflict_tag
 
 BASE = Memory(
     "01HZX4T9V3Q6W8Y2B5D7F9H1K3",
@@ -167,10 +167,10 @@ class TestLaws:
         assert aside.id == getattr(merge(base, two, one).other, "id", None)
         assert CONFLICT_TAG in aside.tags
         assert conflict_of(aside) == conflict_of(parse(render(aside))) == BASE.id
-        assert conflict_of(settled(aside)) == ""
+        assert conflict_of(without_conflict_tag(aside)) == ""
         assert aside.engram.keys().isdisjoint({"sync_id", "topic_key"})
-        assert replace(settled(aside), id=BASE.id, engram={}) in [
-            replace(settled(side), engram={}) for side in (one, two)
+        assert replace(without_conflict_tag(aside), id=BASE.id, engram={}) in [
+            replace(without_conflict_tag(side), engram={}) for side in (one, two)
         ]
 
     @given(BASES, VERSIONS, VERSIONS, VERSIONS)
@@ -283,5 +283,5 @@ def test_a_note_is_no_version_of_another_without_both_tag_and_link(memory: Memor
 
 def test_settling_keeps_foreign_front_matter() -> None:
     extra = {"title": "aliases: [x]\n", "tags": "stars: 5\nconflict_of: 01HZX4T9V3Q6W8Y2B5D7F9H1K4\n# mine\n"}
-    note = settled(replace(BASE, tags=["http", CONFLICT_TAG], extra=extra))
+    note = without_conflict_tag(replace(BASE, tags=["http", CONFLICT_TAG], extra=extra))
     assert note == replace(BASE, extra={"title": "aliases: [x]\n", "tags": "stars: 5\n# mine\n"})

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from tests.onboard.machines import NAMES, PROGRAM, Machine
 
-from anamnesis.onboard.diff import diff
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.ledger import Ledger
-from anamnesis.onboard.plan import Change
+from anamnesis.onboard.plan import Change, diff
 from anamnesis.onboard.program import Program
 from anamnesis.onboard.setup import plan_setup, set_up
 
@@ -100,7 +99,7 @@ def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
 
 
 def test_what_was_set_up_by_hand_is_taken_over_in_its_place(machine: Machine) -> None:
-    """The lines that the first versions told people to write."""
+    """The lines that the first versions asked people to write."""
     settings = machine.home / ".claude/settings.json"
     settings.parent.mkdir()
     hook = {"type": "command", "command": "anamnesis inject", "timeout": 15}

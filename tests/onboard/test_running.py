@@ -93,7 +93,7 @@ def test_the_server_of_every_agent_answers(installed: Machine, name: str) -> Non
 @pytest.mark.parametrize("name", sorted(set(TELLING) - {"opencode", "kilo"}))
 def test_the_hooks_of_every_agent_tell_their_notes(installed: Machine, name: str) -> None:
     if name == "windsurf":
-        (installed.home / ".config/devin").mkdir(parents=True)  # Cascade itself cannot be told anything
+        (installed.home / ".config/devin").mkdir(parents=True)  # Cascade itself accepts no context from hooks
     installed.init(name)
     work = installed.home / "work"
     told = 0

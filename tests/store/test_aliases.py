@@ -61,7 +61,8 @@ def test_a_name_that_comes_or_goes_is_known_at_once(store: MemoryStore) -> None:
     with MemoryStore(store.root) as other:
         other.put(note(2, SHORT))
         assert store.count(project=SHORT) == store.count(project=FULL) == 2
-        other.put_whole([Memory("n1", "semantic", "t", "b", FULL, engram={"deleted_at": "2026-01-01 00:00:00"})])
+        hidden = Memory("n1", "semantic", "t", "b", FULL, engram={"deleted_at": "2026-01-01 00:00:00"})
+        other.put_whole([hidden], other.files(["n1"]), follower="x")
     assert ids(store.list(project=FULL)) == {"n2"}
 
 

@@ -115,7 +115,8 @@ def test_a_search_reads_the_files_of_its_hits_only(large: Path) -> None:
         "store.update('n5', body='other')",
         "store.delete('n6'); store.restore('n6')",
         "from anamnesis.notes import Memory; store.put_all(Memory(f'n{n}', 'semantic', 't', 'b') for n in (2, 3, 4))",
-        "from anamnesis.notes import Memory; store.put_whole(Memory(f'n{n}', 'semantic', 't', 'c') for n in (2, 3, 4))",
+        "from anamnesis.notes import Memory; ids = ['n2', 'n3', 'n4']\n"
+        "store.put_whole([Memory(id, 'semantic', 't', 'c') for id in ids], store.files(ids), follower='x')",
     ],
 )
 def test_a_write_runs_the_same_statements_at_ten_and_a_thousand_notes(small: Path, large: Path, work: str) -> None:
@@ -130,7 +131,8 @@ def test_a_write_runs_the_same_statements_at_ten_and_a_thousand_notes(small: Pat
     [
         "store.write(type='semantic', title='t', body='b')",
         "from anamnesis.notes import Memory; store.put_all(Memory(f'p{n}', 'semantic', 't', 'b') for n in range(9))",
-        "from anamnesis.notes import Memory; store.put_whole(Memory(f'w{n}', 'semantic', 't', 'b') for n in range(9))",
+        "from anamnesis.notes import Memory\n"
+        "store.put_whole([Memory(f'w{n}', 'semantic', 't', 'b') for n in range(9)], {}, follower='x')",
     ],
 )
 def test_after_a_write_the_next_process_lists_no_folder(large: Path, work: str) -> None:

@@ -84,9 +84,10 @@ def test_a_second_file_of_a_hidden_note_is_a_problem(harbour: MemoryStore) -> No
 
 
 def test_a_note_is_hidden_and_shown_again_as_its_file_says(harbour: MemoryStore) -> None:
-    harbour.put_whole([note("hidden"), note("shown", engram=DELETED)])
+    harbour.put_whole([note("hidden"), note("shown", engram=DELETED)], harbour.files(["hidden", "shown"]), follower="x")
     assert [memory.id for memory in harbour.search("lantern")] == ["hidden"]
-    harbour.put_whole([note("shown", engram={**DELETED, "deleted_at": None})])
+    shown = note("shown", engram={**DELETED, "deleted_at": None})
+    harbour.put_whole([shown], harbour.files(["shown"]), follower="x")
     assert {memory.id for memory in harbour.search("lantern")} == {"hidden", "shown"}
     assert harbour.count() == len(harbour.list()) == 2
 

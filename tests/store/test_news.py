@@ -11,6 +11,7 @@ import pytest
 
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore, catalogue
+from anamnesis.store.change_log import Written
 
 
 def note(name: str, body: str = "b") -> Memory:
@@ -22,7 +23,7 @@ def heard(store: MemoryStore) -> list[str]:
     """What the store tells from now on; it holds the notes a and b."""
     store.put_all([note("a"), note("b")])
     told: list[str] = []
-    store.on_change = lambda: told.append("change")
+    store.on_change = lambda _: told.append("change")
     return told
 
 
@@ -51,7 +52,7 @@ def test_restoring_tells_it_once(store: MemoryStore, heard: list[str]) -> None:
 
 
 def test_questions_and_whole_notes_tell_of_no_change(store: MemoryStore, heard: list[str]) -> None:
-    store.put_whole([note("a", "other"), note("c")])
+    store.put_whole([note("a", "other"), note("c")], store.files(["a"]), follower="bridge")
     store.update("a", body="other")
     store.refresh()
     assert store.search("other")
@@ -87,7 +88,7 @@ def test_an_operation_that_fails_before_it_changes_anything_tells_nothing(store:
 def test_the_listener_may_use_the_store_and_does_not_hear_itself(store: MemoryStore, heard: list[str]) -> None:
     """It could not, if it were called while the store's lock is held."""
 
-    def listen() -> None:
+    def listen(_: Written | None) -> None:
         heard.append("change")
         store.put(note("from-listener"))
         store.update("a", title="from listener")
@@ -101,7 +102,7 @@ def test_the_listener_may_use_the_store_and_does_not_hear_itself(store: MemorySt
 
 
 def test_what_a_listener_raises_costs_no_note_and_no_later_news(store: MemoryStore, heard: list[str]) -> None:
-    def fail() -> None:
+    def fail(_: Written | None) -> None:
         heard.append("change")
         raise ArithmeticError
 
@@ -116,7 +117,7 @@ def test_what_a_listener_raises_costs_no_note_and_no_later_news(store: MemorySto
 def test_a_thread_tells_its_changes_while_another_listens(store: MemoryStore) -> None:
     told: list[str] = []
 
-    def listen() -> None:
+    def listen(_: Written | None) -> None:
         told.append(threading.current_thread().name)
         if len(told) == 1:
             thread = threading.Thread(target=store.put, args=[note("b")], name="other")
@@ -138,7 +139,7 @@ def test_a_look_is_told_before_the_answer_and_not_more_than_once_a_second(
 
     def look() -> None:
         looks.append(store.count())
-        store.put_whole([note(f"from-look-{looks[-1]}")])
+        store.put_whole([note(f"from-look-{looks[-1]}")], {}, follower="bridge")
 
     store.on_look = look
     for passed in (1.1, 0.9):

@@ -11,7 +11,7 @@ import pytest
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore
-from anamnesis.store.files import NoteFiles
+from anamnesis.store.files import NoteFile, NoteFiles
 from anamnesis.store.writing import Writing
 
 FOREIGN: dict[str, Any] = {"engram": {"type": "bugfix", "deleted_at": None}, "extra": {"tags": "aliases:\n- x\n"}}
@@ -26,6 +26,10 @@ def note(name: str = "n1", **fields: Any) -> Memory:
         "updated_at": "2026-01-01T00:00:00+00:00",
     }
     return Memory(**{**values, **fields})
+
+
+def put_whole(store: MemoryStore, *notes: Memory) -> list[NoteFile]:
+    return store.put_whole(notes, store.files([each.id for each in notes]), follower="bridge").files
 
 
 def test_a_note_put_without_its_file_keeps_what_others_know_of_it(store: MemoryStore) -> None:
@@ -46,24 +50,24 @@ def test_a_note_put_with_front_matter_of_others_keeps_none_of_the_file(store: Me
 def test_a_note_put_whole_keeps_nothing_of_the_file_it_replaces(store: MemoryStore) -> None:
     store.put(note(**FOREIGN))
     store.put(note("n2", extra={"": "mine: 1\n"}, newline="\r\n"))
-    store.put_whole([note(body="new"), note("n2")])
+    put_whole(store, note(body="new"), note("n2"))
     assert [store.get("n1"), store.get("n2")] == [note(body="new"), note("n2")]
 
 
 def test_notes_put_whole_lose_their_secrets(store: MemoryStore) -> None:
-    [written] = store.put_whole([note(body="password = hunter2hunter2hunter2")])
+    [written] = put_whole(store, note(body="password = hunter2hunter2hunter2"))
     assert "hunter2" not in Path(store.root, written.path).read_text("utf-8")
     assert written.memory == store.get("n1")
 
 
 def test_of_one_id_put_whole_stores_the_last(store: MemoryStore) -> None:
-    [written] = store.put_whole([note(body="one"), note(body="two")])
+    [written] = put_whole(store, note(body="one"), note(body="two"))
     assert written.memory == store.get("n1") == note(body="two")
 
 
 def test_a_note_put_whole_with_another_type_leaves_no_second_file(store: MemoryStore) -> None:
     store.put(note())
-    [written] = store.put_whole([note(type="episodic", scope="machine-local")])
+    [written] = put_whole(store, note(type="episodic", scope="machine-local"))
     assert written.path == "local/episodic/n1.md"
     assert [path.name for path in store.root.rglob("n1.md")] == ["n1.md"]
     assert store.problems() == []
@@ -72,14 +76,14 @@ def test_a_note_put_whole_with_another_type_leaves_no_second_file(store: MemoryS
 def test_a_note_put_whole_replaces_a_renamed_file_where_it_is(store: MemoryStore) -> None:
     store.put(note())
     os.rename(store.memory_dir / "semantic" / "n1.md", store.memory_dir / "semantic" / "named.md")
-    [written] = store.put_whole([note(body="new")])
+    [written] = put_whole(store, note(body="new"))
     assert written.path == "memory/semantic/named.md"
     assert store.count() == 1
 
 
 def test_one_note_that_cannot_be_stored_leaves_the_others_unwritten(store: MemoryStore) -> None:
     with pytest.raises(InvalidNote):
-        store.put_whole([note(), note("n2", title=" ")])
+        put_whole(store, note(), note("n2", title=" "))
     assert list(store.memory_dir.rglob("*.md")) == []
 
 
@@ -88,14 +92,14 @@ def test_an_unreadable_file_is_not_written_over_by_any_of_a_batch(store: MemoryS
     broken = store.memory_dir / "semantic" / "n1.md"
     broken.write_text("no front matter", "utf-8")
     with pytest.raises(InvalidNote, match=r"n1\.md"):
-        store.put_whole([note("n2"), note(body="new")])
+        put_whole(store, note("n2"), note(body="new"))
     assert broken.read_text("utf-8") == "no front matter"
     assert store.count(type="semantic") <= 1
     assert not (store.memory_dir / "semantic" / "n2.md").exists()
 
 
 def test_nothing_put_changes_nothing(store: MemoryStore) -> None:
-    assert store.put_whole([]) == []
+    assert put_whole(store) == []
     assert store.put_all([]) == 0
 
 
@@ -133,10 +137,10 @@ def test_a_folder_that_somebody_else_changes_during_a_batch_gives_no_step(tmp_pa
 
 
 def test_others_files_are_found_after_a_batch(store: MemoryStore, tmp_path: Path) -> None:
-    store.put_whole([note()])
+    put_whole(store, note())
     folder = store.memory_dir / "semantic"
     os.utime(folder, ns=(0, 0))  # changes within one tick of the clock that stamps files cannot be told apart
     store.refresh()
     (folder / "theirs.md").write_text(render(note("theirs")), "utf-8")
-    store.put_whole([note("n2")])
+    put_whole(store, note("n2"))
     assert {memory.id for memory in store.list()} == {"n1", "n2", "theirs"}

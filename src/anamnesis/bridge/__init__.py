@@ -5,14 +5,12 @@ Whoever has no Engram pays for a look at a file name.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.config import resolve_bridge, resolve_home, resolve_machine_id
-from anamnesis.engram.database import resolve_engram_db
+from anamnesis.config import Settings
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -27,43 +25,42 @@ FAILURES = (AnamnesisError, OSError, sqlite3.Error, TypeError, ValueError)
 _AT_ONCE = 200
 
 
-def find_engram() -> Path | None:
+def find_engram(settings: Settings) -> Path | None:
     """Where engram.db is, if there is one and the bridge is on."""
     try:
-        path = resolve_engram_db(os.environ, Path.home(), resolve_home())
+        path = settings.engram_db()
     except InvalidArgument:
         return None
-    return path if path.exists() and resolve_bridge() else None
+    return path if path.exists() and settings.bridge else None
 
 
-def open_memory(home: Path | None = None, *, only_to_read: bool = False) -> MemoryStore:
+def open_memory(settings: Settings, *, only_to_read: bool = False) -> MemoryStore:
     """The store, in step with engram.db if there is one; what this cannot be now is logged, and is no obstacle.
 
     Who only reads notes spends no time on a twin that has nothing new.
     """
-    home = home or resolve_home()
-    path = find_engram()
+    path = find_engram(settings)
     if path and only_to_read and not has_news(path):
         path = None
-    store = open_bridged(home, path)
+    store = open_bridged(settings, path)
     if (bridged := as_bridged(store)) and not bridged.catch_up(most=_AT_ONCE):
-        from anamnesis.later import run_later
+        from anamnesis.background import run_in_background
 
-        run_later("bridge", "reconcile")
+        run_in_background("bridge", "reconcile")
     return store
 
 
-def open_bridged(home: Path, engram: Path | Shared | None) -> MemoryStore:
+def open_bridged(settings: Settings, engram: Path | Shared | None) -> MemoryStore:
     """The store, with an engram.db of which nothing has been taken over yet."""
     if engram is None:
-        return MemoryStore(home)
+        return MemoryStore(settings.home)
     from anamnesis.bridge.bridged import BridgedStore
 
     try:
-        return BridgedStore(home, engram, resolve_machine_id())
+        return BridgedStore(settings.home, engram, settings.machine_id, settings.user_home)
     except FAILURES as error:
-        log(home, "bridge failed", reason=str(error))
-        return MemoryStore(home)
+        log(settings.home, "bridge failed", reason=str(error))
+        return MemoryStore(settings.home)
 
 
 def as_bridged(store: MemoryStore) -> BridgedStore | None:

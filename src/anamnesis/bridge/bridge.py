@@ -1,30 +1,32 @@
-"""The bridge: what changed on one side of the memory is brought to the other. Knows no format.
+"""The bridge: a follower of the notes' change log that reconciles notes and observations. Knows no format.
 
-Writing through a door and reconciling are the same: journals tell what changed, and each change is taken over with its
-twin looked at.
+The log says which notes changed, and a journal in engram.db which observations did.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from anamnesis.bridge import FAILURES, journal, upkeep
+from anamnesis.bridge.journal import FOLLOWER
 from anamnesis.bridge.pairing import broken
-from anamnesis.bridge.settling import Settling
+from anamnesis.bridge.reconciliation import Reconciliation
 from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked, write_atomically
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.store import MemoryStore
+from anamnesis.store.change_log import Pending, Written
 
 LOCK = "bridge.lock"
-# With which engram.db the notes of this home agreed, and how far that was; and a lock that is held for a moment only.
+# With which engram.db the notes of this home agreed, and the last change by then; and a lock that is held for a moment.
 MET = "bridge.met"
 _MET_LOCK = "bridge.met.lock"
-# So many changes are taken over at a time: others wait for these.
+# How many changes are reconciled at a time: others wait for these.
 BATCH = 200
 
 Progress = Callable[[int, int], None]
@@ -37,20 +39,22 @@ class Bridge:
     The engram.db is given by its path, or by a connection, which is its owner's to close.
     """
 
-    def __init__(self, store: MemoryStore, engram: Path | Shared, machine_id: str) -> None:
+    def __init__(
+        self, store: MemoryStore, engram: Path | Shared, machine_id: str, user_home: Path | None = None
+    ) -> None:
         self._store = store
         self._is_busy = False
         with contextlib.ExitStack() as opened:
             self._shared = engram if isinstance(engram, Shared) else opened.enter_context(_opened(engram))
             self._guard, self._db = self._shared.lock, self._shared.db
-            self._settling = Settling(store, self._db, machine_id)
+            self._reconciliation = Reconciliation(store, self._db, machine_id, user_home)
             with self._guard:
                 self._identity = self._introduce()
-                self._track()
+                self._subscribe()
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        with contextlib.suppress(*FAILURES):  # it stays noted down
+        with contextlib.suppress(*FAILURES):  # it is pending still
             self.finish()
         with self._guard:
             self._part()
@@ -67,101 +71,144 @@ class Bridge:
             return upkeep.waiting(self._db, self._store)
 
     def state(self) -> State:
-        """What both sides hold, and what is waiting to be taken over."""
+        """What both sides hold, and what is pending."""
         with self._guard:
             self.finish()
             return upkeep.state(self._db, self._store, self._shared.path)
 
     def drift(self) -> int:
-        """How much differs that nobody noted down, after a backup was brought back for example."""
+        """How much differs though nothing is pending, after a backup was brought back for example."""
         with self._guard:
             self.finish()
             return upkeep.drift(self._db, self._store)
 
     def note_all(self) -> None:
-        """Have everything looked at again by the next reconciliation."""
+        """Let everything be pending again."""
         with self._guard:
             self.finish()
-            self._store.track("")
-            self._track()
+            self._store.log.restart(FOLLOWER)
+            with database.writing(self._db):
+                journal.note_all(self._db)
 
     def follow_rows(self, since: int, *, most: int = -1, hastily: bool = False) -> tuple[int, bool]:
-        """Take over the observations that have changed since a mark, the last changed ones, at `most` so many.
+        """Reconcile the observations that have changed since a mark, at `most` so many, the last changed first.
 
-        Where the mark is now, and whether these were all. What is not taken over stays noted down. Who wants it
-        `hastily` has to call `finish` when he has time.
+        Where the mark is now, and whether these were all. The others are pending still. Who calls it
+        `hastily` has to call `finish` later.
         """
         with self._shared.hurrying():
             changed = journal.changed(self._db, since, most)
-            for _ in self._take_over([*changed], [], hastily=hastily):
+            for _ in self._reconcile_rows([*changed], hastily=hastily):
                 pass
         return max([since, *changed.values()]), len(changed) != most
 
     def written(self) -> int:
-        """How many rows were written so far on the connection to engram.db; not fewer than it noted down."""
+        """How many rows were written so far on the connection to engram.db; not fewer than the journal holds of it."""
         return self._db.total_changes
 
     def finish(self) -> None:
-        """Do what can wait after something was taken over."""
+        """Do what could wait after a hasty reconciliation."""
         with self._guard:
-            if not self._settling.is_finished:
+            if not self._reconciliation.is_finished:
                 with self._alone():
-                    self._settling.finish()
+                    self._reconciliation.finish()
 
-    def follow(self, most: int = 10 * BATCH) -> bool:
-        """Take over what has changed, at `most` so many of each side; False if there is more.
+    def follow(self, most: int = 10 * BATCH, written: Written | None = None) -> bool:
+        """Reconcile pending changes, at `most` so many of each side; False if there are more.
 
-        The newest notes and the last changed observations come first. Those that have to wait for a file to be mended
-        are not counted: they would be in the way of all others.
+        What this process has just `written` comes first, then the other notes in the order of the log, then the
+        observations that changed last. Those that wait until a file can be read are not counted.
         """
         with self._shared.hurrying():
-            if self._is_busy:  # our own writing, of which the store tells us
+            if self._is_busy:  # the store tells us of our own writing
                 return True
             self.finish()
-            notes = self._not_stuck(self._changed_notes, most)
-            is_all = len(notes) < most
-            # The observation of a note that is still to come would pass for a new one.
-            rows = self._not_stuck(lambda most: journal.changed(self._db, limit=most), most) if is_all else []
-        for _ in self._take_over(rows, notes):
+        is_all = bool(written and self._follow_written(written)) or self._follow_notes(most)
+        if not is_all:  # the observation of a note that is still to come would pass for a new one
+            return False
+        with self._shared.hurrying():
+            rows = self._not_stuck(lambda most: journal.changed(self._db, limit=most), most)
+        for _ in self._reconcile_rows(rows):
             pass
-        return is_all and len(rows) < most
+        return len(rows) < most
 
     def purge(self, note_id: str) -> None:
         """Remove a note and its observation with all their versions."""
         with self._alone():
-            self._settling.purge(note_id)
+            self._reconciliation.purge(note_id)
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
-        """Take over everything that has changed, until told to stop; how many changes there were."""
+        """Reconcile everything that is pending, until told to stop; how many changes there were."""
         done = 0
-        seen: set[int | str] = set()
+        seen: set[int] = set()
         while True:
             with self._guard:
                 self.finish()
-                self._track()
+                notes = len(self._pending().changes)
                 rows = [id for id in journal.changed(self._db) if id not in seen]
-                notes = [id for id in self._store.changed() if id not in seen]
             if not rows and not notes:
                 return done
-            seen.update(rows, notes)
-            total = done + len(rows) + len(notes)
-            for count in self._take_over(rows, notes):
+            seen.update(rows)
+            total = done + len(rows) + notes
+            for count, _ in chain(self._reconcile_notes(), self._reconcile_rows(rows)):
                 done += count
                 if progress:
-                    progress(done, total)
+                    progress(done, max(done, total))
                 if stop():
                     return done
                 self._shared.let_pass()
 
-    def _changed_notes(self, most: int) -> Collection[str]:
-        changed = self._store.changed_for(self._identity, most)
-        if changed is None:
-            self._track()
-            changed = self._store.changed(most)
-        return changed
+    def _follow_written(self, written: Written) -> bool:
+        """Reconcile notes that were just written; whether no other change of notes is pending."""
+        with self._alone():
+            self._doubt_if_bare()
+            self._reconciliation.reconcile([], [*written.files], given=written)
+            return self._store.log.skip(FOLLOWER, written)
+
+    def _follow_notes(self, most: int) -> bool:
+        """Reconcile the notes of pending changes; False if there are more."""
+        done = 0
+        for _, paired in self._reconcile_notes(most):
+            done += paired
+            if done >= most:
+                return False
+        return True
+
+    def _reconcile_notes(self, most: int = BATCH) -> Iterator[tuple[int, int]]:
+        """Reconcile the notes of pending changes, some at a time; how many changes they were, and of how many pairs."""
+        while (pending := self._pending(min(most, BATCH))).changes:
+            with self._alone():
+                self._doubt_if_bare()
+                # A note that was written but not remembered is known by its observation, also if that has gone.
+                gone = journal.gone(self._db)
+                paired = self._reconciliation.reconcile(gone, [change.note_id for change in pending.changes])
+                self._store.log.advance(FOLLOWER, pending)
+            yield len(pending.changes), paired
+
+    def _reconcile_rows(self, rows: Sequence[int], *, hastily: bool = False) -> Iterator[tuple[int, int]]:
+        """Reconcile observations, some at a time; how many they were, and of how many pairs."""
+        for start in range(0, len(rows), BATCH):
+            some = rows[start : start + BATCH]
+            with self._alone():
+                self._doubt_if_bare()
+                paired = self._reconciliation.reconcile(some, [], hastily=hastily)
+            yield len(some), paired
+
+    def _pending(self, most: int = -1) -> Pending:
+        """The changes of notes that are to be reconciled; all of them if the index was rebuilt."""
+        pending = self._store.log.pending(FOLLOWER, self._identity, most)
+        if pending is None:
+            self._subscribe()
+            pending = self._store.log.pending(FOLLOWER, self._identity, most)
+        return pending or Pending((b"", 0), [])
+
+    def _doubt_if_bare(self) -> None:
+        """If the folder was moved away, or a disk is not mounted, nobody deleted these notes."""
+        if self._store.is_bare and journal.is_agreed(self._db):
+            journal.doubt(self._db)
 
     def _not_stuck(self, changed: Callable[[int], Iterable[K]], most: int) -> list[K]:
-        """At `most` so many changes, without those that have to wait for a file to be mended if they are in the way."""
+        """At `most` so many changes, without those that wait until a file can be read, if these are in the way."""
         found = [*changed(most)]
         if len(found) < most:
             return found
@@ -207,29 +254,15 @@ class Bridge:
             write_atomically(self._store.root / MET, now.encode())
         journal.meet(self._db, seen)
 
-    def _track(self) -> None:
-        """See that the store notes down what changes. A new index does not tell which notes have gone."""
-        if self._store.track(self._identity):
+    def _subscribe(self) -> None:
+        """Follow the log of the notes. A new index does not tell which notes were deleted: every row is pending."""
+        if self._store.log.subscribe(FOLLOWER, self._identity):
             with database.writing(self._db):
                 journal.note_all(self._db)
 
-    def _take_over(self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False) -> Iterator[int]:
-        """Take these over, some at a time, and say how many they were. Notes know whose twins they are: first."""
-        changes = [*notes, *rows]
-        for start in range(0, len(changes), BATCH):
-            some = changes[start : start + BATCH]
-            some_rows = [change for change in some if isinstance(change, int)]
-            some_notes = [change for change in some if isinstance(change, str)]
-            with self._alone():
-                if self._store.is_bare and journal.is_agreed(self._db):
-                    # The folder was moved away, or a disk is not there: nobody deleted these notes.
-                    journal.doubt(self._db)
-                self._settling.settle(some_rows, some_notes, hastily=hastily)
-            yield len(some)
-
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other bridge takes anything over meanwhile."""
+        """No other bridge reconciles anything meanwhile."""
         with self._guard, locked(self._store.root / LOCK):
             self._is_busy = True
             try:

@@ -13,6 +13,7 @@ from anamnesis.bridge.bridge import BATCH, Bridge, Progress
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
+from anamnesis.store.change_log import Written
 
 T = TypeVar("T")
 
@@ -23,18 +24,20 @@ class BridgedStore(MemoryStore):
     Nobody's call fails because the other side cannot be written now: that is logged, and stays noted down.
     """
 
-    def __init__(self, root: Path | str, engram: Path | Shared, machine_id: str) -> None:
+    def __init__(self, root: Path | str, engram: Path | Shared, machine_id: str, user_home: Path | None = None) -> None:
         super().__init__(root)
         try:
-            self.bridge = Bridge(self, engram, machine_id)
+            self.bridge = Bridge(self, engram, machine_id, user_home)
             self._mark, self._written = self.bridge.last_change(), self.bridge.written()
         except BaseException:
             super().close()
             raise
-        self.on_look = self.on_change = self._follow
+        self.on_look = self._follow
+        self.on_change = self._follow
 
     def close(self) -> None:
-        self.on_look = self.on_change = None
+        self.on_look = None
+        self.on_change = None
         self.bridge.close()
         super().close()
 
@@ -73,8 +76,8 @@ class BridgedStore(MemoryStore):
         finally:
             self._safely(lambda: self.bridge.follow_rows(mark), default=(mark, True))
 
-    def _follow(self) -> None:
-        self._safely(self.bridge.follow, default=True)
+    def _follow(self, written: Written | None = None) -> None:
+        self._safely(lambda: self.bridge.follow(written=written), default=True)
 
     def _safely(self, work: Callable[[], T], default: T) -> T:
         try:

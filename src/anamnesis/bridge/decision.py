@@ -10,6 +10,7 @@ from anamnesis.bridge.mapping import fingerprint
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, parse, render
 from anamnesis.notes.merge import merge
+from anamnesis.store.files import NoteFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Pair:
     twin: Twin | None
     # What the observation was since then, the oldest first, if it has changed.
     versions: tuple[Observation, ...] = ()
+    file: NoteFile | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from anamnesis.engram.strings import valid
 from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 
 _SCHEMA = Path(__file__).with_name("schema.sql")
+# The bridge's name in the change log of the notes.
+FOLLOWER = "bridge"
 # The revision of a twin whose observation may have changed without one.
 UNKNOWN = -1
 # The hash of no row and no file.
@@ -141,6 +143,15 @@ def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> dict[int
     return last
 
 
+def gone(db: sqlite3.Connection) -> list[int]:
+    """The observations with changes that do not exist any more."""
+    rows = db.execute(
+        "SELECT DISTINCT observation_id FROM anamnesis_changes"
+        " WHERE observation_id NOT IN (SELECT id FROM observations)"
+    )
+    return [id for (id,) in rows]
+
+
 def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observation]:
     """The observations of these ids, deleted ones too."""
     rows = db.execute(
@@ -254,8 +265,8 @@ def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
     forget_changes(db, twin.observation_id)
 
 
-def note_gone(db: sqlite3.Connection, observation_id: int) -> None:
-    """Note down that an observation has gone."""
+def add_change(db: sqlite3.Connection, observation_id: int) -> None:
+    """Let an observation be pending, though it has not changed or has gone."""
     db.execute("INSERT INTO anamnesis_changes (observation_id) VALUES (:id)", {"id": observation_id})
 
 

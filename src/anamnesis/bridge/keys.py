@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.mapping import project_name
 from anamnesis.engram.record import Observation
-from anamnesis.project import GLOBAL, resolve_project_key
+from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import MemoryStore
 
 # How long the projects of the notes are taken to be the same.
@@ -19,9 +20,10 @@ _TRUST_SECONDS = 5.0
 class Keys:
     """The keys of projects, as sessions' folders and the notes tell them."""
 
-    def __init__(self, db: sqlite3.Connection, store: MemoryStore) -> None:
+    def __init__(self, db: sqlite3.Connection, store: MemoryStore, user_home: Path | None) -> None:
         self._db = db
         self._store = store
+        self._user_home = user_home
         self._of_folder: dict[str, str] = {}
         self._of_name: dict[str, list[str]] = {}
         self._looked = float("-inf")
@@ -42,7 +44,8 @@ class Keys:
         key = self._of_folder.get(folder)
         if key is None:
             there = os.path.isabs(folder) and os.path.isdir(folder)
-            key = self._of_folder[folder] = resolve_project_key(folder) if there else ""
+            key = find_project(folder, self._store.root, self._user_home).key if there else ""
+            self._of_folder[folder] = key
         return key
 
     def _known(self) -> dict[str, list[str]]:

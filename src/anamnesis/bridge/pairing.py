@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import PurePosixPath
 
@@ -20,8 +20,18 @@ from anamnesis.store.files import NoteFile
 _Known = tuple[Observation | None, Twin | None]
 
 
-def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], notes: Sequence[str]) -> list[Pair]:
-    """Each of these with its twin, as both are now; without those whose file cannot be read, which wait for that."""
+def pairs_of(
+    db: sqlite3.Connection,
+    store: MemoryStore,
+    rows: Sequence[int],
+    notes: Sequence[str],
+    given: Mapping[str, NoteFile | None] | None = None,
+) -> tuple[list[Pair], list[int]]:
+    """Each of these with its twin, as both are now, and the observations of those whose file cannot be read now.
+
+    Files that were just written are `given`.
+    """
+    given = given or {}
     there = journal.observations(db, rows) if rows else {}
     usual = {id: note_id_of(row.sync_id, row.created_at) for id, row in there.items()}
     twins = journal.twins(db, of_rows=rows, of_notes=[*notes, *usual.values()])
@@ -29,7 +39,8 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
     if others := taken - there.keys():
         there |= journal.observations(db, others)
     found: dict[str, _Known] = {twin.note_id: (there.get(twin.observation_id), twin) for twin in twins}
-    files = store.files({*found, *notes})
+    files = {note_id: file for note_id, file in given.items() if file}
+    files |= store.files({*found, *notes} - given.keys())
     for note_id in notes:
         if note_id not in found:
             file = files.get(note_id)
@@ -40,7 +51,7 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
         note_id, twin = (usual[id], None) if usual[id] not in found else _note_of(db, there[id], found)
         found[note_id] = (there[id], twin)
     # If one of these has just been renamed, nothing is written in its place.
-    files |= store.files(found.keys() - files.keys() - {*notes}, renamed=False)
+    files |= store.files(found.keys() - files.keys() - {*notes} - given.keys(), renamed=False)
     for id in {*rows} - there.keys() - taken:
         for note_id, file, twin in _forgotten(db, store, id):
             if found.get(note_id, (None, None)) == (None, None):
@@ -48,6 +59,7 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
     unreadable = _unreadable(
         store, [id for id, (_, twin) in found.items() if twin and twin.note_hash is not None and id not in files]
     )
+    stuck = [twin.observation_id for id, (_, twin) in found.items() if twin and id in unreadable]
     pairs = []
     for note_id, (row, twin) in found.items():
         if note_id not in unreadable:
@@ -55,8 +67,8 @@ def pairs_of(db: sqlite3.Connection, store: MemoryStore, rows: Sequence[int], no
             note, hash = (file.memory, file.hash) if file else (None, None)
             is_changed = row and (fingerprint(row) != twin.row_hash if twin else note)
             versions = journal.versions(db, row.id, twin) if row and is_changed else ()
-            pairs.append(Pair(note_id, note, hash, row, twin, versions))
-    return pairs
+            pairs.append(Pair(note_id, note, hash, row, twin, versions, file))
+    return pairs, stuck
 
 
 def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""How the two halves of the memory stand to each other, and whether anything differs that nobody noted down."""
+"""What the notes and the observations hold, what is pending between them, and what differs though nothing is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anamnesis.bridge import journal
+from anamnesis.bridge.journal import FOLLOWER
 from anamnesis.bridge.mapping import fingerprint
 from anamnesis.engram.observations import COLUMNS
 from anamnesis.store import MemoryStore
@@ -37,7 +38,7 @@ class State:
 
 def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
     (rows,) = db.execute("SELECT count(DISTINCT observation_id) FROM anamnesis_changes").fetchone()
-    return Waiting(len(store.changed()), rows)
+    return Waiting(len(_pending(store)), rows)
 
 
 def state(db: sqlite3.Connection, store: MemoryStore, path: Path) -> State:
@@ -57,15 +58,21 @@ def drift(db: sqlite3.Connection, store: MemoryStore) -> int:
     twins = db.execute("SELECT observation_id, note_id, row_hash, note_hash FROM anamnesis_twins").fetchall()
     notes = store.hashes()
     noted_rows = {id for (id,) in db.execute("SELECT observation_id FROM anamnesis_changes")}
-    noted_notes = store.changed()
+    pending = _pending(store)
     differing: int = sum(
         rows.get(id) != row_hash or notes.get(note_id) != note_hash
         for id, note_id, row_hash, note_hash in twins
-        if id not in noted_rows and note_id not in noted_notes
+        if id not in noted_rows and note_id not in pending
     )
     live_notes = store.hashes(hidden=False).keys()
     return (
         differing
         + len(live_rows - noted_rows - {id for id, *_ in twins})
-        + len(live_notes - noted_notes.keys() - {note_id for _, note_id, *_ in twins})
+        + len(live_notes - pending - {note_id for _, note_id, *_ in twins})
     )
+
+
+def _pending(store: MemoryStore) -> set[str]:
+    """The notes that the bridge has not processed yet."""
+    pending = store.log.pending(FOLLOWER)
+    return {change.note_id for change in pending.changes} if pending else set()

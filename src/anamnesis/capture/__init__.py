@@ -1,4 +1,4 @@
-"""From a session's transcript to one episodic note: what was asked, which files changed, how it ended."""
+"""Turns a session's transcript into one episodic note: what was asked, which files changed, how it ended."""
 
 from anamnesis.capture.episodic import write_episodic
 from anamnesis.capture.places import find_transcript

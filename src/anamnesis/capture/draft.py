@@ -1,20 +1,20 @@
-"""What a transcript has told so far. Every reader tells it the same things, in the order of the transcript."""
+"""The state of a transcript while it is read. Readers report to it in the order of the transcript."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from anamnesis.capture.asks import own_words
-from anamnesis.capture.edits import Edits
-from anamnesis.capture.lines import LONGEST_TEXT
+from anamnesis.capture.edited_files import Edits
+from anamnesis.capture.entries import LONGEST_TEXT
 from anamnesis.capture.session import ParsedSession
 
-# No answer has as many; it only keeps a damaged transcript from filling the memory.
+# Far more than a real answer has; limits the memory that a damaged transcript can take.
 _MOST_TEXTS = 100
 
 
 class Draft:
-    """A session in the making: asks, answers, edits, and where and when it was."""
+    """A session that is still being read: asks, answers, edits, place and time."""
 
     def __init__(self) -> None:
         self.session_id = ""
@@ -27,34 +27,34 @@ class Draft:
         self.edits = Edits()
         self.turns = 0
         self._message: object = None
-        # The texts of the last message that has any, and its id.
+        # The texts of the last message that has text, and its id.
         self._answer: list[str] = []
         self._answered: object = None
 
     def place(self, *, session_id: str = "", cwd: str = "", branch: str = "", started_at: str = "") -> None:
-        """Note where and when the session was; what came first holds."""
+        """Set where and when the session was. Values that are already set stay."""
         self.session_id = self.session_id or session_id
         self.cwd = self.cwd or cwd
         self.branch = self.branch or branch
         self.started_at = self.started_at or started_at
 
-    def hear(self, time: str) -> None:
-        """Note when somebody spoke."""
+    def mark_time(self, time: str) -> None:
+        """Record the time of a message."""
         self.started_at = self.started_at or time
         self.ended_at = time or self.ended_at
 
     def ask(self, texts: Iterable[str], time: str = "") -> None:
-        """Note what the user said, if any of it is in their own words."""
+        """Record a message of the user, if a person typed any of it."""
         if ask := own_words(texts):
             self.asks.append(ask)
-            self.hear(time)
+            self.mark_time(time)
 
     def answer(self, texts: Iterable[str] = (), time: str = "", message: object = None) -> None:
-        """Note what the model said or did; one message comes in several pieces, also with others between."""
+        """Record a message of the model. One message may come in several pieces, with others in between."""
         name = message or object()
         self.turns += name != self._message
         self._message = name
-        self.hear(time)
+        self.mark_time(time)
         for text in texts:
             if name != self._answered:
                 self._answer, self._answered = [], name
@@ -62,7 +62,7 @@ class Draft:
                 self._answer.append(text)
 
     def session(self, last_message: str) -> ParsedSession:
-        """The session as far as it was read. The last message is the end of one, and alone none."""
+        """The session read so far. `last_message` is its outcome, but no session by itself."""
         outcome = "\n".join(self._answer)
         touched, created = self.edits.touched(self.cwd)
         if last_message not in outcome and (self.asks or self.turns or touched):

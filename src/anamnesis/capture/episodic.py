@@ -1,4 +1,4 @@
-"""The one note of a session: found again by an id that the session itself determines."""
+"""Writes the one note of a session. Its id is derived from the session, so that a later capture finds it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def write_episodic(
     source: str,
     machine_id: str,
 ) -> Memory | None:
-    """Write the session's note or bring it up to date; None if there is to be none.
+    """Write or update the session's note; None if the session gets no note.
 
-    A note that somebody made their own stays as it is, and one that they deleted stays deleted.
+    A note that the user edited is not changed, and one that the user deleted is not written again.
     """
     if _is_unread(store, session) or is_trivial_session(session):
         return None
@@ -75,14 +75,14 @@ def _is_deleted(store: MemoryStore, note_id: str) -> bool:
 
 
 def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:
-    """Whether the transcript could not be read, which the log then says."""
+    """Whether the transcript could not be read; the reason is logged."""
     if session.problem:
         log(store.root, "transcript not read", reason=session.problem)
     return bool(session.problem)
 
 
 def _without_secrets(session: ParsedSession) -> ParsedSession:
-    """Secrets are taken out before a text is clipped: half of one is not recognised any more."""
+    """Redact before clipping: half a secret is no longer recognised."""
     return replace(
         session,
         first_prompt=redact(session.first_prompt),
@@ -92,7 +92,7 @@ def _without_secrets(session: ParsedSession) -> ParsedSession:
 
 
 def _note_id(session: ParsedSession) -> str:
-    """The same for each capture of a session: of its start and a hash of its id, or of what it says."""
+    """An id that is the same for each capture: from the start and the session's id, or from its content."""
     name = session.session_id or "\n".join((session.cwd, session.first_prompt, session.last_outcome))
     return derived_id(session.started_at or _UNKNOWN_START, f"session:{name}")
 
@@ -102,6 +102,6 @@ def _title(summary: SummaryResult) -> str:
 
 
 def _tags(tags: list[str], source: str) -> list[str]:
-    """The tags of this capture before those that others gave; once a session has ended, it has."""
+    """The tags of this capture, then the other tags. `session-end` is never replaced by `precompact`."""
     source = _SOURCE if _SOURCE in tags else source
     return ["session", source, *(tag for tag in tags if tag not in ("session", source, *_CAPTURES))]

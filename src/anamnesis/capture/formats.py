@@ -1,14 +1,13 @@
-"""Whose transcript it is: told by its first lines. Only the reader that is needed is imported."""
+"""Recognises an agent's transcript by its first lines. Imports only the reader that is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.lines import Entry, dict_of, text_of
+from anamnesis.capture.entries import Entry, dict_of, text_of
 
 Reader = Callable[[Iterable[bytes], Path, Draft], None]
 
@@ -18,19 +17,11 @@ _KIRO = ("Prompt", "AssistantMessage", "ToolResults")
 _QWEN = ("user", "assistant", "tool_result", "system")
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """An agent's way to write transcripts, named as the module that reads it."""
-
-    name: str
-    recognises: Callable[[Entry], bool]
-
-
 def reader_of(entry: Entry) -> Reader | None:
-    """The reader of the transcripts that have such a line; None if no line of them need look so."""
-    for known in FORMATS:
-        if known.recognises(entry):
-            reader: Reader = import_module(f"anamnesis.capture.readers.{known.name}").read
+    """The reader for transcripts with such a line; None if the line identifies no agent."""
+    for name, recognises in FORMATS.items():
+        if recognises(entry):
+            reader: Reader = import_module(f"anamnesis.capture.readers.{name}").read
             return reader
     return None
 
@@ -83,17 +74,18 @@ def _is_claude(entry: Entry) -> bool:
     return spoken or ("type" in entry and any(key in entry for key in ("sessionId", "uuid", "leafUuid", "snapshot")))
 
 
-# Claude's comes last: what Qwen writes looks like it but for the parts of its messages.
-FORMATS = (
-    Format("codex", _is_codex),
-    Format("gemini", _is_gemini),
-    Format("qwen", _is_qwen),
-    Format("droid", _is_droid),
-    Format("copilot", _is_copilot),
-    Format("cursor", _is_cursor),
-    Format("kimi", _is_kimi),
-    Format("antigravity", _is_antigravity),
-    Format("windsurf", _is_windsurf),
-    Format("kiro", _is_kiro),
-    Format("claude", _is_claude),
-)
+# Each agent by the module that reads its transcripts. Claude is last: Qwen's records look the same except for the parts
+# of their messages.
+FORMATS: dict[str, Callable[[Entry], bool]] = {
+    "codex": _is_codex,
+    "gemini": _is_gemini,
+    "qwen": _is_qwen,
+    "droid": _is_droid,
+    "copilot": _is_copilot,
+    "cursor": _is_cursor,
+    "kimi": _is_kimi,
+    "antigravity": _is_antigravity,
+    "windsurf": _is_windsurf,
+    "kiro": _is_kiro,
+    "claude": _is_claude,
+}

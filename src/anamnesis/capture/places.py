@@ -1,4 +1,4 @@
-"""Where agents keep their transcripts, for those that tell a hook only which session it is."""
+"""Finds the transcript of a session whose hook event names only its id."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-# The variables that move an agent's folder, the folder, and where in it a session's transcript is.
+# Variables that override the agent's folder, the default folder, and the pattern of a transcript in it.
 _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "claude": (("CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"),),
     "copilot": (("COPILOT_HOME", ".copilot", "session-state/{id}/events.jsonl"),),
@@ -26,14 +26,14 @@ _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
         for name in ("transcript_full.jsonl", "transcript.jsonl")
     ),
 }
-# No id is a path: it comes from another program.
+# The id comes from another program: it must not be a path.
 _ID = re.compile(r"\w[\w.-]{0,127}")
-# A UUID of version 7 begins with the milliseconds since 1970, which have a zero before them for centuries.
+# A version 7 UUID begins with the milliseconds since 1970, which begin with 0 for the next centuries.
 _UUID7 = re.compile(r"(0[0-9a-f]{7})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 def find_transcript(host: str, session_id: str, home: Path, environ: Mapping[str, str]) -> Path | None:
-    """The transcript of a session of `host`; None if there is none, or if it is not known where it would be."""
+    """The transcript of a session of `host`; None if there is none or its place is unknown."""
     if not _ID.fullmatch(session_id):
         return None
     if host == "codex":
@@ -50,13 +50,13 @@ def find_transcript(host: str, session_id: str, home: Path, environ: Mapping[str
 
 
 def _folder(variables: str, default: str, home: Path, environ: Mapping[str, str]) -> Path:
-    """The folder that the first variable which is set names, else the default one, under home unless absolute."""
+    """The folder named by the first variable that is set, else the default; under home unless absolute."""
     named = next((value for name in variables.split() if (value := environ.get(name))), default)
     return home / named.removeprefix("~/")
 
 
 def _rollouts(codex: Path, session_id: str) -> Iterator[Path]:
-    """Codex sorts by the local day of the start, which the id tells but for the time zone."""
+    """Codex sorts rollouts by the local day of the start, which the id gives except for the time zone."""
     folders = [codex / "archived_sessions"]
     if born := _UUID7.fullmatch(session_id):
         start = datetime.fromtimestamp(int(born[1] + born[2], 16) / 1000, UTC)
@@ -69,6 +69,6 @@ def _rollouts(codex: Path, session_id: str) -> Iterator[Path]:
 
 
 def _chats(home: Path, environ: Mapping[str, str], session_id: str) -> Iterator[Path]:
-    """Gemini CLI names a chat by the beginning of its id; the variable is of the folder around its own."""
+    """Gemini CLI names a chat by the beginning of its id. The variable names the parent of `.gemini`."""
     tmp = home / environ.get("GEMINI_CLI_HOME", "").removeprefix("~/") / ".gemini/tmp"
     yield from sorted(tmp.glob(f"*/chats/session-*-{session_id[:8]}.json*"), reverse=True)

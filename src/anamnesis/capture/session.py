@@ -1,4 +1,4 @@
-"""What is known of a session, as a value. Whatever the transcript did not say is empty."""
+"""A parsed session, as a value. What the transcript does not contain is empty."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ParsedSession:
-    """One session: asks and outcome in the words of the transcript, paths relative to `cwd` inside it."""
+    """One session: asks and outcome as in the transcript, paths relative to `cwd` if inside it."""
 
     first_prompt: str = ""
     last_outcome: str = ""
@@ -20,12 +20,12 @@ class ParsedSession:
     model: str = ""
     started_at: str = ""
     ended_at: str = ""
-    # Messages of the model in the main thread: one more for every round of tools.
+    # Messages of the model in the main thread; each round of tools adds one.
     turns: int = 0
-    # Why the transcript could not be read, in one sentence; all else is empty then.
+    # Why the transcript could not be read, in one sentence; everything else is then empty.
     problem: str = ""
 
     @property
     def asks(self) -> list[str]:
-        """All asks, also of a session that was made with its first one only."""
+        """All asks, also if only `first_prompt` is set."""
         return self.prompts or [self.first_prompt] * bool(self.first_prompt.strip())

@@ -1,4 +1,4 @@
-"""What a session's note says, made of the session alone; and whether it deserves one."""
+"""The text of a session's note, and whether the session deserves one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SMALL_TALK_WORDS = 5
 
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
-    """A note's title and body, and the model that wrote them, if one did."""
+    """A note's title and body, and the model that wrote them, if any."""
 
     title: str
     body: str
@@ -36,7 +36,7 @@ class SummaryResult:
 
 
 class Summarizer(Protocol):
-    """Whatever turns a session into a note's text."""
+    """Turns a session into a note's text."""
 
     def summarize(self, session: ParsedSession) -> SummaryResult | None:
         """The text; None if the session is not worth a note."""
@@ -44,7 +44,7 @@ class Summarizer(Protocol):
 
 
 class HeuristicSummarizer:
-    """Quotes the session: its asks, branch, files and outcome. Needs no model."""
+    """Quotes the session's asks, branch, files and outcome. Needs no model."""
 
     def summarize(self, session: ParsedSession) -> SummaryResult | None:
         asks = session.asks
@@ -65,18 +65,18 @@ class HeuristicSummarizer:
 
 
 def is_trivial_session(session: ParsedSession) -> bool:
-    """Whether nothing was done that anybody would want to remember."""
+    """Whether the session did nothing worth remembering."""
     if session.files_touched:
         return False
     asks = [ask for ask in session.asks if not _LONE_COMMAND.fullmatch(ask.strip())]
     if not asks:
         return len(session.last_outcome.strip()) < _SHORT_OUTCOME
-    # Small talk is answered at any length, but more answers than asks mean that tools were used.
+    # Small talk gets answers of any length, but more answers than asks mean that tools were used.
     return all(_is_small_talk(ask) for ask in asks) and session.turns <= len(session.asks)
 
 
 def _title(asks: list[str]) -> str:
-    """The first line that says something: not only that there was a paste or a picture."""
+    """The first line with content other than the mark of a paste or a picture."""
     lines = [" ".join(line.split()) for ask in asks for line in ask.splitlines() if line.strip()]
     line = next((line for line in lines if _MARKERS.sub("", line)), lines[0] if lines else UNTITLED)
     if len(line) <= _TITLE:

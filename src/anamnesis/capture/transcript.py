@@ -1,4 +1,4 @@
-"""Reads a transcript of any agent, as a stream. Never raises for what a file holds or lacks."""
+"""Reads a transcript of any agent as a stream. Never raises because of a file's content."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from itertools import chain
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
+from anamnesis.capture.entries import decode_line, read_lines
 from anamnesis.capture.formats import Reader, reader_of
-from anamnesis.capture.lines import decode_line, read_lines
 from anamnesis.capture.session import ParsedSession
 
-# An agent is known by the first lines that are its own; before them, there may be lines of later versions.
+# The first lines identify the agent, possibly after lines of a kind that is not known yet.
 _HEAD_LINES = 50
 _HEAD_BYTES = 16 * 1024 * 1024
-# One JSON document is not a stream. Those of Gemini CLI of last year are a few megabytes.
+# A single JSON document cannot be streamed. Those of older Gemini CLI versions are a few megabytes.
 _LONGEST_DOCUMENT = 32 * 1024 * 1024
 _PACKED = ".zst"
 
 
 def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") -> ParsedSession:
-    """The session of a transcript, whichever agent wrote it; empty if there is none.
+    """The session of a transcript of any agent; empty if there is none.
 
-    At a hook, the transcript may still lack the last answer, which the agent hands over as `last_message`. Not all
-    transcripts tell which folder the session was in: `cwd` is for those.
+    At a hook, the transcript may lack the last answer, which the agent passes as `last_message`. `cwd` is for
+    transcripts that do not name the session's folder.
     """
     file = _present(os.path.expanduser(path))
     if file.endswith(_PACKED) and not _unpacks():
@@ -36,7 +36,7 @@ def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") ->
         lines = iter((document,))
         reader, head = _recognised(lines)
     if reader is None:
-        unknown = f"{file} is in a format that Anamnesis cannot read yet; no note was made of it."
+        unknown = f"{file} is in a format that Anamnesis cannot read yet; no note was written."
         return ParsedSession(problem=unknown if any(line.strip() for line in head) else "")
     draft = Draft()
     reader(chain(head, lines), Path(file.removesuffix(_PACKED)), draft)
@@ -45,7 +45,7 @@ def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") ->
 
 
 def _recognised(lines: Iterator[bytes]) -> tuple[Reader | None, list[bytes]]:
-    """The reader for these lines, and those of them that were read to find it."""
+    """The reader for these lines, and the lines read to find it."""
     head, size = [], 0
     for line in lines:
         head.append(line)
@@ -59,7 +59,7 @@ def _recognised(lines: Iterator[bytes]) -> tuple[Reader | None, list[bytes]]:
 
 
 def _document(file: str) -> bytes:
-    """A file that is one JSON document; nothing if it is not, or is too long."""
+    """A file that is one JSON document; empty if it is not, or is too long."""
     try:
         fits = file.endswith(".json") and os.path.getsize(file) <= _LONGEST_DOCUMENT
         return Path(file).read_bytes() if fits else b""
@@ -68,7 +68,7 @@ def _document(file: str) -> bytes:
 
 
 def _present(file: str) -> str:
-    """The file, or what became of it: Codex compresses its transcripts after some days."""
+    """The file, or its compressed form: Codex compresses transcripts after some days."""
     try:
         packed = not os.path.exists(file) and os.path.exists(file + _PACKED)
     except ValueError:

@@ -9,9 +9,9 @@ import click
 
 from anamnesis.bridge import as_bridged, find_engram, open_bridged
 from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
-from anamnesis.config import resolve_home
 from anamnesis.disk import locked
 from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
 
@@ -80,7 +80,7 @@ def reconcile(everything: bool, as_json: bool) -> None:
 
 
 def _opened() -> BridgedStore:
-    store = open_bridged(resolve_home(), find_engram())
+    store = open_bridged(settings(), find_engram(settings()))
     bridged = as_bridged(store)
     if bridged is None:
         store.close()

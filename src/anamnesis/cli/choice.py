@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
-from anamnesis.cli.output import console
+from anamnesis.cli.context import settings
+from anamnesis.cli.output import bare_table, console
 from anamnesis.cli.plans import action
-from anamnesis.config import resolve_home, resolve_machine_id, setting
+from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
@@ -71,16 +72,13 @@ def ask_agents(found: Sequence[Agent]) -> list[Agent]:
 
 def draw_agents(found: Sequence[Agent]) -> None:
     """The agents that were found, and what each would get."""
-    from rich.table import Table
+    from rich.table import Column
     from rich.text import Text
 
     screen = console()
-    screen.draw("Notes are kept in [bold]{}[/] on [bold]{}[/].", shortened(resolve_home()), resolve_machine_id())
-    table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column("", justify="right")
-    table.add_column("found")
-    for name in _FEATURES:
-        table.add_column({"mcp": "MCP"}.get(name, name), justify="center")
+    screen.draw("Notes are kept in [bold]{}[/] on [bold]{}[/].", shortened(settings().home), settings().machine_id)
+    marks = [Column({"mcp": "MCP"}.get(name, name), justify="center") for name in _FEATURES]
+    table = bare_table(Column(justify="right"), "found", *marks)
     for number, agent in enumerate(found, 1):
         ticks = [Text("✓", "green") if has else Text("–", "dim") for has in features(agent).values()]
         plan = plan_setup([agent])
@@ -131,5 +129,5 @@ def confirm(plan: Plan) -> bool:
 
 def shortened(path: Path) -> str:
     """A path as people write it."""
-    home = Path.home()
+    home = settings().user_home
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

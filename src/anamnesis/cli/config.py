@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import click
 
+from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.config import SETTINGS, change_config, resolve, resolve_home, setting
+from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
 
 
 @click.group()
 def command() -> None:
     """Read and change this machine's settings.
 
-    A setting comes from its environment variable, else from config.json, else from its default.
+    A setting comes from its environment variable, else from config.json, else from its default. A program reads them
+    when it starts: restart the daemon and running agents after a change.
     """
 
 
@@ -26,7 +27,7 @@ def list_settings(as_json: bool) -> None:
     In a pipe: name, value, source, separated by tabs.
     JSON: [{"name", "value", "source", "variable", "purpose"}]
     """
-    found = [resolve(each) for each in SETTINGS]
+    found = settings().found
     if as_json:
         print_json(
             [
@@ -41,12 +42,9 @@ def list_settings(as_json: bool) -> None:
             ]
         )
     elif on_terminal():
-        from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, header_style="dim", padding=(0, 1))
-        for column in ("name", "value", "from", "for"):
-            table.add_column(column)
+        table = bare_table("name", "value", "from", "for")
         for each in found:
             value = Text(each.shown or "not set", "bold" if each.shown else "dim")
             table.add_row(Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim"))
@@ -63,7 +61,7 @@ def get_setting(name: str, as_json: bool) -> None:
 
     JSON: the value, or null.
     """
-    value = resolve(setting(name)).shown
+    value = settings().resolved(name).shown
     if as_json:
         print_json(value)
     elif value is not None:
@@ -79,7 +77,7 @@ def set_setting(name: str, value: str, as_json: bool) -> None:
 
     JSON: the value in force.
     """
-    change_config(resolve_home(), name, value)
+    change_setting(name, value)
     _report(name, as_json)
 
 
@@ -91,12 +89,12 @@ def unset_setting(name: str, as_json: bool) -> None:
 
     JSON: the value in force, or null.
     """
-    change_config(resolve_home(), name, None)
+    change_setting(name, None)
     _report(name, as_json)
 
 
 def _report(name: str, as_json: bool) -> None:
-    now = resolve(setting(name))
+    now = settings().resolved(name)
     if as_json:
         print_json(now.shown)
     elif now.source == now.setting.variable:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import click
 
 from anamnesis import daemon
+from anamnesis.cli.context import settings
 from anamnesis.errors import StoreUnavailable
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -38,7 +39,7 @@ def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
     if background:
         click.echo(_start(port, host))
     else:
-        daemon.run(port, host, lambda url: click.echo(f"{url} (process id {os.getpid()})"))
+        daemon.run(settings(), port, host, lambda url: click.echo(f"{url} (process id {os.getpid()})"))
 
 
 @command.command()
@@ -50,13 +51,14 @@ def status(as_json: bool) -> None:
     JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "database"}
     """
     from anamnesis.cli.output import print_json, print_lines  # far more than what serving needs
+    from anamnesis.daemon.pid_file import PidFile
 
-    place = daemon.find_place()
-    running = place.running()
+    pid_file = PidFile(settings().engram_db())
+    running = pid_file.running()
     facts: dict[str, object] = {"running": running is not None}
     if running:
         facts |= {"url": running.url, **asdict(running)}
-    facts["database"] = str(place.database)
+    facts["database"] = str(pid_file.database)
     print_json(facts) if as_json else print_lines(list(facts.items()))
     if not running:
         sys.exit(1)
@@ -71,8 +73,9 @@ def stop(as_json: bool) -> None:
     JSON: {"stopped", "pid"}
     """
     from anamnesis.cli.output import print_json
+    from anamnesis.daemon.pid_file import PidFile
 
-    stopped = daemon.find_place().stop(_STOP_SECONDS)
+    stopped = PidFile(settings().engram_db()).stop(_STOP_SECONDS)
     if as_json:
         print_json({"stopped": stopped is not None, "pid": stopped.pid if stopped else None})
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import any_id, as_json, full_id, note_id, open_store
 from anamnesis.cli.output import in_a_line, on_terminal, print_json
 from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound
@@ -70,7 +71,7 @@ def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
             _confirm(store, ids)
         for each in ids:
             purge(store, each)
-        is_erased = erase(store, find_engram())
+        is_erased = erase(store, find_engram(settings()))
         forget_staged(store.memory_dir)
         past = find_past(store.memory_dir, ids)
     if as_json:

@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.config import resolve_home
 from anamnesis.doctor import Finding, examine, mend
 
 # A mended file may have to be taken over by Engram's side, which is the second thing to mend.
@@ -28,13 +28,12 @@ def command(fix: bool, as_json: bool) -> None:
     JSON: {"mended": [FAULT], "faults": [FAULT]}, a FAULT being
           {"subject", "fault", "fix", "mendable"}
     """
-    home = resolve_home()
-    faults = examine(home)
+    faults = examine(settings())
     mended: list[Finding] = []
     for _ in range(_ROUNDS if fix else 0):
         if newly := mend([each for each in faults if each not in mended]):
             mended += newly
-            faults = examine(home)
+            faults = examine(settings())
     if as_json:
         print_json({"mended": [_shown(each) for each in mended], "faults": [_shown(each) for each in faults]})
     elif on_terminal():

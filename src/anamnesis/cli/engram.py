@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.verbs import VERBS, run
+from anamnesis.engram_cli import VERBS, run
 
 
 class Verbs(click.Group):

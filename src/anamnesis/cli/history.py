@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anamnesis.bridge import find_engram
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import any_id, as_json, note_id, open_store
 from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.store import MemoryStore
@@ -37,9 +38,9 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
     from anamnesis.history.revisions import revisions
 
     with open_store() as store:
-        engram = find_engram()
+        engram = find_engram(settings())
         found_id = _resolve(store, engram, note_id)
-        found = revisions(store, found_id, engram)
+        found = revisions(store, found_id, engram, settings().user_home)
         if number:
             _restore(store, found, number, as_json)
             return

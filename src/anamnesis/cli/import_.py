@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import print_json
-from anamnesis.config import resolve_claude_home, resolve_machine_id
 
 
 @click.group()
@@ -36,7 +36,8 @@ def claude(folder: Path | None, as_json: bool) -> None:
     from anamnesis.importers.claude import import_claude
 
     with open_store() as store:
-        done = import_claude(store, folder or resolve_claude_home(), resolve_machine_id())
+        source = folder or settings().claude_home
+        done = import_claude(store, source, settings().machine_id, settings().user_home)
     if as_json:
         print_json(asdict(done))
     else:

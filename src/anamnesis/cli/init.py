@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import sys
@@ -15,25 +14,16 @@ import click
 from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
+from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
-from anamnesis.config import (
-    CONFIG_NAME,
-    change_config,
-    read_config,
-    resolve_bridge,
-    resolve_claude_home,
-    resolve_home,
-    resolve_machine_id,
-    resolve_remote,
-    setting,
-)
+from anamnesis.config import CONFIG_NAME, read_config, setting
 from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
-from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.engram_installation import Engram, find_installation
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
@@ -123,12 +113,12 @@ def command(
     if remote and local_only:
         raise click.UsageError("--remote and --local-only exclude each other.")
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
-    settings = _settings(remote, local_only)
+    changed = _changed_settings(remote, local_only)
     agents = _agents(names, everything or yes or only_print, is_asking)
     found = _find_engram() if not names and (everything or yes or only_print or is_asking) else None
-    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], settings, found)
+    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], changed, found)
     if is_asking:
-        _ask_rest(setup, is_placed=bool(remote or local_only or resolve_remote()))
+        _ask_rest(setup, is_placed=bool(remote or local_only or settings().remote))
         _tell_engram(setup)
     plan = plan_setup(setup.everybody, setup.instructed)
     if is_asking and plan.changes and not confirm(plan):
@@ -166,12 +156,12 @@ def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[A
 
 def _find_engram() -> _Found | None:
     """Engram, if it is on this machine and its memory is to be one with ours."""
-    if not resolve_bridge():
+    if not settings().bridge:
         return None
-    database = find_database()
+    database = find_database(settings())
     # What we made ourselves, for want of another, is no sign of Engram.
-    theirs = database if database and database.parent != resolve_home() else None
-    engram = find_engram(machine.place(), machine.program(), machine.agents(), theirs)
+    theirs = database if database and database.parent != settings().home else None
+    engram = find_installation(machine.place(), machine.program(), machine.agents(), theirs)
     if engram is None:
         return None
     remarks = [remark for remark in (*engram.remarks, _remark_on_daemon()) if remark]
@@ -187,7 +177,7 @@ def _remark_on_daemon() -> str:
     from anamnesis.daemon.port import holder
     from anamnesis.engram.gotext import whole
 
-    port = whole(os.environ.get("ENGRAM_PORT", "")) or DEFAULT_PORT
+    port = whole(settings().engram_port) or DEFAULT_PORT
     who = holder(port)
     if not who.startswith("Engram"):
         return ""
@@ -200,7 +190,7 @@ def take_over(database: Path) -> int | None:
 
     try:
         with (
-            BridgedStore(resolve_home(), database, resolve_machine_id()) as store,
+            BridgedStore(settings().home, database, settings().machine_id, settings().user_home) as store,
             progress_bar("Engram's memory") as progress,
         ):
             taken = store.bridge.reconcile(progress)
@@ -217,12 +207,12 @@ def take_over(database: Path) -> int | None:
     return None
 
 
-def _settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
+def _changed_settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
     """What is to be written to config.json. The machine's name is fixed there: host names change with networks."""
-    config = read_config(resolve_home())
+    config = read_config(settings().home)
     wanted: dict[str, str | None] = {}
     if not config.get("machine_id"):
-        wanted["machine_id"] = re.sub(r"[^\w.-]+", "-", resolve_machine_id())[:64]
+        wanted["machine_id"] = re.sub(r"[^\w.-]+", "-", settings().machine_id)[:64]
     if remote and config.get("remote") != remote:
         wanted["remote"] = setting("remote").check(remote)
     if local_only and config.get("remote"):
@@ -231,9 +221,9 @@ def _settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
 
 
 def _write(setup: _Setup, plan: Plan) -> _Report:
-    home = resolve_home()
+    home = settings().home
     for name, value in setup.settings.items():
-        change_config(home, name, value)
+        change_setting(name, value)
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         done = set_up(plan, Ledger(home))
@@ -245,19 +235,21 @@ def _first_import() -> dict[str, int] | None:
     """Take over what Claude Code remembers; None where it was never used."""
     from anamnesis.importers.claude import import_claude
 
-    folder = resolve_claude_home()
+    folder = settings().claude_home
     with open_store() as store:
-        return asdict(import_claude(store, folder, resolve_machine_id())) if (folder / "projects").is_dir() else None
+        if not (folder / "projects").is_dir():
+            return None
+        return asdict(import_claude(store, folder, settings().machine_id, settings().user_home))
 
 
 def _first_sync() -> dict[str, Any] | None:
     """Sync for the first time; None where there is nothing to sync with."""
-    if not resolve_remote():
+    if not settings().remote:
         return None
     from anamnesis.sync import configured_backend, report, sync_store
 
     with open_store() as store:
-        result = sync_store(store, configured_backend(store))
+        result = sync_store(store, configured_backend(store, settings()))
         if not result.reached:
             click.echo(f"anamnesis: {result.detail}. The next sync tries again.", err=True)
         return report(store, result)
@@ -269,7 +261,7 @@ def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -
         return
     if not is_written:
         for name, value in setup.settings.items():
-            click.echo(f"{resolve_home() / CONFIG_NAME}: {name} = {value or 'none'}")
+            click.echo(f"{settings().home / CONFIG_NAME}: {name} = {value or 'none'}")
         _tell_engram(setup)
         print_diffs(report.done)
     elif on_terminal():
@@ -289,9 +281,9 @@ def _tell_engram(setup: _Setup) -> None:
 
 def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
     return {
-        "home": str(resolve_home()),
-        "machine_id": setup.settings.get("machine_id") or resolve_machine_id(),
-        "remote": setup.settings.get("remote", resolve_remote()),
+        "home": str(settings().home),
+        "machine_id": setup.settings.get("machine_id") or settings().machine_id,
+        "remote": setup.settings.get("remote", settings().remote),
         "written": is_written,
         "imported": report.imported,
         "synced": report.synced,
@@ -336,7 +328,7 @@ def _draw(setup: _Setup, report: _Report) -> None:
     if report.imported and report.imported["new"]:
         screen.print(f"{report.imported['new']} notes imported from Claude Code.")
     if report.synced and report.synced["detail"] == "synced":
-        screen.print(f"Synced with {resolve_remote()}.")
+        screen.print(f"Synced with {settings().remote}.")
     if machine.is_passing():
         screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     if changed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anamnesis.cli.options import as_json, filters, open_store
-from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
+from anamnesis.cli.output import age, bare_table, console, on_terminal, print_json, print_lines
 from anamnesis.notes import Memory, as_dict
 
 
@@ -33,15 +33,11 @@ def command(project: str | None, type: str | None, scope: str | None, limit: int
 
 
 def _draw(notes: list[Memory], offset: int, total: int) -> None:
-    from rich.table import Table
+    from rich.table import Column
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column("id", no_wrap=True)
-    table.add_column("changed", no_wrap=True)
-    table.add_column("type", no_wrap=True)
-    table.add_column("project", overflow="fold")
-    table.add_column("title", ratio=1)
+    whole = (Column(name, no_wrap=True) for name in ("id", "changed", "type"))
+    table = bare_table(*whole, Column("project", overflow="fold"), Column("title", ratio=1))
     for note in notes:
         title = Text.assemble((note.title, "bold"), (f"  {' '.join('#' + tag for tag in note.tags)}", "dim"))
         table.add_row(Text(note.id, "cyan"), age(note.updated_at), note.type, Text(note.project), title)

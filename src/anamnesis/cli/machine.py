@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from anamnesis.config import HOME_VARIABLE, resolve_home
+from anamnesis.cli.context import settings
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import all_agents
 from anamnesis.onboard.place import Place
@@ -17,13 +17,13 @@ _SYSTEMS = {"darwin": "macos", "win32": "windows"}
 
 def place() -> Place:
     """Where programs keep their settings here."""
-    return Place(_SYSTEMS.get(sys.platform, "linux"), Path.home(), dict(os.environ))
+    return Place(_SYSTEMS.get(sys.platform, "linux"), settings().user_home, dict(os.environ))
 
 
 def program() -> Program:
     """The command that is running now, by its full path: agents have another PATH, or none."""
-    home = resolve_home()
-    is_default = not os.environ.get(HOME_VARIABLE) or home == Path.home() / ".anamnesis"
+    home = settings().home
+    is_default = home == settings().user_home / ".anamnesis"
     return Program(_words(), "" if is_default else str(home), sys.platform == "win32")
 
 

@@ -10,20 +10,26 @@ import click
 from click.shell_completion import CompletionItem
 
 from anamnesis.bridge import open_memory
+from anamnesis.cli.context import settings
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import SCOPES, TYPES
-from anamnesis.project import check_key, resolve_project_key
+from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def open_store() -> MemoryStore:
-    return open_memory()
+def open_store(context: click.Context | None = None) -> MemoryStore:
+    return open_memory(settings(context))
+
+
+def project_here() -> Project:
+    """The project of this folder."""
+    return find_project(Path.cwd(), settings().home, settings().user_home)
 
 
 def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    return resolve_project_key(Path.cwd()) if value == "." else value
+    return project_here().key if value == "." else value
 
 
 def _new_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -50,16 +56,16 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
     return filtered
 
 
-def _complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    with open_store() as store:
+def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    with open_store(context) as store:
         notes = store.list(limit=500)
     started = incomplete.upper()
     return [CompletionItem(note.id, help=note.title) for note in notes if note.id.startswith(started)][:30]
 
 
-def note_id(name: str = "note_id", **settings: Any) -> Callable[..., Any]:
+def note_id(name: str = "note_id", **given: Any) -> Callable[..., Any]:
     """An argument that takes a note's id, completed by the shell."""
-    return click.argument(name, **{"metavar": "ID", "shell_complete": _complete, **settings})
+    return click.argument(name, **{"metavar": "ID", "shell_complete": _complete, **given})
 
 
 def full_id(store: MemoryStore, given: str) -> str:

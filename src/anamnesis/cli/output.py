@@ -15,6 +15,8 @@ from anamnesis.plain import escaped
 from anamnesis.store.refresh import Progress
 
 if TYPE_CHECKING:
+    from rich.table import Column, Table
+
     from anamnesis.cli.screen import Screen
     from anamnesis.notes import Memory
 
@@ -53,6 +55,13 @@ def print_lines(rows: Sequence[Sequence[object]]) -> None:
 def in_a_line(value: object) -> str:
     """A value as part of one line, whatever line ends and tabs it has."""
     return " ".join(str(value).split())
+
+
+def bare_table(*columns: Column | str, show_header: bool = True) -> Table:
+    """A table without lines, with a dim header."""
+    from rich.table import Table
+
+    return Table(*columns, box=None, header_style="dim", show_header=show_header, padding=(0, 1))
 
 
 def draw_diff(diff: str) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from anamnesis.cli.output import console, on_terminal
-from anamnesis.onboard.diff import diff
 from anamnesis.onboard.holdings import Holdings
-from anamnesis.onboard.plan import Change, Plan, Refusal
+from anamnesis.onboard.plan import Change, Plan, Refusal, diff
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from anamnesis.cli.options import as_json
+from anamnesis.cli.context import settings
+from anamnesis.cli.options import as_json, project_here
 from anamnesis.cli.output import on_terminal, print_json, print_lines
 from anamnesis.engram.detection import detected
-from anamnesis.project import Project, resolve_project
+from anamnesis.project import Project
 from anamnesis.trust import Claim, untrust
 from anamnesis.trust import trust as confirm
 
@@ -62,8 +63,8 @@ def trust(as_json: bool) -> None:
     JSON: {"key", "source", "trusted": [{"path", "name"}]}
     """
     _, ignored = _found()
-    confirm(ignored)
-    project = resolve_project(Path.cwd())
+    confirm(settings().home, ignored)
+    project = project_here()
     if as_json:
         print_json({"key": project.key, "source": project.source, "trusted": _shown(ignored)})
         return
@@ -83,8 +84,8 @@ def untrust_(as_json: bool) -> None:
     JSON: {"key", "source", "untrusted": BOOLEAN}
     """
     here = Path.cwd()
-    done = untrust([here, *here.parents])
-    project = resolve_project(here)
+    done = untrust(settings().home, [here, *here.parents])
+    project = project_here()
     if as_json:
         print_json({"key": project.key, "source": project.source, "untrusted": done})
         return
@@ -94,8 +95,8 @@ def untrust_(as_json: bool) -> None:
 
 def _found() -> tuple[Project, list[Claim]]:
     """The project of this folder, and what its files claim that is not trusted."""
-    project = resolve_project(Path.cwd())
-    claims = (project.ignored, detected(Path.cwd()).ignored)
+    project = project_here()
+    claims = (project.ignored, detected(Path.cwd(), settings().home).ignored)
     return project, [each for each in claims if each]
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.output import age, bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.store.deleted import Deleted, deleted
 
@@ -43,13 +43,10 @@ def command(note_id: str | None, as_json: bool) -> None:
 
 
 def _draw(found: Sequence[Deleted]) -> None:
-    from rich.table import Table
+    from rich.table import Column
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column("id", no_wrap=True)
-    table.add_column("deleted", no_wrap=True)
-    table.add_column("title", ratio=1)
+    table = bare_table(Column("id", no_wrap=True), Column("deleted", no_wrap=True), Column("title", ratio=1))
     for each in found:
         table.add_row(Text(each.id, "cyan"), age(each.deleted_at), Text(each.title, "bold"))
     screen = console()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anamnesis.cli.options import as_json, full_id, note_id, open_store
-from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import Memory, as_dict
 from anamnesis.review import accept, reject, waiting
 
@@ -51,14 +51,11 @@ def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, 
 
 
 def _draw(found: list[Memory]) -> None:
-    from rich.table import Table
+    from rich.table import Column
     from rich.text import Text
 
-    table = Table(box=None, header_style="dim", padding=(0, 1))
-    table.add_column("id", no_wrap=True)
-    table.add_column("from", overflow="fold")
-    table.add_column("project", overflow="fold")
-    table.add_column("what it says", ratio=1)
+    folded = (Column(name, overflow="fold") for name in ("from", "project"))
+    table = bare_table(Column("id", no_wrap=True), *folded, Column("what it says", ratio=1))
     for note in found:
         says = Text.assemble((in_a_line(note.title), "bold"), f"\n{in_a_line(note.body[:_PREVIEW])}")
         table.add_row(Text(note.id, "cyan"), note.machine_id, note.project, says)

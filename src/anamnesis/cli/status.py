@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from anamnesis.bridge import as_bridged
-from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import bars, console, on_terminal, print_json, print_lines, sparkline
-from anamnesis.config import resolve_machine_id
+from anamnesis.cli.context import settings
+from anamnesis.cli.options import as_json, open_store, project_here
+from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
 from anamnesis.notes.merge import CONFLICT_TAG
-from anamnesis.project import resolve_project_key
 from anamnesis.review import waiting
 from anamnesis.store import MemoryStore, StoreStats
 
@@ -40,12 +38,12 @@ def command(as_json: bool) -> None:
 
     with open_store() as store:
         stats = store.stats()
-        sync = configured_backend(store).state()
+        sync = configured_backend(store, settings()).state()
         unreadable = len(store.problems())
         bridged = as_bridged(store)
         bridge = bridged.bridge.state() if bridged else None
         halves = asdict(bridge) if bridge else None
-        facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": resolve_machine_id()}
+        facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
             kept = {"unreadable_files": unreadable, "sync": asdict(sync), "bridge": halves}
             print_json({**facts, **stats._asdict(), **kept})
@@ -65,17 +63,16 @@ def command(as_json: bool) -> None:
 
 
 def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     screen = console()
-    here = resolve_project_key(Path.cwd())
-    screen.draw("[bold]{:,} notes[/] in {} on {}", stats.total, store.root, resolve_machine_id())
+    here = project_here().key
+    screen.draw("[bold]{:,} notes[/] in {} on {}", stats.total, store.root, settings().machine_id)
     if not stats.total:
         screen.draw('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
         return
     screen.draw("[green]{}[/] new notes a week, half a year", sparkline(_weekly(store)), style="dim")
-    table = Table(box=None, show_header=False, padding=(0, 1))
+    table = bare_table(show_header=False)
     for title, counts in (("type", stats.by_type), ("scope", stats.by_scope), ("project", stats.by_project)):
         shown = bars(counts)
         for position, (name, bar, count) in enumerate(shown[:8]):

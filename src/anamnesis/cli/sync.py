@@ -7,9 +7,10 @@ import sys
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store, store_option
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.config import HOME_VARIABLE, resolve_claude_home, resolve_home, resolve_machine_id
+from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -31,17 +32,17 @@ def command(background: bool, home: str | None, as_json: bool) -> None:
     JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail"}
     """
     if home:
-        os.environ[HOME_VARIABLE] = home
+        os.environ[HOME_VARIABLE] = home  # for the background process, too
     if background:
-        from anamnesis.later import run_later
+        from anamnesis.background import run_in_background
 
-        run_later("sync")
+        run_in_background("sync")
         return
     from anamnesis.sync import configured_backend, report, sync_store
 
     with open_store() as store:
         _import(store)
-        result = sync_store(store, configured_backend(store))
+        result = sync_store(store, configured_backend(store, settings()))
         facts = report(store, result)
     if as_json:
         print_json(facts)
@@ -55,16 +56,16 @@ def command(background: bool, home: str | None, as_json: bool) -> None:
 
 
 def _import(store: MemoryStore) -> None:
-    """Take over Claude Code's own memory; where that fails, the notes are synced all the same."""
-    claude_home = resolve_claude_home()
+    """Import Claude Code's own memory; where that fails, the notes are synced all the same."""
+    claude_home = settings().claude_home
     if not any((claude_home / "projects").glob("*/memory")):
         return
     from anamnesis.importers.claude import import_claude
 
     try:
-        import_claude(store, claude_home, resolve_machine_id())
+        import_claude(store, claude_home, settings().machine_id, settings().user_home)
     except (AnamnesisError, OSError) as error:
-        log(resolve_home(), "import failed", reason=str(error))
+        log(store.root, "import failed", reason=str(error))
 
 
 def _draw(facts: dict[str, object], changed: int) -> None:

@@ -11,16 +11,16 @@ import click
 from anamnesis.bridge import find_engram as find_database
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
+from anamnesis.cli.context import settings
 from anamnesis.cli.init import take_over
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
-from anamnesis.config import resolve_home
 from anamnesis.disk import locked
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
-from anamnesis.onboard.engram import NAME as ENGRAM
-from anamnesis.onboard.engram import find_engram
+from anamnesis.onboard.engram_installation import NAME as ENGRAM
+from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down
@@ -49,11 +49,11 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
     leaving = set(names or (*AGENTS, ENGRAM))
-    plan = plan_removal(_everybody(), leaving, Ledger(resolve_home()))
+    plan = plan_removal(_everybody(), leaving, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
-    database = find_database() if ENGRAM in leaving and not only_print else None
+    database = find_database(settings()) if ENGRAM in leaving and not only_print else None
     is_current = take_over(database) is not None if database else False
     if not only_print:
         plan = _remove(leaving)
@@ -72,19 +72,19 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
 def _everybody() -> list[Agent]:
     """All that may have us, Engram among them if it is here."""
     agents = machine.agents()
-    found = find_engram(machine.place(), machine.program(), agents, find_database())
+    found = find_installation(machine.place(), machine.program(), agents, find_database(settings()))
     return [*agents, *([found.agent] if found else [])]
 
 
 def _tell_engram(database: Path, is_current: bool) -> None:
     """What becomes of engram.db, and what still stands in the way of Engram's own daemon."""
-    from anamnesis.daemon import find_place
+    from anamnesis.daemon.pid_file import PidFile
 
-    if database.parent == resolve_home():
+    if database.parent == settings().home:
         click.echo(f"anamnesis: {database}, which Anamnesis made, stays where it is.", err=True)
     elif is_current:
         click.echo(f"anamnesis: {database} is up to date; Engram can go on with it.", err=True)
-    if running := find_place().running():
+    if running := PidFile(settings().engram_db()).running():
         click.echo(
             f"anamnesis: The daemon still serves {running.url} for Anamnesis; `anamnesis daemon stop` ends it.",
             err=True,
@@ -92,7 +92,7 @@ def _tell_engram(database: Path, is_current: bool) -> None:
 
 
 def _remove(leaving: set[str]) -> Plan:
-    home = resolve_home()
+    home = settings().home
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         ledger = Ledger(home)
@@ -115,4 +115,4 @@ def _draw(plan: Plan) -> None:
         screen.draw("[green]✓[/] {}d  {}", action(change), shortened(change.file))
     if not plan.changes and not plan.refusals:
         screen.print("No agent has anything of anamnesis.")
-    screen.draw("Your notes in [bold]{}[/] are as they were.", shortened(resolve_home()))
+    screen.draw("Your notes in [bold]{}[/] are as they were.", shortened(settings().home))

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.editor import edited
 from anamnesis.cli.options import as_json, full_id, open_store, project_option
 from anamnesis.cli.output import on_terminal, print_json, tell_redacted
-from anamnesis.config import resolve_machine_id
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import SCOPES, TYPES, as_dict
 
@@ -49,7 +49,7 @@ def command(
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": list(tags)}
         note = store.write(
             type=type,
-            machine_id=resolve_machine_id(),
+            machine_id=settings().machine_id,
             scope=scope,
             supersedes=[full_id(store, each) for each in supersedes],
             **given,

@@ -5,39 +5,33 @@ Binding comes before anything heavy is imported: plugins start the daemon and ex
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.daemon.port import bind
 
 if TYPE_CHECKING:
-    from anamnesis.daemon.place import Place
+    from anamnesis.config import Settings
 
 DEFAULT_PORT = 7437
 LOOPBACK = "127.0.0.1"
 
 
-def find_place() -> Place:
-    """Where this memory's daemon leaves its traces: the folder of engram.db."""
-    from anamnesis.config import resolve_home
-    from anamnesis.daemon.place import Place
-    from anamnesis.engram.database import resolve_engram_db
-
-    return Place(resolve_engram_db(os.environ, Path.home(), resolve_home()))
-
-
-def run(port: int = DEFAULT_PORT, host: str = LOOPBACK, announce: Callable[[str], None] | None = None) -> None:
-    """Serve until told to stop. `announce` is told once, when requests are answered, where."""
+def run(
+    settings: Settings,
+    port: int = DEFAULT_PORT,
+    host: str = LOOPBACK,
+    announce: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until a signal stops it. `announce` gets the address as soon as requests are answered."""
     listening = bind(host, port)
-    from anamnesis.config import resolve_home, resolve_token
+    from anamnesis.daemon.pid_file import PidFile
     from anamnesis.web.guard import build_guard
 
     with listening:
-        guard = build_guard(host, resolve_token())
-        place = find_place()
-        with place.held(host, listening.getsockname()[1]):
+        guard = build_guard(host, settings.token)
+        pid_file = PidFile(settings.engram_db())
+        with pid_file.held(host, listening.getsockname()[1]):
             from anamnesis.daemon.serving import serve
 
-            serve(listening, place.database, guard, resolve_home(), announce)
+            serve(listening, pid_file.database, guard, settings, announce)

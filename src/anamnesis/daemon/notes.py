@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
     from anamnesis.bridge.bridged import BridgedStore
+    from anamnesis.config import Settings
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
 
@@ -25,6 +26,8 @@ _LONGEST_MS = 400
 _LOOK_MS = 500
 # Where folders cannot be watched, they are looked at so often.
 _LOOK_SECONDS = 1.0
+# How many changes of other processes are reconciled between two looks at the folders.
+_MOST_AT_ONCE = 200
 # So long after the start a write waits for the notes, to be among them when it is answered.
 _PATIENCE_SECONDS = 1.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
@@ -37,8 +40,8 @@ class Notes:
     Who writes to engram.db does so for a moment only: what is noted down by then is taken over afterwards.
     """
 
-    def __init__(self, home: Path, shared: Shared, log: Callable[..., None]) -> None:
-        self._home = home
+    def __init__(self, settings: Settings, shared: Shared, log: Callable[..., None]) -> None:
+        self._settings = settings
         self._shared = shared
         self._log = log
         self._opened: Future[MemoryStore] = Future()
@@ -98,7 +101,7 @@ class Notes:
         from anamnesis.bridge import FAILURES, find_engram, journal
 
         try:
-            if find_engram() and journal.identity(self._shared.db) is None:
+            if find_engram(self._settings) and journal.identity(self._shared.db) is None:
                 journal.prepare(self._shared.db)
         except FAILURES as error:
             self._log("bridge failed", reason=str(error))
@@ -112,6 +115,11 @@ class Notes:
         except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
+    def _follow(self, bridged: BridgedStore) -> None:
+        """Reconcile what other processes wrote: they entered it into the index themselves."""
+        if not bridged.catch_up(_MOST_AT_ONCE):
+            self._behind.set()
+
     def _keep_up(self, bridged: BridgedStore) -> None:
         if not bridged.keep_up():
             self._behind.set()
@@ -124,7 +132,8 @@ class Notes:
         from anamnesis.bridge import find_engram, open_bridged
 
         try:
-            self._opened.set_result(open_bridged(self._home, self._shared if find_engram() else None))
+            engram = self._shared if find_engram(self._settings) else None
+            self._opened.set_result(open_bridged(self._settings, engram))
         except Exception as error:  # the outermost boundary of the thread: whoever waits has to be told
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
@@ -168,6 +177,7 @@ class Notes:
                     reason = str(error)
                     self._log("cannot watch", reason=reason)
                 self._receive(store, [])
+                self._with_bridge(self._follow)
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
@@ -194,6 +204,7 @@ class Notes:
                 self._receive(store, [])
             elif paths:
                 self._receive(store, [path.relative_to(store.root).as_posix() for path in paths])
+            self._with_bridge(self._follow)
             if any(tree in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
                 return
             is_new = False

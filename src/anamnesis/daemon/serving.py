@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anamnesis.config import resolve_bridge, resolve_engram_strict
+from anamnesis.config import Settings
 from anamnesis.daemon.descriptors import connection_room
 from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
@@ -37,26 +37,27 @@ _SWITCH_SECONDS = 0.0005
 
 
 def serve(
-    listening: socket.socket, path: Path, guard: Guard, home: Path, announce: Callable[[str], None] | None
+    listening: socket.socket, path: Path, guard: Guard, settings: Settings, announce: Callable[[str], None] | None
 ) -> None:
     """Answer requests on a bound socket, with this engram.db, until told to stop."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     database.prepare(path)
-    asyncio.run(_serve(listening, path, guard, home, announce))
+    asyncio.run(_serve(listening, path, guard, settings, announce))
 
 
 async def _serve(
-    listening: socket.socket, path: Path, guard: Guard, home: Path, announce: Callable[[str], None] | None
+    listening: socket.socket, path: Path, guard: Guard, settings: Settings, announce: Callable[[str], None] | None
 ) -> None:
+    home = settings.home
     report = functools.partial(_report, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
     server = Server(Limits(connections=connection_room(Limits().connections)))
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
-        notes = opened.enter_context(closing(Notes(home, shared, functools.partial(log, home))))
-        access = opened.enter_context(closing(Access(shared, notes if resolve_bridge() else None)))
+        notes = opened.enter_context(closing(Notes(settings, shared, functools.partial(log, home))))
+        access = opened.enter_context(closing(Access(shared, notes if settings.bridge else None)))
         stopping = _signalled()
-        await server.listen(listening, _build_app(server, access, notes, guard, report))
+        await server.listen(listening, _build_app(server, access, notes, guard, report, settings))
         host, port = listening.getsockname()[:2]
         # What was made until now stays: it need not be looked through for garbage again and again.
         gc.freeze()
@@ -68,23 +69,24 @@ async def _serve(
         log(home, "daemon stopped", signal=name, finished=is_complete)
 
 
-def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report) -> App:
+def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report, settings: Settings) -> App:
     metrics = Metrics()
-    added = [*later.ROUTES, *mcp.routes(functools.partial(_both_dialects, access, notes), report)]
-    described = [*engram.ROUTES, *later.ROUTES]
+    new = later.routes(settings.home)
+    added = [*new, *mcp.routes(functools.partial(_both_dialects, access, notes, settings), report)]
+    described = [*engram.ROUTES, *new]
     added += operations.routes(described, metrics, access, lambda: len(server.connections), notes.halves)
-    return App(engram.ROUTES, added, access, guard, metrics, report, strict=resolve_engram_strict())
+    return App(engram.ROUTES, added, access, guard, metrics, report, strict=settings.engram_strict)
 
 
-def _both_dialects(access: Access, notes: Notes) -> Tools:
+def _both_dialects(access: Access, notes: Notes, settings: Settings) -> Tools:
     """An MCP server with the tools for notes and those of Engram."""
     from anamnesis.bridge import around
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.server import build_server
 
     store = notes.store()
-    memory = Memory(lambda: around(store, access.of_this_thread()), strict=resolve_engram_strict())
-    return build_server(store, engram=memory)
+    memory = Memory(lambda: around(store, access.of_this_thread()), strict=settings.engram_strict)
+    return build_server(store, engram=memory, settings=settings)
 
 
 def _report(home: Path, trace: str) -> None:

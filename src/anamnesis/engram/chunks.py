@@ -1,14 +1,17 @@
-"""Memories in `.engram/`, for git to carry: a manifest, and a compressed chunk for each export. A chunk never changes.
+"""Memories in `.engram/` for git: a manifest, and one compressed chunk per export. A chunk never changes.
 
-Rows that were exported once are not exported again, even when they changed: that is how Engram has it.
+Rows that were exported once are not exported again, even if they change: Engram does the same.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
 import re
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,15 +19,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anamnesis.disk import write_atomically
-from anamnesis.engram import VERSION, exchange, gojson, packing, sessions
+from anamnesis.engram import VERSION, exchange, gojson, sessions
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
 from anamnesis.errors import StoreUnavailable
-from anamnesis.working_tree import Refused as NotRead
-from anamnesis.working_tree import make_folder, read_file
+from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 FOLDER = ".engram"
+# Limits on what a chunk unpacks to: a small file can hold what fills the memory. A parsed value takes up to 200 bytes:
+# this many take 110 MB, and 32 MB of text 220 MB.
+MOST_BYTES = 32 << 20
+_MOST_VALUES = 1_000_000
+_BEFORE_VALUES = (b",", b"[", b"{")
 _MOST_MANIFEST = 4 << 20
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -33,7 +40,7 @@ Row = TypeVar("Row", Session, Observation, Prompt)
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one file holds, in the order in which Engram writes it."""
+    """The content of one chunk, in Engram's order."""
 
     sessions: tuple[Session, ...]
     observations: tuple[Observation, ...]
@@ -42,7 +49,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How many chunks this database knows, how many the manifest lists, and how many of those are unknown here."""
+    """Counts of chunks: imported or written here, listed in the manifest, and listed but not imported."""
 
     local: int
     remote: int
@@ -50,8 +57,8 @@ class Status:
 
 
 @dataclass(slots=True)
-class Imported:
-    """What came in, and which chunks could not be read."""
+class ImportedChunks:
+    """What was imported, and which chunks could not be read."""
 
     chunks: int = 0
     skipped: int = 0
@@ -75,16 +82,16 @@ def export(
     *,
     clean: Clean = str,
 ) -> tuple[str, Chunk] | None:
-    """Write what no chunk holds yet, of a project or of all; its id and content, or None if there is nothing new.
+    """Export the rows that are in no chunk, of one project or of all; returns the id and content, or None.
 
-    What is too much for one chunk goes to several, and their ids are joined by commas. A chunk of before that cannot be
-    read is told to `warn`; what it holds may be written once more.
+    An export beyond the limits of a chunk becomes several, whose ids are joined by commas. A chunk that cannot be read
+    is reported to `warn`; its rows may be exported again.
     """
     manifest = _manifest(folder)
     everything = exchange.export(db, project, clean=clean)
-    staying = _staying(db)
-    travelling = tuple(row for row in everything.observations if row.id not in staying)
-    chunk = _new(replace(everything, observations=travelling), folder, _entries(manifest), created_by, warn)
+    local = _machine_local(db)
+    portable = tuple(row for row in everything.observations if row.id not in local)
+    chunk = _new(replace(everything, observations=portable), folder, _entries(manifest), created_by, warn)
     known = _known(db) | {entry["id"] for entry in _entries(manifest)}
     parts = {hashlib.sha256(data).hexdigest()[:8]: (part, data) for part, data in _parts(chunk)}
     new = {id: part for id, part in parts.items() if id not in known}
@@ -94,9 +101,9 @@ def export(
     try:
         place = make_folder(folder.parent, f"{folder.name}/chunks")
         for id, (_, data) in new.items():
-            write_atomically(place / _file(id), packing.pack(data), mode=0o644)
+            write_atomically(place / _file(id), pack(data), mode=0o644)
         entries = [_entry(id, part, created_by, moment) for id, (part, _) in new.items()]
-        # What a later Engram has added to the manifest stays in it.
+        # Keys that later versions of Engram add to the manifest are kept.
         changed = {"version": 1, **manifest, "chunks": [*_entries(manifest), *entries]}
         write_atomically(folder / "manifest.json", _written(changed), mode=0o644)
     except OSError as error:
@@ -107,16 +114,16 @@ def export(
 
 
 def _parts(chunk: Chunk) -> list[tuple[Chunk, bytes]]:
-    """A chunk with its bytes, in as many parts as the limits of a chunk ask for; sessions before what names them."""
+    """The chunk and its bytes, split to fit the limits; sessions come before the rows that refer to them."""
     rows = len(chunk.sessions) + len(chunk.observations) + len(chunk.prompts)
     data = gojson.dumps(chunk) if rows else b""
-    if rows < 2 or packing.fits(data):
+    if rows < 2 or fits(data):
         return [(chunk, data)] if rows else []
     return [*_parts(_slice(chunk, 0, rows // 2)), *_parts(_slice(chunk, rows // 2, rows))]
 
 
 def _slice(chunk: Chunk, start: int, end: int) -> Chunk:
-    """The rows of a chunk from one number to another, counted over all three kinds."""
+    """The rows of a chunk from `start` to `end`, counted over all three kinds."""
     after = len(chunk.sessions) + len(chunk.observations)
 
     def cut(rows: tuple[Row, ...], first: int) -> tuple[Row, ...]:
@@ -130,9 +137,9 @@ def _entry(id: str, chunk: Chunk, created_by: str, created_at: str) -> dict[str,
     return {"id": id, "created_by": created_by, "created_at": created_at, **counts}
 
 
-def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Imported:
-    """Take in every chunk that is not known yet, each whole; one that cannot be read stops no other."""
-    result = Imported()
+def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> ImportedChunks:
+    """Import each chunk that is not known yet, in one transaction; an unreadable one stops no other."""
+    result = ImportedChunks()
     known = _known(db)
     for entry in _entries(_manifest(folder)):
         id = entry["id"]
@@ -148,7 +155,7 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Impo
             with writing(db):
                 counts = exchange.import_(db, _complete(db, chunk), clean(str(entry.get("created_by") or "")))
                 _record(db, id)
-        except (NotRead, ValueError, Refused) as error:
+        except (RefusedPath, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")
             continue
         result.chunks += 1
@@ -159,7 +166,7 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Impo
 
 
 def _complete(db: sqlite3.Connection, chunk: Chunk) -> Export:
-    """A chunk with a bare session for each that its rows name and that neither it nor the database has."""
+    """A chunk with a bare session for each session that neither it nor the database has."""
     known = {session.id for session in chunk.sessions}
     missing: dict[str, Session] = {}
     rows: list[Observation | Prompt] = [*chunk.observations, *chunk.prompts]
@@ -173,10 +180,10 @@ def _complete(db: sqlite3.Connection, chunk: Chunk) -> Export:
 def _new(
     everything: Export, folder: Path, entries: list[dict[str, Any]], created_by: str, warn: Callable[[str], object]
 ) -> Chunk:
-    """The rows since the last export, without those that are in a chunk which was written since then.
+    """The rows since this machine's last export that are in no chunk written since then.
 
-    Engram asks for rows younger than the newest chunk, be it somebody else's: so it loses what was kept in the same
-    second, and what was kept before a colleague's export.
+    Engram takes the rows younger than the newest chunk of any machine. That loses rows of the same second, and rows
+    saved before somebody else's export.
     """
     times = [_normal(str(entry.get("created_at"))) for entry in entries]
     own = [time for time, entry in zip(times, entries, strict=True) if entry.get("created_by") == created_by]
@@ -192,8 +199,8 @@ def _new(
     return Chunk(new(everything.sessions), new(everything.observations), new(everything.prompts))
 
 
-def _staying(db: sqlite3.Connection) -> set[int]:
-    """The observations that the bridge knows as notes which stay on this machine."""
+def _machine_local(db: sqlite3.Connection) -> set[int]:
+    """The observations whose notes are machine-local."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone():
         return set()
     line = "char(10) || 'scope: machine-local'"
@@ -203,7 +210,7 @@ def _staying(db: sqlite3.Connection) -> set[int]:
 def _keys(folder: Path, id: str, warn: Callable[[str], object]) -> set[str]:
     try:
         chunk = _read(folder, id)
-    except (NotRead, ValueError) as error:
+    except (RefusedPath, ValueError) as error:
         warn(f"chunk {id}: {error}")
         return set()
     if chunk is None:
@@ -221,7 +228,7 @@ def _time(row: Session | Observation | Prompt) -> str:
 
 
 def _normal(moment: str) -> str:
-    """A time in the form of the database, whichever it is in."""
+    """A time in the database's form."""
     if "T" not in moment:
         return moment.strip()
     try:
@@ -235,12 +242,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         data = read_file(folder.parent, f"{folder.name}/{path.name}", _MOST_MANIFEST)
         manifest = {} if data is None else json.loads(data)
-    except NotRead as error:
-        raise StoreUnavailable(error.message, "Replace it by the file itself, or take it from git again.") from error
+    except RefusedPath as error:
+        raise StoreUnavailable(error.message, "Replace it by a regular file, or restore it from git.") from error
     except (ValueError, RecursionError) as error:
-        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Mend it, or take it from git again.") from error
+        raise StoreUnavailable(f"{path} cannot be read: {error}.", "Fix it, or restore it from git.") from error
     if not isinstance(manifest, dict) or not isinstance(manifest.get("chunks"), list | None):
-        raise StoreUnavailable(f"{path} is not a manifest of Engram.", "Mend it, or take it from git again.")
+        raise StoreUnavailable(f"{path} is not a manifest of Engram.", "Fix it, or restore it from git.")
     return manifest
 
 
@@ -262,11 +269,11 @@ def _file(id: str) -> str:
 
 
 def _read(folder: Path, id: str) -> Chunk | None:
-    """A chunk; None if there is no such file. The name of the format says lines, but it is one object."""
+    """A chunk; None if there is no such file. Despite the suffix `.jsonl`, it is one JSON object."""
     if not _ID.fullmatch(id):
         return None
-    packed = read_file(folder.parent, f"{folder.name}/chunks/{_file(id)}", packing.MOST_BYTES)
-    return None if packed is None else gojson.loads(packing.unpack(packed), Chunk, alone=True)
+    packed = read_file(folder.parent, f"{folder.name}/chunks/{_file(id)}", MOST_BYTES)
+    return None if packed is None else gojson.loads(unpack(packed), Chunk, alone=True)
 
 
 def _known(db: sqlite3.Connection) -> set[str]:
@@ -275,3 +282,47 @@ def _known(db: sqlite3.Connection) -> set[str]:
 
 def _record(db: sqlite3.Connection, id: str) -> None:
     db.execute("INSERT OR IGNORE INTO sync_chunks (chunk_id) VALUES (:id)", {"id": id})
+
+
+class TooLarge(ValueError):
+    """A chunk beyond the limits."""
+
+
+def pack(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+def unpack(packed: bytes) -> bytes:
+    """The content, read only up to the limits."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"it cannot be unpacked: {error}") from None
+    if len(data) > MOST_BYTES:
+        raise TooLarge(f"it unpacks to more than {MOST_BYTES >> 20} MB")
+    if not _has_few_values(data):
+        raise TooLarge(f"it holds more than {_MOST_VALUES:,} values")
+    return data
+
+
+def fits(data: bytes) -> bool:
+    """Whether `unpack` accepts this content."""
+    return len(data) <= MOST_BYTES and _has_few_values(data)
+
+
+def _has_few_values(data: bytes) -> bool:
+    if sum(map(data.count, _BEFORE_VALUES)) <= _MOST_VALUES:
+        return True
+    # They may be commas of a long text: count again outside of strings.
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    count, position = 0, 0
+    while count <= _MOST_VALUES:
+        start = plain.find(b'"', position)
+        outside = len(plain) if start < 0 else start
+        count += 1 + sum(plain.count(mark, position, outside) for mark in _BEFORE_VALUES)
+        end = plain.find(b'"', outside + 1)
+        if start < 0 or end < 0:
+            break
+        position = end + 1
+    return count <= _MOST_VALUES

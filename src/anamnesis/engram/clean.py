@@ -1,4 +1,4 @@
-"""Rows with every text cleaned. Pure; what cleaning means is given."""
+"""Applies a cleaning function to every text of a row. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 Clean = Callable[[str], str]
 Row = TypeVar("Row", bound="DataclassInstance")
 
-# They have a form of their own, and rows are found again by them.
+# Identities and times: rows are found by them.
 _FORMAL = frozenset(
     ("sync_id", "started_at", "ended_at", "created_at", "updated_at", "deleted_at", "last_seen_at", "exported_at")
 )
 
 
 def cleaned(row: Row, clean: Clean) -> Row:
-    """A row, or an export with all of its rows, with every text in it cleaned; identities and times stay."""
+    """A row, or an export with its rows, with every text cleaned; identities and times stay."""
     changes: dict[str, Any] = {}
     for name in _names(type(row)):
         value = getattr(row, name)

@@ -1,4 +1,4 @@
-"""What a starting session is told: the recent sessions, prompts and observations, as Engram lays them out."""
+"""The context for a new session: recent sessions, prompts and observations, in Engram's layout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SUMMARY, _PROMPT, _CONTENT = 200, 200, 300
 
 
 def context(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0, compact: bool = False) -> str:
-    """The text, empty where there is nothing to tell. The scope and the limit are those of the observations."""
+    """The context; empty if there is nothing. Scope and limit apply to the observations."""
     recent_sessions = sessions.recent(db, project, _SESSIONS)
     recent_prompts = prompts.recent(db, project, _PROMPTS)
     recent_observations = observations.recent(db, project, scope, limit)

@@ -1,7 +1,7 @@
-"""engram.db: where it is, its connections and its transactions. Knows no query.
+"""engram.db: its path, connections and transactions. Knows no query.
 
-Engram's own program may use the file before us, after us and at the same time. So a connection waits for whoever is
-writing, a change is one short transaction that takes the write lock first, and opening a complete file writes nothing.
+Engram's own program may use the file before us, after us and at the same time. So a connection waits for other writers,
+a change is one short transaction that takes the write lock first, and opening a complete file writes nothing.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from anamnesis.errors import AnamnesisError, InvalidArgument, StoreUnavailable
+from anamnesis.errors import AnamnesisError, StoreUnavailable
 
 NAME = "engram.db"
-# SQLite waits so long by itself; somebody who holds the lock for longer is waited for again.
+# SQLite's own busy timeout; after it, the lock is tried again until PATIENCE_SECONDS.
 BUSY_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
 _BUSY, _LOCKED = 5, 6
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Refused(AnamnesisError):
-    """What the store does not do; the message is the one that Engram answers with."""
+    """A request that the store refuses, with Engram's message."""
 
 
 class NotFound(Refused):
@@ -35,26 +35,14 @@ class NotFound(Refused):
         super().__init__(message)
 
 
-def resolve_engram_db(environ: Mapping[str, str], home: Path, anamnesis_home: Path) -> Path:
-    """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
-    if given := environ.get("ENGRAM_DATA_DIR"):
-        if not Path(given).is_absolute():
-            raise InvalidArgument(
-                f"ENGRAM_DATA_DIR {given!r} is not an absolute path.", "Set it to one that starts at the root."
-            )
-        return Path(given) / NAME
-    engram = home / ".engram"
-    return (engram if engram.is_dir() else anamnesis_home) / NAME
-
-
 def prepare(path: Path) -> None:
-    """Make engram.db, or complete the one that is there; its rows stay as they are, but for Engram's own backfills."""
+    """Create or complete engram.db; existing rows change only by Engram's own backfills."""
     from anamnesis.engram import schema  # 1 ms that hooks need not spend
 
     with _translated(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            path.touch(mode=0o600)  # SQLite would let other users read it
+            path.touch(mode=0o600)  # SQLite would create it readable for other users
     with contextlib.closing(connect(path)) as db, _translated(path):
         schema.refuse_older(db, path)
         _patiently(lambda: db.execute("PRAGMA journal_mode = WAL").fetchone())
@@ -64,7 +52,7 @@ def prepare(path: Path) -> None:
 
 
 def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
-    """A connection to an engram.db that is there, without a transaction; see `prepare` and `writing`."""
+    """A connection to an existing engram.db, without a transaction; see `prepare` and `writing`."""
     with _translated(path):
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=rw",
@@ -75,7 +63,7 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
             cached_statements=256,
         )
         try:
-            # Engram cuts texts between two bytes of a character. They have to be readable all the same.
+            # Engram truncates texts inside a character; such texts must still be readable.
             db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA foreign_keys = ON")
@@ -90,9 +78,9 @@ def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection
 
 @contextlib.contextmanager
 def writing(db: sqlite3.Connection) -> Iterator[None]:
-    """One change, whole or not at all: a transaction, or a part of the one that is under way.
+    """One atomic change: a transaction, or a savepoint of the current one.
 
-    Nobody is refused because somebody else is writing: whoever comes later waits.
+    Waits for other writers instead of failing.
     """
     if db.in_transaction:
         begin, commit, rollback = "SAVEPOINT part", "RELEASE part", "ROLLBACK TO part"
@@ -112,7 +100,7 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(db: sqlite3.Connection) -> Iterator[None]:
-    """Several reads of one and the same state, whatever others write meanwhile."""
+    """Several reads of one state, whatever others write meanwhile."""
     if db.in_transaction:
         yield
         return
@@ -125,7 +113,7 @@ def reading(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def refusal(error: sqlite3.IntegrityError) -> Refused:
-    """What Engram says of a row that a constraint does not let in."""
+    """Engram's message for a row that violates a constraint."""
     return Refused(f"constraint failed: {error} ({error.sqlite_errorcode})")
 
 
@@ -143,7 +131,7 @@ def _patiently(action: Callable[[], T]) -> T:
                     f"Another program has held {NAME} for {PATIENCE_SECONDS:.0f} s.",
                     "Wait for it or stop it, then try again.",
                 ) from error
-        time.sleep(pause)  # changing to WAL is refused at once, without waiting
+        time.sleep(pause)  # a change to WAL fails at once, without the busy timeout
         pause = min(pause * 2, 0.05)
 
 

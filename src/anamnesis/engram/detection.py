@@ -18,23 +18,23 @@ _MOST_CONFIG = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """A project's name, where it comes from in Engram's words, and a name that is ignored until it is trusted."""
+    """A project's name, its source in Engram's terms, and a name that is ignored until it is trusted."""
 
     project: str
     source: str
     ignored: Claim | None = None
 
 
-def detect(folder: Path) -> str:
-    """A name that somebody set, the name of the git origin, of the repository's root or of the folder."""
-    return detected(folder).project
+def detect(folder: Path, home: Path) -> str:
+    """The project's name: configured, from the git origin, the repository's root or the folder."""
+    return detected(folder, home).project
 
 
-def detected(folder: Path) -> Detected:
-    """The project of a folder, with the reason."""
+def detected(folder: Path, home: Path) -> Detected:
+    """The project of a folder, with the reason; `home` is ANAMNESIS_HOME, which records the trusted names."""
     folder = folder.absolute()
-    claim = _configured(folder)
-    if claim and is_accepted(claim, lambda url, _: _normal(_repository(url))):
+    claim = _configured(folder, home)
+    if claim and is_accepted(home, claim, lambda url, _: _normal(_repository(url))):
         return Detected(claim.name, "config")
     if name := _repository(git_says(folder, "remote", "get-url", "origin")):
         source = "git_remote"
@@ -50,15 +50,15 @@ def _normal(name: str) -> str:
 
 
 def _repository(url: str) -> str:
-    """The last part of a remote's address, which never holds the credentials that the address may have."""
+    """The last part of a remote's URL, which never contains credentials."""
     return normalize_remote(url).rpartition("/")[2]
 
 
-def _configured(folder: Path) -> Claim | None:
-    """The name that later Engrams keep in `.engram/config.json` of the repository, or of the folder."""
+def _configured(folder: Path, home: Path) -> Claim | None:
+    """The name in `.engram/config.json` of the repository or the folder, as later versions of Engram write it."""
     root = next((place for place in (folder, *folder.parents) if os.path.exists(place / ".git")), folder)
     try:
-        content = json.loads(provided(root, CONFIG, _MOST_CONFIG) or b"{}")
+        content = json.loads(provided(home, root, CONFIG, _MOST_CONFIG) or b"{}")
     except (ValueError, RecursionError):
         return None
     name = content.get("project_name") if isinstance(content, dict) else None

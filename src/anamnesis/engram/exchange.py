@@ -1,4 +1,4 @@
-"""Everything as one value, to take to another machine, and to bring in there. The same brought twice adds nothing."""
+"""Exports everything as one value, and imports it. Importing twice changes nothing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from anamnesis.engram.strings import trim_space, valid
 
 
 def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = str) -> Export:
-    """All sessions, observations, the deleted ones too, and prompts; or those of a project, with their sessions.
+    """All sessions, observations (also deleted ones) and prompts; or those of a project, with their sessions.
 
-    Every text is cleaned: what is exported leaves this machine.
+    Every text is cleaned, because an export leaves this machine.
     """
     of_project = used = "TRUE"
     if project is not None:
@@ -45,20 +45,20 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
 
 
 def import_(db: sqlite3.Connection, data: Export, origin: str = "unknown") -> ImportResult:
-    """Bring in what is not there yet, and observations that are newer than the ones that are; all of it or nothing.
+    """Import new rows and newer observations, in one transaction.
 
-    It is remembered which observations say what the origin made them say.
+    The origin is recorded for each observation whose text comes from it.
     """
     with writing(db):
         return ImportResult(
-            sum(_bring_session(db, each) for each in data.sessions),
-            sum(_bring_observation(db, each, origin) for each in data.observations),
-            sum(_bring_prompt(db, each) for each in data.prompts),
+            sum(_import_session(db, each) for each in data.sessions),
+            sum(_import_observation(db, each, origin) for each in data.observations),
+            sum(_import_prompt(db, each) for each in data.prompts),
         )
 
 
-def _bring_session(db: sqlite3.Connection, session: Session) -> bool:
-    """Add a session; one that is there learns how it ended, if it does not know it."""
+def _import_session(db: sqlite3.Connection, session: Session) -> bool:
+    """Add a session; an existing one gets end and summary if it lacks them."""
     values = _bound(session)
     added = _execute(
         db,
@@ -76,7 +76,7 @@ def _bring_session(db: sqlite3.Connection, session: Session) -> bool:
     return added
 
 
-def _bring_observation(db: sqlite3.Connection, observation: Observation, origin: str) -> bool:
+def _import_observation(db: sqlite3.Connection, observation: Observation, origin: str) -> bool:
     values = _bound(observation)
     values |= {
         "sync_id": _identity("obs", observation),
@@ -106,7 +106,7 @@ def _bring_observation(db: sqlite3.Connection, observation: Observation, origin:
     return added
 
 
-def _bring_prompt(db: sqlite3.Connection, prompt: Prompt) -> bool:
+def _import_prompt(db: sqlite3.Connection, prompt: Prompt) -> bool:
     values = _bound(prompt)
     values |= {"sync_id": _identity("prompt", prompt), "project": values["project"] or ""}
     return _execute(
@@ -125,7 +125,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-# What an agent is told of an observation.
+# The columns that an agent reads.
 _SAID = ("type", "title", "content", "project")
 _MARK = """
     INSERT OR REPLACE INTO anamnesis_imported (observation_id, origin, updated_at)
@@ -134,13 +134,13 @@ _MARK = """
 
 
 def _bound(row: Session | Observation | Prompt) -> dict[str, object]:
-    """The fields of a row, its texts without what is no character."""
+    """The fields of a row, with valid texts."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return {name: valid(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def _identity(prefix: str, row: Observation | Prompt) -> str:
-    """The row's sync_id. One that has none gets it from what it says, so that it is known when it comes again."""
+    """The row's sync_id, or one derived from its content, so that importing it again finds it."""
     if trim_space(row.sync_id):
         return valid(row.sync_id)
     return f"{prefix}-{hashlib.sha256(dumps(row)).hexdigest()[:16]}"

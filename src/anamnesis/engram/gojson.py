@@ -1,6 +1,6 @@
-"""JSON as Go's encoding/json writes and reads it. Knows nothing of what the values mean.
+"""JSON as Go's encoding/json writes and reads it.
 
-A dataclass is a Go struct: its fields in order, of which an optional scalar is left out where it is None.
+A dataclass is a Go struct: fields in order; an optional scalar is omitted if it is None.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 _INT64 = range(-(2**63), 2**63)
 _INFINITE = (math.inf, -math.inf)
-# Python refuses to make a number of more digits than this one has, and Go of more than its type holds.
+# Python limits the digits of an int, Go the size of the number.
 _MOST_DIGITS = 400
 
 
@@ -37,13 +37,13 @@ class InvalidJSON(ValueError):
 
 
 def dumps(value: object) -> bytes:
-    """The value as Go's `json.Marshal` writes it. An empty list is null, as Go's nil slice is."""
+    """The value as Go's `json.Marshal` writes it. An empty list is null, like Go's nil slice."""
     text = _written(value)
     try:
         data = text.encode()
     except UnicodeEncodeError:
         data = _SURROGATES.sub(r"\\ufffd", text).encode()
-    # These five stand only inside of strings, so they are replaced in the whole at once.
+    # These five occur only inside strings, so they can be replaced in the whole text.
     data = data.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
     return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
@@ -73,7 +73,7 @@ def _struct(value: Any) -> str:
 
 @functools.cache
 def _members(kind: type) -> tuple[list[tuple[str, bool]], Callable[[Any], Iterable[Any]]]:
-    """Of each field its name as a key and whether it is left out where it is None; and what reads all of them."""
+    """The key of each field and whether it is omitted if None; and a function that reads all fields."""
     hints = get_type_hints(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     keys = [(encode_basestring(name) + ":", _optional(hints[name]) in _SCALARS) for name in names]
@@ -81,7 +81,7 @@ def _members(kind: type) -> tuple[list[tuple[str, bool]], Callable[[Any], Iterab
 
 
 def _float(value: float) -> str:
-    """The shortest form that reads back the same; plain from 1e-6 up to 1e21, as Go has it."""
+    """The shortest form that reads back the same; without exponent from 1e-6 to 1e21, as in Go."""
     if not math.isfinite(value):
         raise ValueError(f"JSON has no number for {value}.")
     if value and not 1e-6 <= abs(value) < 1e21:
@@ -104,10 +104,10 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 def loads(data: bytes, kind: type[T], *, alone: bool = False) -> T:
     """A dataclass from a JSON object, as Go's decoder fills a struct.
 
-    Only the first value is read, unless it has to be `alone`. Keys match whatever their case, unknown ones are
-    passed over, the last of a name wins, and what is not there is zero.
+    Only the first value is read, unless `alone`. Keys match in any case, unknown keys are ignored, the last of
+    repeated keys wins, and missing fields are zero.
     """
-    # One replacement for each byte that is not UTF-8, as Go does it; "replace" would put one for several.
+    # One replacement character per invalid byte, as in Go; "replace" would write one for several.
     text = data.decode("utf-8", "surrogateescape")
     start = _SPACE.match(text).end()  # type: ignore[union-attr]
     try:
@@ -135,7 +135,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_int=_number, parse_co
 
 
 def _filled(value: Any, kind: Any, where: str) -> Any:
-    """The value as one of this kind; null is the zero value of it."""
+    """The value converted to a type; null is its zero value."""
     wanted = _optional(kind)
     if value is None:
         return None if wanted else _zero(kind)
@@ -152,7 +152,7 @@ def _filled(value: Any, kind: Any, where: str) -> Any:
     shape = _shape(kind)
     found = {name: _zero(hint) for name, hint in shape.items()}
     for key, each in value:
-        # Go folds a long s and the sign of Kelvin to the letters that they look like.
+        # Go folds the long s and the Kelvin sign to ASCII letters.
         name = key if key in shape else key.lower().replace("ſ", "s")
         if name in shape and not (each is None and _optional(shape[name]) is None):
             found[name] = _filled(each, shape[name], name)
@@ -184,7 +184,7 @@ def _shape(kind: type) -> dict[str, Any]:
 
 @functools.cache
 def _optional(kind: Any) -> Any:
-    """What `X | None` is besides None; None for what is not optional."""
+    """The X of `X | None`; None for another type."""
     if get_origin(kind) not in (typing.Union, types.UnionType):
         return None
     return next(each for each in get_args(kind) if each is not types.NoneType)

@@ -1,4 +1,4 @@
-"""Texts as Go prints and reads them: `%q`, `strconv.Atoi`, `json.Indent`. Pure."""
+"""Texts as Go prints and parses them: `%q`, `strconv.Atoi`, `json.Indent`. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _quoted(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as `surrogateescape` keeps it
+    if 0xDC80 <= code <= 0xDCFF:  # an invalid byte, as `surrogateescape` keeps it
         return f"\\x{code - 0xDC00:02x}"
     if 0xD800 <= code <= 0xDFFF:
         return "\ufffd"
@@ -33,19 +33,19 @@ def _quoted(character: str) -> str:
 
 
 def whole(text: str) -> int | None:
-    """The number that Go's `Atoi` reads; None where it reads none."""
+    """The number that Go's `Atoi` returns; None if it fails."""
     read = _WHOLE.fullmatch(text)
     number = int(read[1] + read[2]) if read else _MOST + 1
     return number if _LEAST <= number <= _MOST else None
 
 
 def truncated(number: float) -> int:
-    """A number as Go's conversion to int64 makes it: towards zero, and the least for what does not fit."""
+    """A number as Go converts it to int64: truncated, and the minimum if it does not fit."""
     return int(number) if _LEAST <= number < -_LEAST else _LEAST
 
 
 def indented(data: bytes) -> bytes:
-    """Compact JSON as `json.MarshalIndent` lays it out, two blanks a level."""
+    """Compact JSON as `json.MarshalIndent` formats it, with two spaces per level."""
     parts: list[bytes] = []
     depth = 0
     opened = False

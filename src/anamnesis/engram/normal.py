@@ -1,4 +1,4 @@
-"""The form in which Engram stores texts: what is private taken out, cut to size, hashed. Pure."""
+"""The form in which Engram stores texts: private parts removed, cut to size, hashed. Pure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _CLOSING = re.compile("</private>", re.ASCII | re.IGNORECASE)
 
 
 def without_private(text: str) -> str:
-    """The text with what stands between <private> tags taken out, and without blanks at its ends."""
+    """The text without the content of <private> tags and without surrounding blanks."""
     text = valid(text)
     kept, start = [], 0
-    # One pattern for both tags would look for the closing one again behind each opening one that is not closed.
+    # One pattern for both tags would search for the closing tag again after each unclosed opening one.
     while (opening := _OPENING.search(text, start)) and (closing := _CLOSING.search(text, opening.end())):
         kept += [text[start : opening.start()], "[REDACTED]"]
         start = closing.end()
@@ -24,7 +24,7 @@ def without_private(text: str) -> str:
 
 
 def to_size(text: str) -> str:
-    """The text cut, between two characters, to what one row may hold."""
+    """The text cut to the limit of a row, between two characters."""
     return text if byte_length(text) <= MOST_BYTES else cut(text, MOST_BYTES) + "... [truncated]"
 
 
@@ -34,5 +34,5 @@ def scope(text: str) -> str:
 
 
 def content_hash(content: str) -> str:
-    """The same for contents that differ only in blanks and in case."""
+    """A hash that ignores blanks and case."""
     return hashlib.sha256(to_lower(" ".join(fields(content))).encode("utf-8", "surrogateescape")).hexdigest()

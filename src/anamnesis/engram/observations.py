@@ -1,4 +1,4 @@
-"""Observations: saved, read, changed, deleted, and the recent ones. Every change is also enqueued for the cloud."""
+"""Observations: save, read, change, delete and list recent ones. Every change is also enqueued for the cloud."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, 
 from anamnesis.erasure import overwriting
 
 DEFAULT_RECENT = 20
-# What a person writes may have been stored as bytes, by a tool that is not Engram: Engram reads these as text too.
+# Another tool may have stored these texts as bytes; Engram reads them as text too.
 COLUMNS = (
     "id, ifnull(sync_id, ''), session_id, type, CAST(title AS TEXT), CAST(content AS TEXT), tool_name, project, scope,"
     " topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
@@ -29,7 +29,7 @@ _DEDUPE_WINDOW = "-15 minutes"
 
 @dataclass(frozen=True, slots=True)
 class NewObservation:
-    """What a client asks to save."""
+    """An observation that a client saves."""
 
     session_id: str
     title: str
@@ -43,12 +43,12 @@ class NewObservation:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What became of it: a new row, a new revision of its topic, or a repetition of what was just saved."""
+    """The result of saving: a new row, a new revision of its topic, or a repetition of a recent row."""
 
     observation: Observation
     outcome: Literal["inserted", "revised", "repeated"]
     truncated_from: int | None
-    """How many bytes the given content had, if it had to be cut."""
+    """The bytes of the given content, if it was truncated."""
 
     @property
     def id(self) -> int:
@@ -56,13 +56,13 @@ class Saved:
 
 
 def add(db: sqlite3.Connection, new: NewObservation) -> Saved:
-    """Save an observation: over the live one of its topic, as a repetition of a recent one, or as a new row."""
+    """Save an observation: as a revision of its topic, as a repetition of a recent one, or as a new row."""
     [saved] = add_all(db, [new])
     return saved
 
 
 def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Saved]:
-    """Save observations as if each were added after the other, but all of them or none."""
+    """Save observations in one transaction, with the same result as one after the other."""
     prepared = [_prepare(new) for new in news]
     done: list[Saved] = []
     fresh: dict[object, _Prepared] = {}
@@ -75,7 +75,7 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
         for each in prepared:
             values = each.values
             twin = _TWIN(values)
-            # A row that this one may have to change must be there when it is looked for.
+            # A row that this one may change must be inserted before the lookup.
             if values["topic_key"] or twin in fresh or len(fresh) == _MOST_ROWS:
                 insert_fresh()
             if id := _of_topic(db, values):
@@ -94,13 +94,13 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
 
 
 def get(db: sqlite3.Connection, id: int) -> Observation | None:
-    """The observation of an id, unless it is deleted."""
+    """The live observation with an id."""
     row = db.execute(f"SELECT {COLUMNS} FROM observations WHERE id = :id AND deleted_at IS NULL", {"id": id}).fetchone()
     return Observation(*row) if row else None
 
 
 def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -> Observation:
-    """Change the fields that are given, of type, title, content, project, scope and topic_key; None is not given."""
+    """Change the given fields of type, title, content, project, scope and topic_key; None means not given."""
     values: dict[str, str | None] = {
         name: _PREPARED[name](value) for name, value in changes.items() if value is not None
     }
@@ -120,10 +120,10 @@ def update(db: sqlite3.Connection, id: int, changes: Mapping[str, str | None]) -
 
 
 def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool = False) -> bool:
-    """Mark an observation as deleted, or remove it for good; False if there is none to delete.
+    """Soft-delete or hard-delete an observation; False if there is none.
 
-    Engram's own hard delete passes over a row that is marked as deleted, and leaves the text in the queue for the
-    cloud. So does this one if it is `strict`.
+    Engram's hard delete ignores a soft-deleted row and leaves the text in the cloud queue. This one does so only if
+    `strict`.
     """
     with overwriting(db) if hard else contextlib.nullcontext(), writing(db):
         condition = "" if hard and not strict else " AND deleted_at IS NULL"
@@ -145,7 +145,7 @@ def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool 
 
 
 def recent(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0) -> list[Observation]:
-    """The newest live observations that none supersedes, of a project and of a scope where one is given."""
+    """The newest live observations that are not superseded, optionally of a project and a scope."""
     name = projects.meant(db, project)
     index, condition = ("anamnesis_obs_project", "AND project = :project") if name else ("anamnesis_obs_recent", "")
     rows = db.execute(
@@ -158,16 +158,16 @@ def recent(db: sqlite3.Connection, project: str = "", scope: str = "", limit: in
 
 
 def new_sync_id(prefix: str) -> str:
-    """The identity of a row on every machine, as Engram makes it."""
+    """A new sync_id in Engram's form."""
     return f"{prefix}-{secrets.token_hex(8)}"
 
 
 def of_same_project(project: str | None) -> str:
-    """The condition that a row is of this project; rows without one have NULL or an empty name."""
+    """The SQL condition for a project; rows without one have NULL or an empty name."""
     return "project = :project" if project else "ifnull(project, '') = ''"
 
 
-# The texts of the columns that `update` may change, as they are stored.
+# How `update` prepares each column.
 _PREPARED: dict[str, Callable[[str], str | None]] = {
     "type": valid,
     "title": normal.without_private,
@@ -187,20 +187,20 @@ _REPEAT = """
         updated_at = datetime('now')
     WHERE id = :id
 """
-# What makes an observation the repetition of another one.
+# The columns that make an observation a repetition of another.
 _TWIN = itemgetter("normalized_hash", "project", "scope", "type", "title")
 _INSERTED = (
     "sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key",
     "normalized_hash",
 )  # fmt: skip
 _CELLS = itemgetter(*_INSERTED)
-# Each number of rows is a statement of its own to SQLite, and more rows in one are hardly faster.
+# Each number of rows is a separate prepared statement, and larger ones are hardly faster.
 _MOST_ROWS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """An observation as it is stored, and how many bytes its content had, if it had to be cut."""
+    """An observation as stored, and the bytes of its content if it was truncated."""
 
     values: Mapping[str, str | None]
     truncated_from: int | None
@@ -226,7 +226,7 @@ def _prepare(new: NewObservation) -> _Prepared:
 
 
 def _of_topic(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int | None:
-    """The live observation that the topic key stands for."""
+    """The live observation with the topic key."""
     if not values["topic_key"]:
         return None
     row = db.execute(
@@ -239,7 +239,7 @@ def _of_topic(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int |
 
 
 def _recent_twin(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int | None:
-    """A live observation that says the same and was created a short while ago."""
+    """A recent live observation with the same content."""
     row = db.execute(
         "SELECT id FROM observations INDEXED BY idx_obs_dedupe WHERE normalized_hash = :normalized_hash"
         f" AND {of_same_project(values['project'])} AND scope = :scope AND type = :type AND title = :title"
@@ -251,7 +251,7 @@ def _recent_twin(db: sqlite3.Connection, values: Mapping[str, str | None]) -> in
 
 
 def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[Saved]:
-    """Insert rows by one statement: at the end of each, SQLite writes the words of its rows to their index."""
+    """Insert rows with one statement: SQLite updates the word index once per statement."""
     if not fresh:
         return []
     try:

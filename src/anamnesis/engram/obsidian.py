@@ -1,6 +1,6 @@
-"""Observations as a vault for Obsidian, all of it below `engram/`: a note for each, hubs for sessions and topics.
+"""Exports observations to an Obsidian vault, below `engram/`: a note for each, hubs for sessions and topics.
 
-The vault is made from the database and never read back: what somebody changes in these notes is written over.
+The vault is never read back: changes to these notes are overwritten.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anamnesis.engram.gotext import quote
 from anamnesis.engram.record import Export, Observation
 from anamnesis.engram.strings import to_lower, valid
 from anamnesis.errors import StoreUnavailable
-from anamnesis.working_tree import Refused, make_folder, read_file
+from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 GRAPH_MODES = ("preserve", "force", "skip")
 _STATE = ".engram-sync-state.json"
@@ -38,7 +38,7 @@ _COLOURS = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which observations are exported: of one project or all, changed since a time, the newest so many or all."""
+    """Which observations are exported: of a project or all, changed since a time, at most `limit` newest ones."""
 
     project: str = ""
     since: str = ""
@@ -56,7 +56,7 @@ class Written:
 
 
 def export(everything: Export, vault: Path, choice: Choice, *, force: bool, graph: str) -> Written:
-    """Bring the vault up to date. `force` forgets what was exported before, `graph` is about the vault's colours."""
+    """Update the vault. `force` ignores what was exported before; `graph` says whether to write the graph's colours."""
     root = vault / "engram"
     try:
         for folder in ("engram/_sessions", "engram/_topics"):
@@ -97,7 +97,7 @@ def _chosen(observations: Iterable[Observation], choice: Choice) -> list[Observa
 
 
 def _remove_gone(root: Path, observations: Iterable[Observation], tracked: dict[str, str], result: Written) -> None:
-    """Remove the notes of observations that are deleted, or no longer there at all."""
+    """Remove the notes of deleted observations."""
     alive = {str(each.id) for each in observations if each.deleted_at is None}
     for id in [id for id in tracked if id not in alive]:
         _remove(root, tracked.pop(id), result)
@@ -105,7 +105,7 @@ def _remove_gone(root: Path, observations: Iterable[Observation], tracked: dict[
 
 def _remove(root: Path, relative: str, result: Written) -> None:
     path = root / relative
-    # The list of notes lies in the vault, where anybody may have written it.
+    # The state file is in the vault, where anybody may have changed it.
     if not path.resolve().is_relative_to(root.resolve()):
         result.errors.append(f"{relative} is not in {root}: not removed")
         return
@@ -127,8 +127,8 @@ def _write_note(root: Path, observation: Observation, tracked: dict[str, str], r
         if known != data:
             make_folder(root, folder)
             write_atomically(path, data, mode=0o644)
-    except (OSError, Refused) as error:
-        result.errors.append(f"write {path}: {error.message if isinstance(error, Refused) else error.strerror}")
+    except (OSError, RefusedPath) as error:
+        result.errors.append(f"write {path}: {error.message if isinstance(error, RefusedPath) else error.strerror}")
         return
     if known == data:
         result.skipped += 1
@@ -174,7 +174,7 @@ def note(observation: Observation) -> str:
 
 
 def slug(observation: Observation) -> str:
-    """The name of a note: words of the title, and the id, which makes it the only one."""
+    """The file name of a note: words of the title, and the id, which makes it unique."""
     words = _NO_SLUG.sub("-", to_lower(observation.title)).strip("-")[:_MOST_SLUG].rstrip("-")
     return f"{words or 'observation'}-{observation.id}"
 
@@ -211,10 +211,10 @@ def _write_hub(root: Path, relative: str, front: list[str], title: str, heading:
 
 
 def _known(root: Path, relative: str, most: int) -> bytes | None:
-    """What a file of the vault holds; nothing if it is longer, or not a file of its own: then it is replaced."""
+    """The content of a file in the vault; empty if it is longer or not a regular file, so that it is replaced."""
     try:
         return read_file(root, relative, most)
-    except Refused:
+    except RefusedPath:
         return b""
 
 
@@ -226,31 +226,31 @@ def _grouped(pairs: Iterable[tuple[str, Observation]]) -> dict[str, list[Observa
 
 
 def _topic(key: str) -> str:
-    """What the topics that belong together begin with."""
+    """The prefix that related topics share."""
     return key.rpartition("/")[0] or key
 
 
 def _component(name: str) -> str:
-    """A name as that of one file or folder, which leads nowhere else."""
+    """A name made safe as one file or folder name."""
     return re.sub(r'[/\\:*?"<>|\0]|^\.+|[\x00-\x1f]', "_", valid(name)).strip(" .")[:120] or "_"
 
 
 def _scalar(value: str) -> str:
-    """A text in YAML: as it is, or in quotes where it would be read as something else."""
+    """A text in YAML, quoted only where it would be read as another type."""
     return value if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value) else quote(value)
 
 
 def _state(root: Path) -> dict[str, Any]:
-    """What was exported before; a file that cannot be read counts as none, since every note is compared anyway."""
+    """What was exported before. An unreadable file counts as empty: every note is compared anyway."""
     try:
         state = json.loads(read_file(root, _STATE, _MOST_STATE) or b"{}")
-    except (Refused, ValueError, RecursionError):
+    except (RefusedPath, ValueError, RecursionError):
         return {}
     return state if isinstance(state, dict) and isinstance(state.get("files"), dict | None) else {}
 
 
 def _write_graph(vault: Path, mode: str) -> None:
-    """Colours for the kinds of notes in Obsidian's graph."""
+    """Write colours for the kinds of notes in Obsidian's graph."""
     path = vault / ".obsidian" / "graph.json"
     if mode == "skip" or (mode == "preserve" and path.exists()):
         return

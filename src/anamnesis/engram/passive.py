@@ -1,4 +1,4 @@
-"""Learnings that an agent wrote down at the end of its work, found in the text and saved one by one."""
+"""Extracts the learnings that an agent wrote at the end of its work, and saves each as an observation."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _LEAST_BYTES = 20
 _LEAST_WORDS = 4
 _TITLE_BYTES = 60
 
-# Go's \s and \d are these.
+# Go's \s and \d.
 _S, _D = r"[\t\n\f\r ]", "[0-9]"
 _HEADER = re.compile(
     rf"^#{{2,3}}{_S}+(?:Aprendizajes(?:{_S}+Clave)?|Key{_S}+Learnings?|Learnings?):?{_S}*$",
     re.ASCII | re.IGNORECASE | re.MULTILINE,
 )
 _NEXT_HEADER = re.compile(r"\n#{1,3} ")
-# Engram's patterns begin with ^\s*, which also takes the blank lines before an item: they say nothing about it, and
-# trying each of them as a beginning takes the square of their number.
+# Engram's patterns begin with ^\s*, which also matches the blank lines before an item: no difference for the item,
+# but quadratic time.
 _NUMBERED = re.compile(rf"^[\t\f\r ]*{_D}+[.)]{_S}+(.+)", re.MULTILINE)
 _BULLET = re.compile(rf"^[\t\f\r ]*[-*]{_S}+(.+)", re.MULTILINE)
 _MARKS = (re.compile(r"\*\*([^*]+)\*\*"), re.compile("`([^`]+)`"), re.compile(r"\*([^*]+)\*"))
 
 
 def extract(text: str) -> list[str]:
-    """The learnings of the last section that has any: its numbered items, or else its bullets."""
+    """The learnings of the last section that has any: its numbered items, else its bullets."""
     end = len(text)
     for header in reversed([*_HEADER.finditer(text)]):
-        # A section may reach beyond the next header of learnings; but what is there was looked at, and held none.
+        # A section may extend beyond the next header of learnings, but that part has been searched already.
         following = _NEXT_HEADER.search(text, header.end(), end)
         section = text[header.end() : following.start() if following else end]
         if learnings := _items(_NUMBERED, section) or _items(_BULLET, section):
@@ -44,7 +44,7 @@ def extract(text: str) -> list[str]:
 def capture(
     db: sqlite3.Connection, session_id: str, content: str, project: str = "", source: str = ""
 ) -> PassiveResult:
-    """Save what is learned in a text, except what the project's live observations say already."""
+    """Save the learnings of a text, except those that a live observation of the project already contains."""
     learnings = extract(valid(content))
     saved = 0
     with writing(db):
@@ -65,7 +65,7 @@ def _items(pattern: re.Pattern[str], section: str) -> list[str]:
 
 
 def _clean(item: str) -> str:
-    """The item without marks of markdown, and with single blanks."""
+    """The item without markdown marks and with single spaces."""
     for mark in _MARKS:
         item = mark.sub(r"\1", item)
     return " ".join(fields(item))

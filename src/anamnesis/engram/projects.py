@@ -1,4 +1,4 @@
-"""Projects: the form of their names, which of them there are, and giving one another name."""
+"""Projects: the form of their names, listing, renaming, merging and pruning."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ _TABLES = ("observations", "sessions", "user_prompts")
 _LEAST_SUBSTRING = 3
 _MOST_DISTANCE = 3
 
-# The projects with live observations, from one name to the next by the index: as many steps as there are projects,
-# not as there are observations.
+# The projects with live observations, by skipping through the index: one step per project, not per observation.
 WITH_NAMES = """
     WITH RECURSIVE names(name) AS (
         SELECT (SELECT project FROM observations INDEXED BY anamnesis_obs_project
@@ -33,7 +32,7 @@ WITH_NAMES = """
 
 @dataclass(frozen=True, slots=True)
 class ProjectStats:
-    """How much a project holds, and the folders that its sessions were in."""
+    """Counts of a project, and the folders of its sessions."""
 
     name: str
     observation_count: int
@@ -50,12 +49,12 @@ class PruneResult:
 
 
 def normalise(name: str) -> str:
-    """The name in lower case, without blanks at its ends, and with single dashes and underscores."""
+    """The name in lower case, trimmed, with single dashes and underscores."""
     return _REPEATED.sub(lambda run: run[0][0], trim_space(to_lower(name)))
 
 
 def meant(db: sqlite3.Connection, project: str) -> str:
-    """The project that a reader asks for: by its name, or by a key that ends with its name, as notes have it."""
+    """The project that a reader means: by its name, or by a note's project key that ends with the name."""
     name = normalise(project)
     if "/" not in name or any(
         db.execute(f"SELECT 1 FROM {table} WHERE project = :name LIMIT 1", {"name": name}).fetchone()
@@ -66,17 +65,17 @@ def meant(db: sqlite3.Connection, project: str) -> str:
 
 
 def short_name(key: str) -> str:
-    """What Engram calls the project of a key such as host/owner/name: its last part."""
+    """Engram's name for a project key such as host/owner/name: its last part."""
     return normalise(key.rstrip("/").rpartition("/")[2])
 
 
 def names(db: sqlite3.Connection) -> list[str]:
-    """The projects that have live observations, by name."""
+    """The projects with live observations, by name."""
     return [name for (name,) in db.execute(f"{WITH_NAMES} SELECT name FROM names WHERE name > '' ORDER BY name")]
 
 
 def count(db: sqlite3.Connection, name: str) -> int:
-    """How many live observations a project has."""
+    """The number of a project's live observations."""
     (number,) = db.execute(
         "SELECT count(*) FROM observations INDEXED BY anamnesis_obs_project"
         " WHERE deleted_at IS NULL AND project = :name",
@@ -86,7 +85,7 @@ def count(db: sqlite3.Connection, name: str) -> int:
 
 
 def listing(db: sqlite3.Connection) -> list[ProjectStats]:
-    """Every project that anything belongs to, the one with the most observations first."""
+    """All projects with any rows, by descending number of observations."""
     observed = _counts(db, "observations INDEXED BY anamnesis_obs_project", "AND deleted_at IS NULL")
     begun = _counts(db, "sessions")
     asked = _counts(db, "user_prompts")
@@ -105,19 +104,19 @@ def listing(db: sqlite3.Connection) -> list[ProjectStats]:
 
 
 def similar(db: sqlite3.Connection, name: str) -> list[str]:
-    """The projects with live observations whose names are like this one, the likest first."""
+    """The projects with live observations and a similar name, the most similar first."""
     return similar_names(name, names(db))
 
 
 def similar_names(name: str, others: Iterable[str]) -> list[str]:
-    """Of the other names, those equal but for case, those that hold this one or are in it, and those with few typos."""
+    """The similar names: equal except for case, containing one another, or within a few typos."""
     plain = trim_space(to_lower(name))
     likenesses = ((_likeness(plain, trim_space(to_lower(other))), other) for other in others if other != name)
     return [other for _, other in sorted((likeness, other) for likeness, other in likenesses if likeness)]
 
 
 def migrate(db: sqlite3.Connection, old: str, new: str) -> MigrateResult:
-    """Give everything of a project another name, both as they are written."""
+    """Rename a project; both names are taken literally."""
     if not old or not new or old == new:
         return MigrateResult(False, 0, 0, 0)
     with writing(db):
@@ -128,7 +127,7 @@ def migrate(db: sqlite3.Connection, old: str, new: str) -> MigrateResult:
 
 
 def merge(db: sqlite3.Connection, sources: Iterable[str], target: str) -> MergeResult:
-    """Move everything of some projects into one."""
+    """Move all rows of some projects to one."""
     canonical = normalise(target)
     if not canonical:
         raise Refused("canonical project name must not be empty")
@@ -141,7 +140,7 @@ def merge(db: sqlite3.Connection, sources: Iterable[str], target: str) -> MergeR
 
 
 def prune(db: sqlite3.Connection, name: str) -> PruneResult:
-    """Remove the prompts and sessions of a project without live observations; a session in use elsewhere stays."""
+    """Delete the prompts and sessions of a project without live observations; sessions in use elsewhere stay."""
     if not name:
         raise Refused("project name must not be empty")
     values = {"name": valid(name)}
@@ -159,7 +158,7 @@ def prune(db: sqlite3.Connection, name: str) -> PruneResult:
 
 
 def _rename(db: sqlite3.Connection, old: str, new: str) -> list[int]:
-    """How many observations, sessions and prompts have another name now."""
+    """Rename; returns the numbers of changed observations, sessions and prompts."""
     values = {"old": old, "new": new}
     return [db.execute(f"UPDATE {table} SET project = :new WHERE project = :old", values).rowcount for table in _TABLES]
 
@@ -171,7 +170,7 @@ def _counts(db: sqlite3.Connection, table: str, condition: str = "") -> dict[str
 
 
 def _likeness(name: str, other: str) -> tuple[int, int] | None:
-    """How like two names are, the lower the liker; None if they are not."""
+    """A sort key for the similarity of two names, lower is more similar; None if they differ too much."""
     if name == other:
         return 0, 0
     size = len(name.encode())  # Go counts bytes
@@ -182,9 +181,9 @@ def _likeness(name: str, other: str) -> tuple[int, int] | None:
 
 
 def _distance(name: str, other: str) -> int:
-    """How many characters have to be added, taken away or changed; of more than _MOST_DISTANCE, some number above it.
+    """The edit distance; above _MOST_DISTANCE only some larger number.
 
-    Names that are so near keep within so many places of each other: only those places are compared.
+    Only the diagonal band of that width is computed.
     """
     far = _MOST_DISTANCE + 1
     if abs(len(name) - len(other)) >= far:

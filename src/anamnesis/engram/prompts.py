@@ -1,4 +1,4 @@
-"""What users asked: saved, listed, found, removed."""
+"""Prompts of users: save, list, search, delete."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = "id, ifnull(sync_id, ''), session_id, content, nullif(project, ''), cr
 
 
 def add(db: sqlite3.Connection, session_id: str, content: str, project: str = "") -> int:
-    """Save a prompt and return its id. The same one may be saved again."""
+    """Save a prompt and return its id. The same prompt may be saved again."""
     payload = PromptPayload(
         sync_id=new_sync_id("prompt"),
         session_id=valid(session_id),
@@ -40,12 +40,12 @@ def add(db: sqlite3.Connection, session_id: str, content: str, project: str = ""
         except sqlite3.IntegrityError as error:
             raise refusal(error) from error
         enqueue_prompt(db, payload)
-    assert id is not None  # noqa: S101  an INSERT has one
+    assert id is not None  # noqa: S101  an INSERT sets lastrowid
     return id
 
 
 def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[Prompt]:
-    """The newest prompts, of a project where one is given."""
+    """The newest prompts, optionally of a project."""
     name = projects.meant(db, project)
     rows = db.execute(
         f"SELECT {COLUMNS} FROM user_prompts {'WHERE project = :project' if name else ''}"
@@ -56,7 +56,7 @@ def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[Pr
 
 
 def search(db: sqlite3.Connection, query: str, project: str = "", limit: int = 0) -> list[Prompt]:
-    """The prompts that hold all words of the query, best first. The project has to be written as it is stored."""
+    """The prompts with all words of the query, best first. The project must be spelled as stored."""
     match = match_expression(query)
     if not match:
         return []
@@ -74,7 +74,7 @@ def search(db: sqlite3.Connection, query: str, project: str = "", limit: int = 0
 
 
 def delete(db: sqlite3.Connection, id: int) -> None:
-    """Remove a prompt."""
+    """Delete a prompt."""
     with writing(db):
         if not db.execute("DELETE FROM user_prompts WHERE id = :id", {"id": id}).rowcount:
             raise NotFound(f"prompt not found: prompt #{id}")

@@ -1,6 +1,6 @@
-"""What Engram stores and answers, as values. Fields have Go's order and names: JSON is written from them as they are.
+"""Engram's rows and answers as values. Fields have Go's names and order, because JSON is written from them.
 
-A text that came out of the database may hold lone surrogates: bytes that Engram left there and that are no UTF-8.
+Texts from the database may hold lone surrogates: invalid bytes that Engram stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Observation):
-    """An observation that a search found; the lowest rank is the best."""
+    """An observation found by a search; the lowest rank is the best."""
 
     rank: float
 
@@ -47,7 +47,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session as the recent ones are listed, with the number of its live observations."""
+    """A session in the list of recent ones, with the number of its live observations."""
 
     id: str
     project: str
@@ -59,7 +59,7 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a user asked. No project is None: Engram leaves an empty one out."""
+    """A user's prompt. The project is None if empty: Engram omits it then."""
 
     id: int
     sync_id: str

@@ -1,4 +1,4 @@
-"""The tables of engram.db, made or completed as Engram does at every start. Knows nothing of files and transactions."""
+"""The tables of engram.db, created or completed as Engram does at every start. Knows no files or transactions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from anamnesis.errors import StoreUnavailable
 
 _OWN = Path(__file__).with_name("schema.sql")
-# What an observation had before the oldest column that is added today.
+# The columns that even the oldest supported version has.
 _FIRST_COLUMNS = ("id", "session_id", "type", "title", "content", "tool_name", "project", "created_at")
 _MADE = re.compile(r"CREATE (?:VIRTUAL )?(?:TABLE|INDEX|TRIGGER) (\w+)|ALTER TABLE (\w+) ADD COLUMN (\w+)")
-# The tables whose words are indexed, the indexes, and the triggers that keep these.
+# The indexed tables, their word indexes, and the triggers that maintain these.
 _WORDS = tuple(
     (table, index, tuple(f"{prefix}_{event}" for event in ("insert", "delete", "update")))
     for table, index, prefix in (
@@ -22,7 +22,7 @@ _WORDS = tuple(
         ("user_prompts", "prompts_fts", "prompt_fts"),
     )
 )
-# What counts the observations of sessions.
+# The table and the triggers that count the observations of sessions.
 _ACTIVITY = {"anamnesis_sessions", *(f"anamnesis_sessions_{event}" for event in ("insert", "delete", "update"))}
 
 _UNFINISHED = """
@@ -47,14 +47,14 @@ _Made = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A statement of the schema, and the name, or the table and its column, that it makes."""
+    """A statement of the schema, and the object or column that it creates."""
 
     made: _Made
     sql: str
 
 
 def refuse_older(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse tables that only Engram itself can bring up to date."""
+    """Refuse tables that only Engram itself can migrate."""
     shape = _shape(db)
     if ("observations", "") not in shape:
         return
@@ -67,12 +67,12 @@ def refuse_older(db: sqlite3.Connection, path: Path) -> None:
 
 
 def is_complete(db: sqlite3.Connection) -> bool:
-    """Whether there is nothing to make and no row to complete; a question of a moment, however many rows there are."""
+    """Whether nothing has to be created or backfilled. Takes constant time."""
     return is_made(db, _OWN) and not is_unfinished(db)
 
 
 def is_unfinished(db: sqlite3.Connection) -> bool:
-    """Whether a backfill has something to do. Engram leaves such rows too: an import, a prompt without a project."""
+    """Whether a backfill has rows to change. Engram leaves such rows too, e.g. a prompt without a project."""
     (unfinished,) = db.execute(
         f"SELECT EXISTS (SELECT 1 FROM observations WHERE {_UNFINISHED})"
         " OR EXISTS (SELECT 1 FROM user_prompts WHERE project IS NULL)"
@@ -84,7 +84,7 @@ def is_unfinished(db: sqlite3.Connection) -> bool:
 
 
 def complete(db: sqlite3.Connection) -> None:
-    """Run what is missing of the schema, then the backfills."""
+    """Create what the schema lacks, then run the backfills."""
     _drop_narrow_index(db)
     made = make_missing(db, _OWN)
     names = {name for name, _ in made}
@@ -107,12 +107,12 @@ def complete(db: sqlite3.Connection) -> None:
 
 
 def make_missing(db: sqlite3.Connection, path: Path) -> set[_Made]:
-    """Run those statements of a file whose tables, columns, indexes and triggers are not there; which these are."""
+    """Run the statements of a file whose objects are missing; returns those objects."""
     return {statement.made for statement in _statements(path) if _run_where_missing(db, statement)}
 
 
 def is_made(db: sqlite3.Connection, path: Path) -> bool:
-    """Whether everything that a file makes is there."""
+    """Whether all objects of a file exist."""
     return _shape(db).issuperset(statement.made for statement in _statements(path))
 
 
@@ -129,7 +129,7 @@ def _statements(path: Path) -> tuple[_Statement, ...]:
 
 
 def _shape(db: sqlite3.Connection) -> set[_Made]:
-    """What there is: names with an empty column, and the columns of the tables that could lack some."""
+    """The existing objects, with an empty column, and the columns of tables that may lack some."""
     return set(
         db.execute(
             "SELECT name, '' FROM sqlite_master UNION ALL"
@@ -147,7 +147,7 @@ def _run_where_missing(db: sqlite3.Connection, statement: _Statement) -> bool:
 
 
 def _drop_narrow_index(db: sqlite3.Connection) -> None:
-    """Drop an index of words from before topic keys were among them, to be made anew."""
+    """Drop a word index without topic keys, so that it is created again."""
     shape = _shape(db)
     _, index, triggers = _WORDS[0]
     if (index, "") in shape and (index, "topic_key") not in shape:
@@ -157,16 +157,16 @@ def _drop_narrow_index(db: sqlite3.Connection) -> None:
 
 
 def _index_all_words(db: sqlite3.Connection, made: set[str]) -> None:
-    """Index the rows anew, where some were written while the index or a trigger of it was not there."""
+    """Rebuild word indexes that were missing, or whose triggers were, while rows were written."""
     for table, index, triggers in _WORDS:
         if made & {index, *triggers} or _lacks_rows(db, table, index, triggers):
             db.execute(f"INSERT INTO {index}({index}) VALUES ('rebuild')")
 
 
 def _lacks_rows(db: sqlite3.Connection, table: str, index: str, triggers: tuple[str, ...]) -> bool:
-    """Whether rows are missing in an index whose triggers are those that enter every row.
+    """Whether a word index lacks rows although its triggers are ours, which index every row.
 
-    Engram leaves out the deleted rows when it makes its index anew. A change to one of them fails ever after.
+    Engram omits deleted rows when it rebuilds its index, and later changes to them fail.
     """
     ours = {statement.made[0]: " ".join(statement.sql.rstrip(";").split()) for statement in _statements(_OWN)}
     found = dict(db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())

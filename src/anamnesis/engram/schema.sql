@@ -1,5 +1,5 @@
--- engram.db. Every statement is run where what it makes is not there yet, in this order. What Engram makes is as Engram
--- makes it, so that its own program can go on with the file; what we add to it is named anamnesis_*.
+-- engram.db. Each statement runs if its object does not exist, in this order. Engram's objects are defined as Engram
+-- defines them, so that its own program can use the file; our additions are named anamnesis_*.
 
 CREATE TABLE sessions (
     id         TEXT PRIMARY KEY,
@@ -79,7 +79,7 @@ CREATE TABLE sync_enrolled_projects (
     enrolled_at TEXT NOT NULL DEFAULT (datetime('now'))
 );
 
--- The columns that tables of earlier Engrams lack.
+-- Columns that tables of earlier Engram versions lack.
 ALTER TABLE observations ADD COLUMN sync_id TEXT;
 ALTER TABLE observations ADD COLUMN scope TEXT NOT NULL DEFAULT 'project';
 ALTER TABLE observations ADD COLUMN topic_key TEXT;
@@ -92,7 +92,7 @@ ALTER TABLE observations ADD COLUMN deleted_at TEXT;
 ALTER TABLE user_prompts ADD COLUMN sync_id TEXT;
 ALTER TABLE sync_mutations ADD COLUMN project TEXT NOT NULL DEFAULT '';
 
--- Reverie's columns. Engram passes them over.
+-- Reverie's columns. Engram ignores them.
 ALTER TABLE observations ADD COLUMN strength REAL NOT NULL DEFAULT 1.0;
 ALTER TABLE observations ADD COLUMN depth_score INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE observations ADD COLUMN session_spread INTEGER NOT NULL DEFAULT 1;
@@ -167,8 +167,7 @@ CREATE TRIGGER prompt_fts_update AFTER UPDATE ON user_prompts BEGIN
     VALUES (new.id, new.content, new.project);
 END;
 
--- The lists of what is recent, read backwards. The id breaks the ties; the scope is there to be asked for without
--- reading the row.
+-- For lists of recent rows, read backwards. The id breaks ties; the scope can be filtered without reading the row.
 CREATE INDEX anamnesis_obs_recent ON observations(created_at, id, scope) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_project ON observations(project, created_at, id, scope) WHERE deleted_at IS NULL;
 CREATE INDEX anamnesis_obs_session ON observations(session_id, created_at) WHERE deleted_at IS NULL;
@@ -176,12 +175,12 @@ CREATE INDEX anamnesis_prompts_recent ON user_prompts(created_at);
 CREATE INDEX anamnesis_prompts_project ON user_prompts(project, created_at);
 CREATE INDEX anamnesis_sessions_started ON sessions(started_at DESC, id);
 
--- The observations that another one replaces, usually none: recall passes them over.
+-- The superseded observations, usually none: recall skips them.
 CREATE INDEX anamnesis_obs_superseded ON observations(id) WHERE superseded_by IS NOT NULL;
 
--- How many live observations a session has, and of when the newest is: to count fifty thousand takes longer than to
--- answer everything else of a context. Triggers keep it, whoever writes. They have no conflict clause, for that of
--- the statement which fires them would take its place.
+-- The number of a session's live observations and the time of the newest: counting fifty thousand takes longer than the
+-- rest of a context. Triggers maintain it for every writer. They have no conflict clause, because that of the firing
+-- statement would override it.
 CREATE TABLE anamnesis_sessions (
     session_id   TEXT PRIMARY KEY,
     observations INTEGER NOT NULL,
@@ -220,8 +219,8 @@ CREATE TRIGGER anamnesis_sessions_update AFTER UPDATE OF session_id, created_at,
     WHERE session_id IN (old.session_id, new.session_id);
 END;
 
--- Where the observations came from that an import brought or changed, and their time then: an observation that has another
--- time by now was changed here.
+-- The origin of observations that an import added or changed, and their time then: an observation with another time was
+-- changed here since.
 CREATE TABLE anamnesis_imported (
     observation_id INTEGER PRIMARY KEY,
     origin         TEXT NOT NULL,
@@ -232,7 +231,7 @@ CREATE TRIGGER anamnesis_imported_delete AFTER DELETE ON observations BEGIN
     DELETE FROM anamnesis_imported WHERE observation_id = old.id;
 END;
 
--- The rows that a backfill has to complete, usually none: asking for them costs nothing on any opening.
+-- The rows that a backfill has to complete, usually none: checking for them at every open is free.
 CREATE INDEX anamnesis_obs_unfinished ON observations(id)
 WHERE scope IS NULL OR scope = '' OR topic_key = '' OR revision_count IS NULL OR revision_count < 1
     OR duplicate_count IS NULL OR duplicate_count < 1 OR updated_at IS NULL OR updated_at = ''

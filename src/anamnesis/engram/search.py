@@ -1,4 +1,4 @@
-"""The search over observations: exact topic keys first, then words, ranked by BM25 as FTS5 computes it."""
+"""Searches observations: exact topic keys first, then words ranked by FTS5's BM25."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from anamnesis.engram.strings import fields, valid
 
 DEFAULT_LIMIT = 10
 MOST_RESULTS = 20
-# A word said twice counts twice. In a pasted page it would cost as often, and "the" is in every row.
+# A repeated word counts twice. In a long pasted text, repetitions would only cost time.
 _MOST_REPEATING = 64
-# The rank of an observation whose topic key was asked for.
+# The rank of an exact topic key.
 _TOPIC_RANK = -1000.0
 
-# Usually the best hits are live and of the wanted kind. So many more than wanted are looked at, before each of all
-# the hits is.
+# The best hits are usually live and match the filters: this many more than needed are read before all hits are
+# filtered.
 _SLACK = 64
 
-# A note that is about no project is found in each. Its identity has 32 digits, where Engram gives 16: what Engram
-# itself has saved without a project, it does not find by one.
+# A note without a project is found in every project. Its sync_id has 32 digits, Engram's own have 16: rows that Engram
+# saved without a project are not found by one.
 _OF_EVERY_PROJECT = "(project IS NULL AND length(sync_id) = 36)"
 
-# That no other observation replaces it.
+# No other observation supersedes it.
 _IS_VALID = (
     "+rowid NOT IN (SELECT id FROM observations INDEXED BY anamnesis_obs_superseded WHERE superseded_by IS NOT NULL)"
 )
@@ -40,9 +40,9 @@ def search(
     limit: int = 0,
     match_any: bool = False,
 ) -> list[SearchResult]:
-    """The live observations, but for superseded ones, that hold all words of the query, or any of them, best first.
+    """The live, not superseded observations with all words of the query, or any, best first.
 
-    A blank query finds nothing. Of a query that is a topic key, the observations of that topic come first.
+    A blank query finds nothing. If the query is a topic key, that topic's observations come first.
     """
     wanted = {
         "project": projects.meant(db, project),
@@ -60,7 +60,7 @@ def search(
 
 
 def match_expression(query: str, match_any: bool = False) -> str:
-    """The words of a query as FTS5 reads them: each a string in quotes, so that nothing in it is an operator."""
+    """The words of a query as quoted FTS5 strings, so that none is an operator."""
     words = [word.strip('"').replace('"', '""').replace("\0", " ") for word in fields(valid(query))]
     if len(words) > _MOST_REPEATING:
         words = list(dict.fromkeys(words))
@@ -78,7 +78,7 @@ def _of_topic(db: sqlite3.Connection, filters: list[str], values: dict[str, obje
 
 
 def _matching(db: sqlite3.Connection, filters: list[str], values: dict[str, object]) -> list[SearchResult]:
-    """The best of the hits. Engram begins at the other end, and searches once for each observation there is."""
+    """The best hits. Engram joins in the other order and searches once per observation."""
     for narrowing, slack in (("", _SLACK), (_on_hit(filters), 0)):
         rows = db.execute(
             f"SELECT {COLUMNS}, hit.rank FROM (SELECT rowid AS number, bm25(observations_fts) AS rank"
@@ -101,7 +101,7 @@ def _on_row(filters: list[str]) -> str:
 
 
 def _on_hit(filters: list[str]) -> str:
-    """The filters as looks into Engram's narrow indexes, so that only the rows of the best hits are read."""
+    """The filters as lookups in Engram's narrow indexes, so that only the rows of the best hits are read."""
     conditions = {**{name: [f"{name} = :{name}"] for name in filters}, "deleted": ["deleted_at IS NULL"]}
     if "project" in conditions:
         conditions["project"].append(_OF_EVERY_PROJECT)

@@ -1,4 +1,4 @@
-"""Sessions: begun, ended, listed with the number of their observations, and removed when they hold none."""
+"""Sessions: start, end, list with the number of observations, and delete if empty."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ COLUMNS = "id, project, directory, started_at, ended_at, summary"
 
 
 class SessionInUse(Refused):
-    """A session that still has observations is not removed."""
+    """A session with observations cannot be deleted."""
 
 
 def default_session(project: str) -> str:
-    """The session of what is saved outside of any."""
+    """The session of rows that are saved outside any session."""
     return f"manual-save-{project}" if project else "manual-save"
 
 
 def create(db: sqlite3.Connection, id: str, project: str, directory: str = "") -> None:
-    """Begin a session; one that is there gets only the project or the directory that it lacks."""
+    """Start a session; an existing one only gets the project or directory that it lacks."""
     payload = SessionPayload(valid(id), projects.normalise(project), valid(directory))
     with writing(db):
         db.execute(
@@ -38,7 +38,7 @@ def create(db: sqlite3.Connection, id: str, project: str, directory: str = "") -
 
 
 def end(db: sqlite3.Connection, id: str, summary: str = "") -> bool:
-    """End a session; False if there is none. An empty summary, by which Engram erases an older one, changes nothing."""
+    """End a session; False if there is none. An empty summary keeps the old one, which Engram would erase."""
     with writing(db):
         db.execute(
             "UPDATE sessions SET ended_at = datetime('now'), summary = coalesce(nullif(:summary, ''), summary)"
@@ -71,7 +71,7 @@ def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[Se
 
 
 def delete(db: sqlite3.Connection, id: str) -> None:
-    """Remove a session and its prompts, unless it has observations, be they deleted ones."""
+    """Delete a session and its prompts, unless it has observations, even deleted ones."""
     with writing(db):
         if not get(db, id):
             raise NotFound(f'session not found: "{id}"')
@@ -83,8 +83,8 @@ def delete(db: sqlite3.Connection, id: str) -> None:
         db.execute("DELETE FROM sessions WHERE id = :id", values)
 
 
-# Those with the newest observations, and of those without any the ones that began later than the last of them: as
-# quick to find among ten thousand sessions as among ten.
+# The sessions with the newest observations, and of those without any the ones started after the last of them.
+# The time does not depend on the number of sessions.
 _OBSERVED = "FROM anamnesis_sessions WHERE newest IS NOT NULL ORDER BY newest DESC, session_id"
 _CANDIDATES = f"""
     SELECT session_id FROM (SELECT session_id {_OBSERVED} LIMIT :limit)

@@ -1,4 +1,4 @@
-"""A connection to engram.db that threads share: what one of them wrote, the next need not read from the disk again."""
+"""A connection to engram.db that threads share, so that all use one page cache."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 from anamnesis.engram.database import connect
 
-# Between two uses, who does not hurry waits so many milliseconds for those who do.
+# Milliseconds that background work yields to requests.
 _MOST_LET_PASS = 50
 
 
 class Shared:
-    """One connection, for one thread at a time: who uses `db` holds the `lock`."""
+    """One connection for one thread at a time: hold the `lock` to use `db`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Shared:
 
     @contextlib.contextmanager
     def hurrying(self) -> Iterator[sqlite3.Connection]:
-        """Have the connection as soon as possible, for somebody who waits for an answer."""
+        """The connection for a request: background work yields to it."""
         self._hurried.append(True)
         try:
             with self.lock:
@@ -40,7 +40,7 @@ class Shared:
             self._hurried.pop()
 
     def let_pass(self) -> None:
-        """Let those go first who hurry; a thread that takes a lock again at once would never let go."""
+        """Yield to waiting requests. A thread that takes the lock again at once would starve them."""
         for _ in range(_MOST_LET_PASS):
             if not self._hurried:
                 return

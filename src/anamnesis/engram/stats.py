@@ -1,4 +1,4 @@
-"""How much there is."""
+"""Counts of everything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anamnesis.engram.record import Stats
 
 def stats(db: sqlite3.Connection) -> Stats:
     """The numbers of sessions, live observations and prompts, and the projects, the most recently active first."""
-    # Counting all rows and the few deleted ones is several times faster than counting the others one by one.
+    # Counting all rows and the few deleted ones is several times faster than counting the live ones.
     sessions, observations, prompts = db.execute(
         "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM observations)"
         " - (SELECT count(*) FROM observations WHERE deleted_at IS NOT NULL), (SELECT count(*) FROM user_prompts)"

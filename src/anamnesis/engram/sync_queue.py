@@ -1,10 +1,11 @@
-"""The queue of changes that Engram's cloud would take: one row for each write, with the payload that Engram writes."""
+"""The queue of changes for Engram's cloud: one row per write, with Engram's payload."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Observation
@@ -47,8 +48,8 @@ class PromptPayload:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncState:
-    """How far a target has taken the queue."""
+class QueueState:
+    """How far a target has read the queue."""
 
     target_key: str
     lifecycle: str
@@ -72,7 +73,7 @@ def enqueue_prompt(db: sqlite3.Connection, payload: PromptPayload) -> None:
 
 
 def enqueue_observations(db: sqlite3.Connection, observations: Iterable[Observation]) -> None:
-    """Enqueue observations that were saved or changed, in this order."""
+    """Enqueue saved or changed observations in this order."""
     _enqueue(db, [_mutation("observation", each.sync_id, _payload(each), each.project) for each in observations])
 
 
@@ -82,25 +83,25 @@ def enqueue_deletion(db: sqlite3.Connection, sync_id: str, deleted_at: str, *, h
 
 
 def withdraw_observation(db: sqlite3.Connection, sync_id: str) -> None:
-    """Remove what was enqueued of an observation: its texts. That it is deleted stays in the queue."""
+    """Delete an observation's upserts with their texts from the queue. Its deletion stays."""
     db.execute(
         "DELETE FROM sync_mutations WHERE entity = 'observation' AND op = 'upsert' AND entity_key = :key",
         {"key": valid(sync_id)},
     )
 
 
-def state(db: sqlite3.Connection) -> SyncState | None:
-    """The state of the queue; None before anything was enqueued in a file that was never prepared."""
+def state(db: sqlite3.Connection) -> QueueState | None:
+    """The state of the queue; None in a file that was never prepared."""
     row = db.execute(
         "SELECT target_key, lifecycle, last_enqueued_seq, last_acked_seq, last_pulled_seq, consecutive_failures,"
         " backoff_until, lease_owner, lease_until, last_error, updated_at FROM sync_state WHERE target_key = :target",
         {"target": TARGET},
     ).fetchone()
-    return SyncState(*row) if row else None
+    return QueueState(*row) if row else None
 
 
 def enqueue_project(db: sqlite3.Connection, project: str) -> None:
-    """Enqueue everything of a project that was never enqueued, as Engram does after a project got a new name."""
+    """Enqueue all rows of a project that were never enqueued, as Engram does after renaming it."""
     values = {"project": project, "target": TARGET}
     sessions = db.execute(
         f"SELECT id, project, directory, ended_at, summary FROM sessions WHERE project = :project"
@@ -123,22 +124,16 @@ def enqueue_project(db: sqlite3.Connection, project: str) -> None:
     _enqueue(db, [_mutation("prompt", row[0], PromptPayload(*row), row[3]) for row in prompts])
 
 
-# Asked once for all rows: Engram asks for each row by itself, which takes as long as all rows times all mutations.
+# One query for all rows: Engram's query per row takes quadratic time.
 _ENQUEUED = "SELECT entity_key FROM sync_mutations WHERE target_key = :target AND entity = '{}' AND source = 'local'"
 
 
+# The fields of a payload, in its order.
+_SENT = attrgetter("sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key")
+
+
 def _payload(observation: Observation) -> ObservationPayload:
-    return ObservationPayload(
-        sync_id=observation.sync_id,
-        session_id=observation.session_id,
-        type=observation.type,
-        title=observation.title,
-        content=observation.content,
-        tool_name=observation.tool_name,
-        project=observation.project,
-        scope=observation.scope,
-        topic_key=observation.topic_key,
-    )
+    return ObservationPayload(*_SENT(observation))
 
 
 def _mutation(

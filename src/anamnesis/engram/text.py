@@ -1,4 +1,4 @@
-"""What Engram's tools and verbs print about memories, word for word. Pure."""
+"""The texts that Engram's tools and commands print about memories, word for word. Pure."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FOOTER = (
 
 
 def found(query: str, results: Sequence[SearchResult], *, is_tool: bool) -> str:
-    """The results of a search. A tool also tells where a preview is not all there is."""
+    """The results of a search. A tool also says where a preview is cut."""
     if not results:
         return f"No memories found for: {quote(query)}" + ("" if is_tool else "\n")
     parts = [f"Found {len(results)} memories:\n\n"]
     is_cut = False
     for number, result in enumerate(results, 1):
         preview = shorten(result.content, _PREVIEW)
-        # Engram counts bytes here and characters there, so a preview may claim to be one although it is whole.
+        # Engram compares bytes here and characters there, so an uncut text may be marked as a preview.
         if is_tool and byte_length(result.content) > _PREVIEW:
             is_cut = True
             preview += " [preview]"
@@ -37,7 +37,7 @@ def found(query: str, results: Sequence[SearchResult], *, is_tool: bool) -> str:
 
 
 def around(timeline: Timeline) -> str:
-    """An observation between those before and after it."""
+    """An observation with those before and after it."""
     focus, session = timeline.focus, timeline.session_info
     parts = []
     if session:

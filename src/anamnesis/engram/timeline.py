@@ -1,4 +1,4 @@
-"""What was observed before and after an observation, in its session."""
+"""The observations before and after one, in its session."""
 
 from __future__ import annotations
 

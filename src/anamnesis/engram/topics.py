@@ -1,4 +1,4 @@
-"""Topic keys: the form they are stored in, and the one to suggest for an observation. Pure."""
+"""Topic keys: their stored form, and the suggested key for an observation. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FAMILIES_BY_TYPE = {
     }.items()
     for name in names.split()
 }
-# The first family of which a sign stands anywhere in the text, be it within a word.
+# The first family with a sign anywhere in the text, also inside a word.
 _FAMILIES_BY_SIGN = (
     ("bug", re.compile("bug|fix|panic|error|crash|regression|incident|hotfix")),
     ("architecture", re.compile("architecture|design|adr|boundary|hexagonal|refactor")),
@@ -39,12 +39,12 @@ _NO_SLUG = re.compile("[^a-z0-9]+")
 
 
 def normalise(topic: str) -> str:
-    """The key in lower case, with a dash for blanks, cut between two characters."""
+    """The key in lower case, with dashes for white space, cut between two characters."""
     return cut("-".join(fields(to_lower(topic))), _MOST_KEY_BYTES)
 
 
 def suggest(type: str, title: str, content: str) -> str:
-    """A key that stays the same from session to session: a family, and a segment from the title or the content."""
+    """A key that stays the same across sessions: a family, and a segment from the title or the content."""
     family = _family(type, title, content)
     segment = _slug(without_private(title))
     if not segment:

@@ -1,1 +1,1 @@
-"""What a memory was before: its revisions out of git, engram.db's journal and the trash, and the way back to one."""
+"""Earlier versions of a memory: its revisions from git, engram.db's journal and the trash, and restoring one."""

@@ -1,4 +1,4 @@
-"""The versions of a note that git has, in as many calls of it as for one commit."""
+"""The versions of a note in git. The number of git processes does not depend on the number of commits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from anamnesis.sync.repository import Blob, Repository
 
 _PORTABLE = SCOPES[0]
 _SHORT = 7
-# A header may hold any character but NUL and those that end a line or a name.
+# Names may hold any character except NUL and those that end a line or a name.
 _FORMAT = "--format=tformat:%x00commit%x00%H%x00%ct%x00%an%x00%ae%x00"
-# Every line of history, each merge compared with all its parents; whatever the user's own settings of `log` are.
+# All of history, each merge compared with every parent, independent of the user's settings for `log`.
 _OPTIONS = (
     "--full-history",
     "--date-order",
@@ -38,7 +38,7 @@ class _Commit:
 
 
 def committed(folder: Path, note_id: str, path: str = "") -> list[Version]:
-    """A note's versions in the repository of a folder, the oldest first: at its places by type, and at this path."""
+    """A note's versions in a folder's repository, the oldest first: at its path by type, and at `path`."""
     repository = Repository(folder, "")
     if not repository.exists or not repository.head():
         return []
@@ -49,14 +49,14 @@ def committed(folder: Path, note_id: str, path: str = "") -> list[Version]:
     for commit in commits:
         notes = [_note(contents[blob.id], note_id) for blob in commit.files.values() if blob]
         there = [note for note in notes if note]
-        if there or not notes:  # else what it holds is no note, or not this one
+        if there or not notes:  # else the file is not a note, or another one
             at = datetime.fromtimestamp(commit.moment, UTC).isoformat()
             found.append(Version(at, "git", there[0] if there else None, commit.id[:_SHORT], commit.by))
     return found
 
 
 def _commits(output: bytes) -> list[_Commit]:
-    """What `log` says, the oldest first; a merge is in it once for each parent that it differs from."""
+    """The commits in the output of `log`, the oldest first. A merge occurs once per parent that it differs from."""
     words = iter(output.decode("utf-8", "surrogateescape").split("\0"))
     found: dict[str, _Commit] = {}
     current = None
@@ -71,7 +71,7 @@ def _commits(output: bytes) -> list[_Commit]:
 
 
 def _author(name: str, email: str) -> str:
-    """The machine whose sync made the commit, or whoever did it by hand."""
+    """The machine whose sync made the commit, or the author of a manual one."""
     own = name == "anamnesis" and email.startswith("anamnesis@")
     return writable(email.removeprefix("anamnesis@") if own else name)
 

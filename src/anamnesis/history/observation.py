@@ -1,4 +1,4 @@
-"""The revisions of an observation, as the journal in engram.db keeps them. Knows nothing of notes and of git."""
+"""The revisions of an observation from the journal in engram.db. Knows nothing of notes or git."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _COMPARED = ("title", "type", "project", "scope", "topic_key", "tool_name", "ses
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
-    """An observation as it was from one moment to another; the present one has no end."""
+class ObservationState:
+    """The state of an observation during a period; the current one has no end."""
 
     since: str
     until: str | None
@@ -23,7 +23,7 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class ObservationRevision:
-    """A revision as HTTP answers it: 1 is the oldest, and `diff` is against the one before."""
+    """A revision as HTTP returns it: 1 is the oldest, and `diff` is against the one before."""
 
     number: int
     recorded_at: str
@@ -33,42 +33,42 @@ class ObservationRevision:
     observation: Observation
 
 
-def spells(db: sqlite3.Connection, id: int, replaced: int = -1) -> list[Spell]:
-    """What an observation was and is, the oldest first; nothing if there is none. Deleted ones have theirs too.
+def states(db: sqlite3.Connection, id: int, replaced: int = -1) -> list[ObservationState]:
+    """The states of an observation, the oldest first; none if it does not exist. Deleted ones are included.
 
-    Of what was replaced, the last so many: of the first of them it is not known then since when it was so.
+    `replaced` limits the journal's versions to the last ones; the start of the first of them is then not known.
     """
     with reading(db):
         present = journal.observations(db, [id]).get(id)
         were = journal.revisions(db, id, last=replaced) if present and has_journal(db) else []
     if present is None:
         return []
-    # An update that replaced one version made the next. Of the first, only its own time is known.
+    # The update that replaced a version started the next. Of the first, only its own time is known.
     ends = [each.replaced_at for each in were]
-    told = [*(each.observation for each in were), present]
-    begun = [told[0].updated_at, *ends]
-    return [Spell(*each) for each in zip(begun, [*ends, None], told, strict=True)]
+    values = [*(each.observation for each in were), present]
+    begun = [values[0].updated_at, *ends]
+    return [ObservationState(*each) for each in zip(begun, [*ends, None], values, strict=True)]
 
 
 def revisions(db: sqlite3.Connection, id: int, limit: int) -> list[ObservationRevision]:
     """The last revisions of an observation, the newest first."""
     with reading(db):
-        known = spells(db, id, limit)
+        known = states(db, id, limit)
         count = 1 + (journal.count_revisions(db, id) if len(known) > 1 else 0)
     with_before = [*zip([None, *known], known, strict=False)][-limit:]
     numbers = range(count, 0, -1)
     return [_revision(number, *each) for number, each in zip(numbers, reversed(with_before), strict=False)]
 
 
-def _revision(number: int, before: Spell | None, spell: Spell) -> ObservationRevision:
-    from anamnesis.history.text import diff
+def _revision(number: int, before: ObservationState | None, state: ObservationState) -> ObservationRevision:
+    from anamnesis.history.diffs import diff
 
-    old, new = before.observation if before else None, spell.observation
+    old, new = before.observation if before else None, state.observation
     names = (*_COMPARED, "content")
     changed = tuple(name for name in names if old and getattr(old, name) != getattr(new, name))
     labels = (f"revision {number - 1}" if old else "/dev/null", f"revision {number}")
     difference = diff(_text(old) if old else "", _text(new), labels)
-    return ObservationRevision(number, spell.since, spell.until, changed, difference, new)
+    return ObservationRevision(number, state.since, state.until, changed, difference, new)
 
 
 def _text(observation: Observation) -> str:

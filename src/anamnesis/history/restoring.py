@@ -1,4 +1,4 @@
-"""Back to a version of a note: it is written as the present one, and the one before stays in the history."""
+"""Restores a version of a note: it is written as the current one, and the previous one stays in the history."""
 
 from __future__ import annotations
 
@@ -9,39 +9,38 @@ from typing import Any
 
 from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument
-from anamnesis.history.text import TICKING, diff, text_of, without_ticking
+from anamnesis.history.diffs import TICKING, diff, text_of, without_ticking
 from anamnesis.history.version import Revision
 from anamnesis.notes import Memory
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.files import TREES, telling, trash_place
 from anamnesis.store.ids import utcnow
 
-# What a note keeps whichever version it goes back to: where it lives, and since when. A note that was made to stay on
-# this machine must not travel again because it once did.
+# Not restored: a note that was made machine-local must not be synced again because it once was.
 _KEPT = ("scope", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A note after it went back, and what that changed; nothing, if it said the same already."""
+    """A note after restoring, and the diff; empty if nothing changed."""
 
     note: Memory
     diff: str
 
 
 def _pick(revisions: Sequence[Revision], number: int) -> Memory:
-    """What the note was in the revision of a number, if that is something to go back to."""
+    """The note in a revision, if it can be restored."""
     if not 1 <= number <= len(revisions):
         raise InvalidArgument(f"There is no revision {number}.", f"There are 1 to {len(revisions)}.")
     version = revisions[number - 1].version.note
     if version is None:
-        raise InvalidArgument(f"In revision {number} the note was deleted.", "Choose one that has a text.")
+        raise InvalidArgument(f"In revision {number} the note was deleted.", "Choose a revision that has text.")
     return version
 
 
 def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> Restored:
-    """Let a note be as it was in a revision; what that does not tell stays as it is. A note that has gone is written
-    anew. What it says now is put in the trash, unless git has it."""
+    """Restore a note to a revision; fields that the revision lacks stay. A note that no longer exists is written again.
+    The current text is copied to the trash, unless git has it."""
     version = _pick(revisions, number)
     present = store.find(version.id)
     if present is None:
@@ -57,7 +56,7 @@ def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> R
 
 
 def _keep(store: MemoryStore, note: Memory) -> None:
-    """A copy of a note's file in the trash, with its time."""
+    """Copy a note's file to the trash, with its time."""
     file = store.file(note.id)
     if file:
         with telling("keep in the trash", store.root / file.path):

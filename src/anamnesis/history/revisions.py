@@ -1,4 +1,4 @@
-"""The revisions of a note: what git, the journal, the trash and the present file tell, in one order."""
+"""The revisions of a note: the versions from git, the journal, the trash and the current file, in one order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from anamnesis.engram import database
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidNote, NoteNotFound
 from anamnesis.history.commits import committed
-from anamnesis.history.observation import Spell, has_journal, spells
+from anamnesis.history.observation import ObservationState, has_journal, states
 from anamnesis.history.version import Revision, Version, numbered
 from anamnesis.notes import Memory, check_id, decode, parse, utc_time, writable
 from anamnesis.store import MemoryStore
@@ -30,13 +30,15 @@ from anamnesis.store.tombstones import is_purged
 
 _PORTABLE = f"{TREES['portable']}/"
 _STAMP_LENGTH = 15
-# Unlike a ULID, which starts with 0 for some thousand years to come.
+# Unlike a ULID, which starts with 0 for thousands of years.
 _NUMBER = re.compile("[1-9][0-9]{0,17}")
 _NEVER = "9999"
 
 
-def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> list[Revision]:
-    """Every revision of a note, the oldest first; the last one is what it is now. Deleted notes have theirs too."""
+def revisions(
+    store: MemoryStore, note_id: str, engram: Path | None = None, user_home: Path | None = None
+) -> list[Revision]:
+    """Every revision of a note, the oldest first; the last is the current one. Deleted notes have revisions too."""
     file = store.file(check_id(note_id))
     if file is None and is_purged(store.root, note_id):
         hint = f"`anamnesis delete --purge --yes {note_id}` says what git still holds of it."
@@ -44,7 +46,7 @@ def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> l
     trash = [each for each in store.trashed() if each.id == note_id]
     versions = _in_files(store, note_id, file, trash)
     if engram:
-        versions = _with_journal(store, note_id, file, versions, engram)
+        versions = _with_journal(store, note_id, file, versions, engram, user_home)
     if file or not _is_broken(store, note_id):
         versions.append(_present(file, versions, trash))
     found = numbered(versions)
@@ -54,7 +56,7 @@ def revisions(store: MemoryStore, note_id: str, engram: Path | None = None) -> l
 
 
 def note_of(engram: Path, given: str) -> str | None:
-    """The id of the note of an observation, which is given by its number or its sync_id."""
+    """The id of the note of an observation, given by its number or sync_id."""
     number = int(given) if _NUMBER.fullmatch(given) else 0
     with closing(database.connect(engram)) as db, database.reading(db):
         row = db.execute(
@@ -68,14 +70,14 @@ def note_of(engram: Path, given: str) -> str | None:
 
 
 def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: Iterable[Trashed]) -> list[Version]:
-    """What git and the trash tell."""
+    """The versions in git and in the trash."""
     path = file.path.removeprefix(_PORTABLE) if file and file.path.startswith(_PORTABLE) else ""
     commits = committed(store.memory_dir, note_id, path)
     is_local = file is not None and not path
     if is_local and commits and commits[-1].note is None:
-        del commits[-1]  # it did not go: it stays on this machine since
+        del commits[-1]  # not deleted: it became machine-local
     last = {each.text: each.at for each in commits}
-    # What was committed after it was written is git's to tell.
+    # A version that was committed after it was written counts as git's.
     thrown = [
         version for each in trash if (version := _thrown(store.root, each)) and last.get(version.text, "") < version.at
     ]
@@ -83,12 +85,12 @@ def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: It
 
 
 def _place(version: Version) -> tuple[str, bool]:
-    """By time; what is deleted in a second was there before."""
+    """By time; in the same second, a deletion comes last."""
     return version.at, version.note is None
 
 
 def _thrown(root: Path, trashed: Trashed) -> Version | None:
-    """A version in the trash, since its file was written: a file that is moved there keeps its time."""
+    """A version in the trash, from the time its file was written: a moved file keeps its time."""
     try:
         with (root / trashed.path).open("rb") as file:
             note = parse(decode(file.read()), scope=trashed.scope)
@@ -98,53 +100,58 @@ def _thrown(root: Path, trashed: Trashed) -> Version | None:
 
 
 def _with_journal(
-    store: MemoryStore, note_id: str, file: NoteFile | None, versions: list[Version], engram: Path
+    store: MemoryStore,
+    note_id: str,
+    file: NoteFile | None,
+    versions: list[Version],
+    engram: Path,
+    user_home: Path | None,
 ) -> list[Version]:
-    """What the journal of engram.db tells as well."""
+    """The versions with those of engram.db's journal."""
     with closing(database.connect(engram)) as db:
         if not has_journal(db):
             return versions
-        told, agreed = _told(db, note_id)
+        row_states, agreed = _states(db, note_id)
         over = next((each.note for each in versions if each.note), file.memory if file else None) or agreed
-        as_note = partial(noted, key_of=Keys(db, store).of, machine_id="unknown", clean=fitting)
-        return list(_in_order(told, versions, over, as_note))
+        as_note = partial(noted, key_of=Keys(db, store, user_home).of, machine_id="unknown", clean=fitting)
+        return list(_in_order(row_states, versions, over, as_note))
 
 
-def _told(db: sqlite3.Connection, note_id: str) -> tuple[list[Spell], Memory | None]:
-    """What the observation of a note was, and the note without its body when the two last agreed."""
+def _states(db: sqlite3.Connection, note_id: str) -> tuple[list[ObservationState], Memory | None]:
+    """The states of a note's observation, and the note without its body at the last agreement."""
     twins = journal.twins(db, of_notes=[note_id])
     if twins:
-        return spells(db, twins[0].observation_id), parse(twins[0].front)
+        return states(db, twins[0].observation_id), parse(twins[0].front)
     rows = journal.unpaired(db, sync_id_of(note_id))
-    return (spells(db, rows[0].id) if rows else []), None
+    return (states(db, rows[0].id) if rows else []), None
 
 
 def _in_order(
-    told: Iterable[Spell],
+    row_states: Iterable[ObservationState],
     versions: Iterable[Version],
     over: Memory | None,
     as_note: Callable[[Observation, Memory | None], Memory],
 ) -> Iterator[Version]:
-    """Both by time; what an observation does not tell is as in the version before.
+    """Both by time. Fields that an observation lacks are those of the version before.
 
-    A version of a file that says what the observation said by then is put with it: seconds are too coarse to tell.
+    Seconds are too coarse to order them, so a file's version that equals the observation's is placed beside it.
     """
     waiting = list(versions)
     last: Version | None = None
-    for spell in told:
-        for version in _due(waiting, spell, last):
+    for state in row_states:
+        for version in _due(waiting, state, last):
             last, over = version, version.note or over
             yield version
-        last = Version(utc_time(spell.since), "journal", as_note(spell.observation, over))
+        last = Version(utc_time(state.since), "journal", as_note(state.observation, over))
         over = last.note or over
         yield last
     yield from waiting
 
 
-def _due(waiting: list[Version], spell: Spell, last: Version | None) -> Iterator[Version]:
-    """Take out what comes before an observation was so, or says the same while it was."""
-    row, since, until = spell.observation, utc_time(spell.since), utc_time(spell.until or _NEVER)
-    if spell.until is None:  # nothing comes after what is so now
+def _due(waiting: list[Version], state: ObservationState, last: Version | None) -> Iterator[Version]:
+    """Remove and yield the versions before an observation's state, and those that equal it during that time."""
+    row, since, until = state.observation, utc_time(state.since), utc_time(state.until or _NEVER)
+    if state.until is None:  # the current state comes last
         same = [place for place, version in enumerate(waiting, 1) if _is_said(row, version.note)]
         yield from waiting[: max(same, default=0)]
         del waiting[: max(same, default=0)]
@@ -161,14 +168,14 @@ def _due(waiting: list[Version], spell: Spell, last: Version | None) -> Iterator
 
 
 def _is_said(row: Observation, note: Memory | None) -> bool:
-    """Whether a note says what the observation says."""
+    """Whether a note and an observation say the same."""
     if note is None or row.deleted_at:
         return note is None and row.deleted_at is not None
     return says_the_same(observed(note, row, clean=fitting), row)
 
 
 def _present(file: NoteFile | None, versions: list[Version], trash: list[Trashed]) -> Version:
-    """What the note is now. Whoever edits a file by hand seldom changes the time in it: then, the file's own counts."""
+    """The current version. A manual edit seldom updates `updated_at`: then the file's time counts."""
     if file is None or file.memory is None:
         return Version(utc_time(trash[0].deleted_at[:_STAMP_LENGTH]) if trash else utcnow(), "now", None)
     is_later = all(each.at < file.memory.updated_at for each in versions)
@@ -180,7 +187,7 @@ def _moment(nanoseconds: int) -> str:
 
 
 def _is_broken(store: MemoryStore, note_id: str) -> bool:
-    """Whether the note has a file that cannot be read: it is not gone, but what it says is not known."""
+    """Whether the note has a file that cannot be parsed: it is not deleted, but its content is unknown."""
     try:
         store.find(note_id)
     except InvalidNote:

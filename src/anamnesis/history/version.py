@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from anamnesis.history.text import diff, summary, text_of
+from anamnesis.history.diffs import diff, summary, text_of
 from anamnesis.notes import Memory
 
-# Of those who tell the same version, the first is named.
+# If several sources have the same version, the first of these is named.
 SOURCES = ("git", "now", "journal", "trash")
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What a note was, since when, and who tells; no note means that it was deleted, or hidden by Engram."""
+    """A note's content, since when, and from which source; no note means deleted, or hidden by Engram."""
 
     at: str
     source: str
@@ -31,7 +31,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A version by its number, 1 for the oldest, with the one before it."""
+    """A numbered version, 1 for the oldest, with the one before it."""
 
     number: int
     version: Version
@@ -52,7 +52,7 @@ class Revision:
 
 
 def numbered(versions: Iterable[Version]) -> list[Revision]:
-    """Versions as revisions, the oldest first: what is told twice in a row is one, and none begins with a deletion."""
+    """Versions as revisions, the oldest first: equal neighbours are one, and a deletion is never the first."""
     kept: list[Version] = []
     for version in versions:
         if kept and kept[-1].text == version.text:
@@ -66,6 +66,6 @@ def numbered(versions: Iterable[Version]) -> list[Revision]:
 
 
 def _one(first: Version, second: Version) -> Version:
-    """Two tellings of one version: since the earlier moment."""
+    """One version from two sources, with the earlier time."""
     better = min(first, second, key=lambda version: SOURCES.index(version.source))
     return replace(better, at=min(first.at, second.at))

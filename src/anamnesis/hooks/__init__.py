@@ -1,23 +1,25 @@
-"""What agents call at the start of a session, at a prompt, at a compaction and at the end.
+"""The hooks that agents run at the start of a session, at a prompt, at a compaction and at the end.
 
-Nothing here may fail the agent: whatever happens, the exit code is 0, stdout holds the result or nothing, and
-the reason is one line on stderr and in the log.
+Nothing here may fail the agent: the exit code is always 0, stdout holds the result or nothing, and a failure is one
+line on stderr and in the log.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from anamnesis.config import HOME_VARIABLE, resolve_home
+from anamnesis.config import HOME_VARIABLE, Settings, resolve_settings
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.hooks.event import Event, read_event
 from anamnesis.hooks.hosts import answer, is_due, recognise, understand
 from anamnesis.hooks.once import is_first
 from anamnesis.log import log
 
-# Set for every program that we start ourselves: a model called by us must not call us.
+# Set for every program that we start: a model that we call must not run our hooks.
 GUARD = "ANAMNESIS_INSIDE"
 
 
@@ -26,19 +28,22 @@ def run(name: str, arguments: Sequence[str]) -> None:
     if os.environ.get(GUARD):
         return
     text, host, event = "", "", Event()
+    settings = None
     try:
         options = _options(arguments)
         if home := options.pop("home", ""):
-            os.environ[HOME_VARIABLE] = home
+            os.environ[HOME_VARIABLE] = home  # for the processes that the hook starts, too
+        settings = resolve_settings()
         told = read_event()
         host = options.pop("host", "") or recognise(told, os.environ)
         event = understand(told, host, os.environ)
-        if is_due(event, host, name) and is_first(resolve_home(), name, event):
-            text = _hook(name)(event, options)
+        if is_due(event, host, name) and is_first(settings.home, name, event):
+            text = _hook(name)(event, options, settings)
     except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
-        log(resolve_home(), "hook failed", hook=name, reason=reason)
+        with contextlib.suppress(AnamnesisError):  # without settings, there is no log either
+            log((settings or resolve_settings()).home, "hook failed", hook=name, reason=reason)
     if result := answer(text, host, name, event):
         _print(result)
 
@@ -48,11 +53,11 @@ def _print(result: str) -> None:
         sys.stdout.buffer.write(result.encode("utf-8", "replace"))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent no longer listens
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the agent has closed the pipe
 
 
-def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
-    """Each hook imports what it needs and nothing else."""
+def _hook(name: str) -> Callable[[Event, dict[str, str], Settings], str]:
+    """Import the one hook that is needed."""
     if name == "inject":
         from anamnesis.hooks.start import inject
 
@@ -60,7 +65,7 @@ def _hook(name: str) -> Callable[[Event, dict[str, str]], str]:
     if name == "capture":
         from anamnesis.hooks.end import capture
 
-        return capture
+        return partial(capture, variables=os.environ)
     from anamnesis.hooks.prompt import recall
 
     return recall

@@ -1,4 +1,4 @@
-"""What an agent tells a hook: one JSON object on stdin, which some agents never close."""
+"""The event on a hook's stdin: one JSON object. Some agents never close stdin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 def read_event() -> Event:
-    """The event on stdin, as soon as it is complete; an empty one if none comes in time."""
+    """The event on stdin as soon as it is complete; an empty one after a timeout."""
     if sys.stdin is None or sys.stdin.isatty():
         return {}
     parts: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -39,13 +39,13 @@ def read_event() -> Event:
 
 
 def working_folder(event: Event) -> Path:
-    """The folder the agent works in."""
+    """The agent's working folder."""
     cwd = event.get("cwd")
     return Path(cwd).expanduser() if isinstance(cwd, str) and cwd else Path.cwd()
 
 
 def text_of(event: Event, name: str) -> str:
-    """A text of the event; "" if it has none."""
+    """A text field of the event; "" if missing."""
     value = event.get(name)
     return value if isinstance(value, str) else ""
 

@@ -1,7 +1,7 @@
-"""Who runs a hook: each host tells its events in its own words and wants its answer in its own shape.
+"""The hosts that run hooks: each has its own names for events and its own form of answers.
 
-Inside, an event has Claude Code's words: `session_id`, `transcript_path`, `cwd`, `hook_event_name`, `source`, `prompt`;
-and `host`.
+Internally an event has Claude Code's names: `session_id`, `transcript_path`, `cwd`, `hook_event_name`, `source`,
+`prompt`; and `host`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from anamnesis.hooks.event import Event, text_of
 
 CLAUDE = "claude"
-# What the hosts call it; a list is of folders, and the first is the one.
+# The hosts' names for each field; of a list of folders, the first counts.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
     "transcript_path": ("transcript_path", "transcriptPath"),
@@ -22,13 +22,13 @@ _WORDS = {
     "source": ("source",),
     "prompt": ("prompt", "message"),
 }
-# The variables that name the project where the event does not.
+# Variables that name the project's folder if the event does not.
 _FOLDERS = {"devin": "DEVIN_PROJECT_DIR"}
 _EVENT_OF = {"inject": "SessionStart", "recall": "UserPromptSubmit"}
 
 
 def recognise(event: Event, variables: Mapping[str, str]) -> str:
-    """The host that sent an event. Several run the hooks that were set up for Claude Code."""
+    """The host that sent an event. Several hosts run the hooks of Claude Code."""
     if "cursor_version" in event or "CURSOR_VERSION" in variables:
         return "cursor"
     if "DEVIN_PROJECT_DIR" in variables:
@@ -37,12 +37,12 @@ def recognise(event: Event, variables: Mapping[str, str]) -> str:
         return "antigravity"
     if "sessionId" in event:
         return "copilot"
-    # Claude Code's events have no time; those of the hosts that want JSON have one.
+    # Claude Code's events have no timestamp; those of hosts that expect JSON have one.
     return "vscode" if "timestamp" in event else CLAUDE
 
 
 def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
-    """The event in Claude Code's words. What else is in it stays."""
+    """The event with Claude Code's names. Other fields stay."""
     inner = event.get("tool_info")
     told = {**inner, **event} if isinstance(inner, dict) else event
     known = {name: value for name, words in _WORDS.items() if (value := _first(told, words))}
@@ -54,12 +54,12 @@ def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
 
 
 def is_due(event: Event, host: str, hook: str) -> bool:
-    """Whether a hook has anything to do: Antigravity runs one before every call of the model."""
+    """Whether a hook has anything to do: Antigravity runs `inject` before every model call."""
     return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
 
 
 def answer(text: str, host: str, hook: str, event: Event) -> str:
-    """What the host is to read. Some take nothing but an object, even for nothing."""
+    """The output for the host. Some accept only a JSON object, even an empty one."""
     shape = _SHAPES.get(host)
     if shape is None or (not text and host not in _ALWAYS_JSON):
         return text
@@ -80,7 +80,7 @@ _SHAPES: dict[str, Callable[[str, str], dict[str, Any]]] = {
     "cursor": lambda text, _: {"additional_context": text},
     "antigravity": lambda text, _: {"injectSteps": [{"ephemeralMessage": text}]},
 }
-# These take an empty answer for a broken one, and the last stops its model then.
+# These treat empty output as an error; Antigravity then stops its model.
 _ALWAYS_JSON = ("cursor", "antigravity")
 
 

@@ -1,4 +1,4 @@
-"""Keeps a hook from answering one event twice: several hosts also run what was set up for another."""
+"""Keeps a hook from handling one event twice: several hosts also run the hooks of another."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from anamnesis.hooks.event import Event, text_of
 
-# Both are asked at once; a machine that is just starting up may take that long for the second.
+# Both hosts run the hook at once; a slow machine may take this long to start the second.
 _SAME_SECONDS = 5.0
 _KEPT_SECONDS = 60.0
 _EVENTS = ("SessionStart", "UserPromptSubmit", "BeforeAgent", "PreCompact", "PreCompress", "SessionEnd")
 
 
 def is_first(home: Path, hook: str, event: Event) -> bool:
-    """Whether nobody was asked the same within seconds. An event of no known name is always new."""
+    """Whether the same event has not been handled within seconds. An event without a known name is always new."""
     session, name = text_of(event, "session_id"), text_of(event, "hook_event_name")
     if not session or name not in _EVENTS:
         return True

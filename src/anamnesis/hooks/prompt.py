@@ -1,27 +1,28 @@
-"""`anamnesis recall`: the notes that a prompt is about; for most prompts, none."""
+"""`anamnesis recall`: the notes that a prompt is about; none for most prompts."""
 
 from __future__ import annotations
 
 from anamnesis.bridge import open_memory
-from anamnesis.config import resolve_home
+from anamnesis.config import Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell, told
-from anamnesis.inject import render_recall, resolve_project_key, select_recall
+from anamnesis.inject import render_recall, select_recall
+from anamnesis.project import find_project
 
-# A prompt is a question, not a document: what is pasted below it is no query.
+# A prompt is a question, not a document: pasted text after it is not part of the query.
 _LONGEST_QUERY = 2_000
 
 
-def recall(event: Event, options: dict[str, str]) -> str:
-    """What the session is told beside its prompt."""
+def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
+    """The context to add to a prompt."""
     prompt = text_of(event, "prompt")[:_LONGEST_QUERY]
     if not prompt:
         return ""
-    home = resolve_home()
+    home = settings.home
     session = text_of(event, "session_id")
     known = told(home, session)
-    project = options.get("project") or resolve_project_key(working_folder(event))
-    with open_memory(home, only_to_read=True) as store:
+    project = options.get("project") or find_project(working_folder(event), home, settings.user_home).key
+    with open_memory(settings, only_to_read=True) as store:
         notes = select_recall(store, prompt, project=project, known=known)
     if notes:
         tell(home, session, known | {note.id for note in notes})

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from anamnesis.bridge import open_memory
-from anamnesis.config import resolve_budget, resolve_home, setting
+from anamnesis.config import Settings, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes.fence import ids_in
-from anamnesis.project import MARKER, resolve_project
+from anamnesis.project import MARKER, find_project
 
-# A session that begins anew in the same place a moment later.
+# The same session goes on.
 _GOING_ON = ("clear", "compact")
-# Nothing of the marker's is repeated here: it may come from a hostile clone.
+# Quotes nothing from the marker: it may come from a hostile clone.
 _UNTRUSTED = (
     f"Anamnesis injected no notes of the project that {MARKER} names: git tracks that file, and it contradicts the git"
     " remote. The user can run `anamnesis project` to compare them, and `anamnesis project trust` to accept the file.\n"
 )
 
 
-def inject(event: Event, options: dict[str, str]) -> str:
-    """What the session is told."""
-    home = resolve_home()
+def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
+    """The context for the session."""
     project, notice = options.get("project", ""), ""
     if not project:
-        found = resolve_project(working_folder(event))
+        found = find_project(working_folder(event), settings.home, settings.user_home)
         project, notice = found.key, _UNTRUSTED if found.ignored else ""
     given = options.get("budget")
-    budget = int(setting("inject_budget").check(given)) if given else resolve_budget()
-    with open_memory(home, only_to_read=True) as store:
+    budget = int(setting("inject_budget").check(given)) if given else settings.inject_budget
+    with open_memory(settings, only_to_read=True) as store:
         notes = select_inject(store, project=project)
     shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:
-        from anamnesis.later import run_later
+        from anamnesis.background import run_in_background
 
-        run_later("sync")
+        run_in_background("sync")
     session = text_of(event, "session_id")
-    tell(home, session, ids_in(shown))
+    tell(settings.home, session, ids_in(shown))
     return shown

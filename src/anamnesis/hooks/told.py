@@ -1,4 +1,4 @@
-"""Which notes a session has been told, so that none is told twice. One small file a session, for a week."""
+"""Which notes a session has received, so that none is injected twice. One small file per session, kept for a week."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KEPT_SECONDS = 7 * 86_400
 
 
 def told(home: Path, session: str) -> set[str]:
-    """The ids that a session has been told."""
+    """The ids of the notes that a session has received."""
     try:
         known = json.loads(_file(home, session).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -23,7 +23,7 @@ def told(home: Path, session: str) -> set[str]:
 
 
 def tell(home: Path, session: str, ids: set[str]) -> None:
-    """Remember that this is what a session has been told."""
+    """Record the notes that a session has received."""
     if not session:
         return
     path = _file(home, session)
@@ -31,7 +31,7 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
             _forget_old(path.parent)
-        # A lost file means a note told twice, which is no reason for a prompt to wait for the disk.
+        # A lost file means a note injected twice, which is no reason for a prompt to wait for the disk.
         write_atomically(path, json.dumps(sorted(ids)).encode(), durable=False)
 
 

@@ -1,1 +1,1 @@
-"""What other programs remember, taken over as notes."""
+"""Importers of other programs' memories as notes."""

@@ -1,6 +1,6 @@
-"""Claude Code's own memory: its per-project files become notes, once, and follow their changes.
+"""Imports Claude Code's own memory: each file becomes one note, which is updated when the file changes.
 
-The files are only read. A note deleted here stays deleted; one that was edited here is left alone.
+The files are only read. A note that the user deleted stays deleted, and one that the user edited is not changed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ from anamnesis.disk import write_atomically
 from anamnesis.notes import Memory, derived_id
 from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.notes.redaction import redact
-from anamnesis.project import resolve_project_key
+from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import is_purged
 
 _INDEX = "MEMORY.md"
 _LEDGER = "imported.json"
-# What is learnt about how to work is procedural; about the user, the project and the world, semantic.
+# Feedback is about how to work: procedural. Everything else is about the user, the project or the world: semantic.
 _TYPES = {"feedback": "procedural"}
 _TRANSCRIPT_LINES = 50
 _DEEPEST = 50
@@ -35,12 +35,12 @@ _DEEPEST = 50
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did with the files it found."""
+    """The counts of an import."""
 
     new: int = 0
     updated: int = 0
     unchanged: int = 0
-    left: int = 0  # deleted or edited here
+    left: int = 0  # deleted or edited by the user
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class _Source:
     session: str
 
 
-def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imported:
-    """Take over every memory file under Claude Code's folder."""
+def import_claude(store: MemoryStore, claude_home: Path, machine_id: str, user_home: Path) -> Imported:
+    """Import every memory file under Claude Code's folder."""
     ledger = _read_ledger(store.root)
     counts = {"new": 0, "updated": 0, "unchanged": 0, "left": 0}
     changed = []
-    for source in _sources(claude_home):
+    for source in _sources(claude_home, lambda folder: find_project(folder, store.root, user_home).key):
         note = _note(source, claude_home, machine_id)
         existing = store.find(note.id)
         outcome = "left" if is_purged(store.root, note.id) else _outcome(note, existing, ledger.get(note.id))
@@ -75,7 +75,7 @@ def import_claude(store: MemoryStore, claude_home: Path, machine_id: str) -> Imp
 
 
 def _outcome(note: Memory, existing: Memory | None, imported: str | None) -> str:
-    """What is to be done with a note, given the digest of what was imported under its id before."""
+    """What to do with a note, given the digest of its last import."""
     if existing is None:
         return "left" if imported else "new"
     if imported == _digest(note):
@@ -84,7 +84,7 @@ def _outcome(note: Memory, existing: Memory | None, imported: str | None) -> str
 
 
 def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
-    """The note of a file. Its id is the machine's and the file's: two machines never write the same note."""
+    """The note of a file. The id is derived from machine and path: two machines never write the same note."""
     place = source.path.relative_to(claude_home).as_posix()
     now = utcnow()
     return Memory(
@@ -102,14 +102,14 @@ def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
     )
 
 
-def _sources(claude_home: Path) -> Iterator[_Source]:
+def _sources(claude_home: Path, key_of: Callable[[Path], str]) -> Iterator[_Source]:
     for folder in sorted((claude_home / "projects").glob("*/memory")):
         if folder.is_symlink() or not folder.is_dir():
             continue
         project = ""
         for path in sorted(folder.rglob("*.md")):
             if path.name != _INDEX and path.is_file() and not path.is_symlink():
-                project = project or redact(_project(folder.parent))
+                project = project or redact(_project(folder.parent, key_of))
                 yield _source(path, project)
 
 
@@ -120,12 +120,12 @@ def _source(path: Path, project: str) -> _Source:
     inner = meta.get("metadata")
     nested: dict[str, Any] = inner if isinstance(inner, dict) else {}
     kind = str(nested.get("type") or meta.get("type") or "")
-    # A description says what the note is about; a name is often no more than the file's.
+    # A description says what the note is about; a name often only repeats the file's.
     title = str(meta.get("description") or meta.get("name") or path.stem.replace("_", " ").replace("-", " "))
     return _Source(
         path=path,
         project=project,
-        # As the store would write it: what was imported is compared with it later.
+        # Redacted and trimmed as in the store, because digests are compared later.
         title=redact(" ".join(title.split()))[:200] or path.stem,
         body=redact(body.strip("\n")),
         type=_TYPES.get(kind, "semantic"),
@@ -134,7 +134,7 @@ def _source(path: Path, project: str) -> _Source:
 
 
 def _meta(front: str) -> dict[str, Any]:
-    """The front matter, as far as it can be read: a stray colon must not lose a memory."""
+    """The front matter as far as it can be parsed: a stray colon must not lose a memory."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_growth(yaml.parse(front, Loader=loader))
@@ -145,7 +145,7 @@ def _meta(front: str) -> dict[str, Any]:
 
 
 def _refuse_growth(events: Iterator[yaml.Event]) -> None:
-    """Refuse what grows when it is read: aliases of aliases, and brackets that overflow the stack."""
+    """Refuse aliases, which can grow exponentially, and nesting that overflows the stack."""
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -153,10 +153,10 @@ def _refuse_growth(events: Iterator[yaml.Event]) -> None:
             raise ValueError("It is not plain front matter.")
 
 
-def _project(folder: Path) -> str:
-    """The project of a folder under projects/, whose name is a path with everything but letters made a dash."""
+def _project(folder: Path, key_of: Callable[[Path], str]) -> str:
+    """The project of a folder under projects/, whose name is a path with dashes for everything but letters."""
     cwd = _cwd_of_transcripts(folder) or _path_of(folder.name.lstrip("-"), Path("/"))
-    return resolve_project_key(cwd) if cwd else folder.name.strip("-").rpartition("-")[2].lower() or "global"
+    return key_of(cwd) if cwd else folder.name.strip("-").rpartition("-")[2].lower() or "global"
 
 
 def _cwd_of_transcripts(folder: Path) -> Path | None:
@@ -171,7 +171,7 @@ def _cwd_of_transcripts(folder: Path) -> Path | None:
 
 
 def _path_of(slug: str, folder: Path) -> Path | None:
-    """The folder whose path reads like the slug, if there is one on this machine."""
+    """The existing folder whose path matches the slug."""
     try:
         inside = sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError:

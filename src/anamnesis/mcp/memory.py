@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.dispatcher import Message, Prompt, Resources, Tool
 from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
@@ -34,12 +35,16 @@ _SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.'
 _ID = text("The id of a note.")
 
 
-def tools(store: Opened, machine_id: str) -> list[Tool]:
+def tools(store: Opened, settings: Settings) -> list[Tool]:
     """The tools on one store, on this machine."""
-    return [*_reading_tools(store), *_writing_tools(store, machine_id), _sync_tool(store)]
+    return [
+        *_reading_tools(store, settings),
+        *_writing_tools(store, settings.machine_id),
+        _sync_tool(store, settings),
+    ]
 
 
-def _reading_tools(store: Opened) -> list[Tool]:
+def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     def memory_search(query: str, project: str | None, type: str | None, scope: str | None, k: int) -> list[Message]:
         """Search memory by keyword (FTS5 BM25), optionally scoped by project/type/scope.
 
@@ -70,7 +75,7 @@ def _reading_tools(store: Opened) -> list[Tool]:
 
         memory = store()
         facts = {"root": str(memory.root), "db_path": str(memory.db_path), **memory.stats()._asdict()}
-        return {**facts, "sync": asdict(configured_backend(memory).state())}
+        return {**facts, "sync": asdict(configured_backend(memory, settings).state())}
 
     most = whole("How many notes at the most.", default=8, minimum=0)
     limit = whole("How many notes at the most.", default=100, minimum=0)
@@ -151,7 +156,7 @@ def _as_written(note: Memory, given: dict[str, Any]) -> Message:
     return {**as_dict(note), "redacted": kinds} if kinds else as_dict(note)
 
 
-def _sync_tool(store: Opened) -> Tool:
+def _sync_tool(store: Opened, settings: Settings) -> Tool:
     def memory_sync(force: bool) -> Message:  # noqa: ARG001
         """Sync memory across machines: commit local notes, merge what other machines wrote, push.
 
@@ -161,7 +166,7 @@ def _sync_tool(store: Opened) -> Tool:
         from anamnesis.sync import configured_backend, report, sync_store
 
         memory = store()
-        return report(memory, sync_store(memory, configured_backend(memory)))
+        return report(memory, sync_store(memory, configured_backend(memory, settings)))
 
     force = yes_or_no("Reserved for future use.", default=False)
     return Tool(memory_sync, "Sync memory", parameters(force=force), open_world=True)

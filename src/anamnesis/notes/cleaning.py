@@ -1,4 +1,4 @@
-"""Redacts the texts that a client sends or takes away, and remembers the kinds of what it removed. Pure."""
+"""Redacts the texts of requests and exports, and collects the kinds of removed secrets. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _PRIVATE_TAG = re.compile("(</?private>)", re.IGNORECASE)
 class Cleaning:
     """Cleans the texts of one request to Engram's dialect.
 
-    If `strict`, incoming texts stay as they were sent, and outgoing ones keep what is between <private> tags: Engram
-    does the same. Secrets are removed from outgoing texts in any case.
+    If `strict`, incoming texts are not changed, and outgoing ones keep the content of <private> tags, as in Engram.
+    Secrets are always removed from outgoing texts.
     """
 
     def __init__(self, *, strict: bool = False) -> None:
@@ -24,7 +24,7 @@ class Cleaning:
         self.kinds: list[str] = []
 
     def __call__(self, text: str) -> str:
-        """The text as it is stored."""
+        """The text to store."""
         if self.strict:
             return text
         cleaned: str = _engine().redact(text)
@@ -33,14 +33,14 @@ class Cleaning:
         return cleaned
 
     def outgoing(self, text: str) -> str:
-        """The text as an export holds it."""
+        """The text to export."""
         redact = _engine().redact
         parts = _PRIVATE_TAG.split(text) if self.strict else [text]
         return "".join(part if number % 2 else redact(part) for number, part in enumerate(parts))
 
 
 def redacted_kinds(given: Mapping[str, object], note: Memory) -> list[str]:
-    """The kinds of secrets in the fields that a writer gave, which the note does not hold."""
+    """The kinds of secrets in the given fields that the note does not contain."""
     before, after = given.values(), (getattr(note, name) for name in given)
     kinds: list[str] = _engine().removed_kinds("\n".join(map(str, before)), "\n".join(map(str, after)))
     return kinds
@@ -54,6 +54,6 @@ def warning(kinds: Iterable[str]) -> str:
 
 @cache
 def _engine() -> ModuleType:
-    from anamnesis.notes import redaction  # 7 ms that a server need not spend before its first write
+    from anamnesis.notes import redaction  # 7 ms that a server saves until its first write
 
     return redaction

@@ -1,7 +1,7 @@
-"""Notes as a model is shown them: recalled data in a fence that no note can leave, imitate or hide in. Pure.
+"""Notes as shown to a model: recalled data in a fence that no note can close, imitate or hide in. Pure.
 
-The guarantee is structural: the fence has a random word, every line of a body has a prefix, everything else of a note
-is one bounded line. That markup of hosts is defused comes on top and is best effort.
+The guarantee is structural: the fence has a random word, every line of a body has a prefix, and every other field is
+one line of limited length. Escaping the tags of hosts is an additional, best-effort measure.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _PREFACE = (
     " opened them is closed, with the same word. memory_search finds more, memory_get shows a note in full."
 )
 _LONGEST_TITLE, _LONGEST_FIELD, _LONGEST_ID = 200, 120, 128
-# What separates the fields of the origin, and what looks like it.
+# The separator of the origin's fields, and characters that look like it.
 _SEPARATORS = re.compile("[|¦｜￨∣│┃]")
 _ORIGIN = re.compile(r"(?m)^_project: [^|\n]* \| origin: [^|\n]* \| [^|\n]* \| id: ([^|\n]*?)(?: \| [^|\n]*)*_$")
 
 _BRACKETS = re.compile("[<＜﹤‹〈〈⟨❮˂ᐸ\\[［]")
 _SQUARE = "[［"
 _LONGEST_TAG = 96
-# Tags with which hosts mark what is theirs, by their letters alone: spaces and signs between them change nothing.
+# Tags of hosts, reduced to their letters: spaces and punctuation between them make no difference.
 _TAG = re.compile(
     "system(?:reminder|prompt|message)|recalledmemory|function(?:call|result)|antml|(?:invoke|parameter)name"
     "|tool(?:call|use|result)|im(?:start|end|sep)|(?:begin|end)oftext|(?:start|end)(?:ofturn|headerid)|eotid"
@@ -39,13 +39,13 @@ _SQUARE_TAG = re.compile(r"\W*inst\W*\]", re.IGNORECASE)
 
 
 def fenced(blocks: Iterable[str], tail: str, word: str) -> str:
-    """Blocks of notes in a fence with a word that none of them can know, and a line of ours after them."""
+    """Blocks of notes in a fence with a random word, with a line of ours after them."""
     name = f"{_FENCE}-{word}"
     return f"<{name}>\n# Anamnesis memory (auto-injected)\n{_PREFACE}\n\n{''.join(blocks)}{tail}</{name}>\n"
 
 
 def block(note: Memory, longest: int) -> str:
-    """A note in lines of ours, and its body in lines with a prefix, cut where it is too long."""
+    """A note: heading, origin and body with a prefix on each line, cut at `longest`."""
     id = _field(note.id, _LONGEST_ID)
     project, machine, day = _field(note.project), _field(note.machine_id), _field(note.updated_at[:10])
     origin = f"project: {project} | origin: {machine} | {day} | id: {id}"
@@ -60,12 +60,12 @@ def block(note: Memory, longest: int) -> str:
 
 
 def ids_in(text: str) -> set[str]:
-    """The ids of the notes in a fenced text; what their bodies say does not count."""
+    """The ids of the notes in a fenced text; ids in their bodies do not count."""
     return set(_ORIGIN.findall(text))
 
 
 def _quoted(body: str, longest: int, id: str) -> list[str]:
-    """The lines of a body, each with a prefix; a line of ours says that it was cut."""
+    """The lines of a body, each with a prefix; a line of ours says if it was cut."""
     text = "\n".join(bare_lines(body[: 8 * longest])).strip()
     is_cut = len(text) > longest or len(body) > 8 * longest
     if is_cut:
@@ -75,19 +75,19 @@ def _quoted(body: str, longest: int, id: str) -> list[str]:
 
 
 def _field(text: str, longest: int = _LONGEST_FIELD) -> str:
-    """A field between the separators of the origin."""
+    """A field of the origin."""
     return _defused(_SEPARATORS.sub("/", one_line(text, longest)))
 
 
 def _defused(line: str) -> str:
-    """A line in which the tags of hosts are no tags: their opening bracket is escaped."""
+    """A line in which the opening brackets of hosts' tags are escaped."""
     return _BRACKETS.sub(_escape_tag, line)
 
 
 def _escape_tag(match: re.Match[str]) -> str:
     bracket, after = match.group(), match.string[match.end() : match.end() + _LONGEST_TAG]
     if not after.isascii():
-        from unicodedata import normalize  # a library of its own, and most notes are ASCII
+        from unicodedata import normalize  # an extra library to load, and most notes are ASCII
 
         after = normalize("NFKC", after)
     if bracket in _SQUARE:

@@ -1,4 +1,4 @@
-"""Notes that were imported from elsewhere: what they are known by, and the mark of a person's review. Pure."""
+"""Notes imported from elsewhere: their origin, and the mark of a person's review. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from anamnesis.notes.record import Memory
 
 REVIEWED = "reviewed"
-# What Claude Code remembers on a machine of this user is imported, but not from elsewhere.
+# Claude Code's own memory on the user's machine is imported, but not foreign.
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
 _CONFIDENCE = 0.5
@@ -17,12 +17,12 @@ _LONGEST_NAME = 40
 
 
 def origin_name(text: str) -> str:
-    """Where something was imported from, as one short word that can do nothing to the text around it."""
+    """The origin of an import as one short word that is harmless in any text."""
     return _NO_NAME.sub("-", text).strip("-")[:_LONGEST_NAME] or "unknown"
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:
-    """The note as one of somebody else, which nobody here has reviewed."""
+    """The note as somebody else's that nobody has reviewed."""
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
@@ -33,7 +33,7 @@ def is_foreign(note: Memory) -> bool:
 
 
 def is_waiting(note: Memory) -> bool:
-    """Whether a foreign note waits for a review."""
+    """Whether a foreign note has not been reviewed."""
     return is_foreign(note) and REVIEWED not in note.tags
 
 
@@ -42,7 +42,7 @@ def as_reviewed(note: Memory) -> Memory:
 
 
 def label(note: Memory) -> str:
-    """What an agent is told of a note's origin, where it is foreign."""
+    """The origin of a foreign note as shown to an agent; else ""."""
     if not is_foreign(note):
         return ""
     origin = origin_name(note.machine_id)

@@ -1,4 +1,4 @@
-"""The front matter of a note as YAML. Imported only when it is needed: most notes are read without it."""
+"""The front matter of a note as YAML. Imported only when needed: most notes are parsed without it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Parser):  # type: ignore[misc]
-    """Composes nodes without asking what a scalar might mean: we take it as it is written."""
+    """Composes nodes without resolving types: a scalar is the text as written."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         return ""
 
 
 def write_front(meta: dict[str, Any], extra: dict[str, str]) -> str:
-    """The front matter in its order, foreign lines behind the keys they followed."""
+    """The front matter in its fixed order, each group of unknown lines after the key that it followed."""
     if not extra:
         return _dump(meta)
     pieces = [extra.get("", "")]
@@ -39,7 +39,7 @@ def write_front(meta: dict[str, Any], extra: dict[str, str]) -> str:
 
 
 def read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, str]]:
-    """The known values, and the lines that are not ours by the known key they follow."""
+    """The known values, and the unknown lines by the known key that they follow."""
     values: dict[str, Any] = {}
     extra: dict[str, list[str]] = {}
     anchor = ""
@@ -58,8 +58,8 @@ def read_front(front: str, first_line: int) -> tuple[dict[str, Any], dict[str, s
 def _dump(meta: dict[str, Any]) -> str:
     dumped: str = yaml.dump(meta, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
     if "\\U" in dumped and not _UNICODE_BREAKS.search("".join(_texts(meta))):
-        # libyaml escapes what lies beyond the BMP (emoji). The Python emitter writes it as it is, but is 20 times
-        # slower and loses the line breaks that only Unicode knows.
+        # libyaml escapes characters beyond the BMP (emoji). The Python emitter does not, but is 20 times slower and
+        # loses the line breaks that only Unicode knows.
         dumped = yaml.dump(meta, Dumper=yaml.SafeDumper, sort_keys=False, allow_unicode=True)
     return dumped
 
@@ -71,10 +71,10 @@ def _texts(meta: dict[str, Any]) -> Iterator[str]:
 
 
 def _entries(front: str, first_line: int) -> Iterator[tuple[str, Any, str, int]]:
-    """Each top-level entry: its key, its value's node, its source text up to the next entry, and where that starts."""
+    """Each top-level entry: its key, its value's node, its source up to the next entry, and the source's start."""
     pairs = _compose(front, first_line)
     if any(key.start_mark.column for key, _ in pairs):
-        # `{id: x, ...}` or an indented block: give every entry lines of its own
+        # `{id: x, ...}` or an indented block: put every entry on lines of its own
         root = yaml.compose(front, Loader=_Parser)
         root.flow_style = False
         front = yaml.serialize(root, Dumper=_Dumper, allow_unicode=True)
@@ -107,7 +107,7 @@ def _compose(front: str, first_line: int) -> list[tuple[Any, Any]]:
 
 
 def _depth(front: str) -> int:
-    """How deep the collections are nested. Composing recurses in C, where too deep ends the process."""
+    """The nesting depth. Composing recurses in C, where a stack overflow ends the process."""
     depth = deepest = 0
     for event in yaml.parse(front, Loader=_Parser):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -120,7 +120,7 @@ def _depth(front: str) -> int:
 def _unreadable(error: yaml.YAMLError, front: str, first_line: int) -> InvalidNote:
     mark = getattr(error, "problem_mark", None)
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
-    # libyaml counts the position of a bad character in bytes.
+    # libyaml gives the position of a bad character in bytes.
     offset = mark.line if mark else front.encode("utf-8", "replace")[: getattr(error, "position", 0)].count(b"\n")
     return InvalidNote(f"The front matter cannot be read: {reason}.", "", first_line + offset)
 
@@ -130,7 +130,7 @@ def _is_null(node: Any) -> bool:
 
 
 def _is_flat(node: Any) -> bool:
-    """Whether a node is a mapping of one value each, as we write it; another one is the user's own."""
+    """Whether a node is a mapping of scalars, as we write it; any other is the user's own."""
     return isinstance(node, yaml.MappingNode) and all(
         isinstance(each, yaml.ScalarNode) for pair in node.value for each in pair
     )
@@ -138,7 +138,7 @@ def _is_flat(node: Any) -> bool:
 
 def _value(key: str, node: Any, line: int) -> Any:
     if isinstance(node, yaml.ScalarNode):
-        # The text as written: a title `1.10`, `yes` or an unquoted time is what it looks like.
+        # The text as written: a title `1.10` or `yes` and an unquoted time stay what they look like.
         text: str = node.value
         if key == "confidence":
             return _number(text, line)
@@ -169,7 +169,7 @@ def _leaves(node: Any) -> list[Any]:
 
 
 def _comments(source: str, node: Any, start: int) -> str:
-    """The comments at a known key, each on a line of its own: what is not part of any value and starts with #."""
+    """The comments at a known key, each on its own line."""
     if "#" not in source:
         return ""
     found, position = [], 0

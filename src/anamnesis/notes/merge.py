@@ -1,4 +1,4 @@
-"""Three-way merge of notes, by field. Pure; which version is called one and which two makes no difference."""
+"""Three-way merge of notes by field. Pure; the order of the two versions makes no difference."""
 
 from __future__ import annotations
 
@@ -6,49 +6,39 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
-from anamnesis.notes.record import COUNTS, EngramValue, Memory
+from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory
 from anamnesis.notes.ulid import derived_id
 
 CONFLICT_TAG = "conflict"
 _LINK = "conflict_of"
 _LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
 
-# Of these there is one on each machine: a version set aside has them no more.
+# Unique on each machine: the copy of a conflicting version does not have them.
 _IDENTITY = ("sync_id", "topic_key")
 _ABSENT = object()
 Fields = dict[str, EngramValue]
 
-_SCALARS = (
-    "type",
-    "title",
-    "project",
-    "machine_id",
-    "scope",
-    "prov_source",
-    "prov_model",
-    "prov_session",
-    "confidence",
-    "newline",
-)
+# Of the keys that are written, those with one value that the newer side decides; and the line ends.
+_SCALARS = (*KEYS[KEYS.index("type") : KEYS.index("supersedes")], "newline")
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A note with both sides' changes; where they met, the older version as a note of its own."""
+    """A note with both sides' changes; in a conflict, also the older version as a separate note."""
 
     note: Memory
     other: Memory | None = None
 
 
 def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
-    """What two changes of one note make together: the newer prevails where both changed the same."""
+    """Merge two changes of one note: the newer wins where both changed the same field."""
     if base in (one, two) or one == two:
         return Merged(two if one == base else one)
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
-    body, met = merge_lines(base.body if base else None, older.body, newer.body)
+    body, conflict = merge_lines(base.body if base else None, older.body, newer.body)
     note = replace(
         newer,
         **values,
@@ -59,25 +49,25 @@ def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
         created_at=min(older.created_at or newer.created_at, newer.created_at or older.created_at),
         updated_at=newer.updated_at,
     )
-    met |= older.extra not in (note.extra, base.extra if base else {})
-    return Merged(note, _set_aside(older) if met else None)
+    conflict |= older.extra not in (note.extra, base.extra if base else {})
+    return Merged(note, _set_aside(older) if conflict else None)
 
 
 def conflict_of(memory: Memory) -> str:
-    """The id of the note that this one is another version of; "" if it is none."""
+    """The id of the note that this one is a conflicting version of; "" if none."""
     found = _LINK_LINE.search("".join(memory.extra.values())) if CONFLICT_TAG in memory.tags else None
     return found.group(1) if found else ""
 
 
-def settled(memory: Memory) -> Memory:
-    """The version set aside as a note like any other."""
+def without_conflict_tag(memory: Memory) -> Memory:
+    """A conflicting version without its conflict tag and link."""
     extra = {key: _LINK_LINE.sub("", lines) for key, lines in memory.extra.items()}
     tags = [tag for tag in memory.tags if tag != CONFLICT_TAG]
     return replace(memory, tags=tags, extra={key: lines for key, lines in extra.items() if lines})
 
 
 def in_place_of(note: Memory | None, other: Memory) -> Memory:
-    """A settled version as what Engram knows the note as."""
+    """A resolved version with the note's identity in Engram."""
     identity = {name: value for name, value in note.engram.items() if name in _IDENTITY} if note else {}
     return replace(other, engram={**other.engram, **identity})
 
@@ -90,7 +80,7 @@ def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) ->
 
 
 def _merged_fields(base: Fields, older: Fields, newer: Fields) -> Fields:
-    """Engram's fields one by one: of counts the larger, and deleted is only what is deleted on both sides."""
+    """Engram's fields one by one: the larger count, and `deleted_at` only if both sides have it."""
     merged = {}
     for name in {**older, **newer}:
         side = older if newer.get(name, _ABSENT) == base.get(name, _ABSENT) else newer
@@ -106,7 +96,7 @@ def _count(value: EngramValue) -> int:
 
 
 def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
-    """What neither side took away and what either added."""
+    """The elements that neither side removed or that either added."""
     if one in (base, two):
         return two
     if two == base:
@@ -116,8 +106,8 @@ def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
 
 
 def _set_aside(memory: Memory) -> Memory:
-    """A version as a note of its own, tagged and linked; its id is the same on every machine that makes it."""
-    own = settled(memory)
+    """A version as a separate note, tagged and linked; the id is the same on every machine."""
+    own = without_conflict_tag(memory)
     return replace(
         own,
         id=derived_id(memory.updated_at, f"{_LINK}:{render(memory)}"),

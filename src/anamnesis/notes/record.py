@@ -1,11 +1,11 @@
-"""The note as a value. Construction makes texts writable; `validate` says whether it may be stored."""
+"""The note as a value. Construction makes texts encodable; `validate` checks whether it can be stored."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,14 +14,14 @@ from anamnesis.errors import InvalidNote
 MemoryType = str
 Scope = str
 EngramValue = str | int | None
-# Of Engram's fields, those that count.
+# Engram's counters.
 COUNTS = ("revision_count", "duplicate_count")
 
 TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")
 SOURCES = ("human", "session-end", "reflection", "import")
 
-# Written in this order; `extra` lines follow the key that they followed when they were read.
+# The written order; `extra` lines follow the key that they followed in the file.
 KEYS = (
     "id",
     "type",
@@ -40,7 +40,7 @@ KEYS = (
     "engram",
 )
 
-# An id becomes a file name: no separator, no leading dot or dash, nothing a file system would fold away.
+# An id is a file name: no separator, no leading dot or dash, nothing that a file system normalises.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?<!\.)")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -50,7 +50,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One note. Equal notes have the same text in every field, and the same front matter we do not know."""
+    """One note. Equal notes have the same text in every field, including unknown front matter."""
 
     id: str
     type: MemoryType
@@ -67,9 +67,9 @@ class Memory:
     prov_session: str = ""
     confidence: float = 1.0
     supersedes: str | list[str] = ""
-    # What Engram knows of the note beyond the fields above; see the bridge.
+    # Engram's fields of the note; see the bridge.
     engram: dict[str, EngramValue] = field(default_factory=dict)
-    # Front-matter lines that are not ours, verbatim, by the known key they follow ("" before the first).
+    # Unknown front-matter lines, verbatim, by the known key that they follow ("" before the first).
     extra: dict[str, str] = field(default_factory=dict)
     newline: str = "\n"
 
@@ -96,56 +96,31 @@ class Memory:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether Engram has deleted it and kept it: its file stays, and recall passes it over."""
+        """Whether the note is soft-deleted in Engram: its file stays, and recall skips it."""
         return bool(self.engram.get("deleted_at"))
 
     @property
     def superseded(self) -> list[str]:
-        """The ids of the notes that this one replaces, always as a list."""
+        """The ids of the notes that this one replaces, as a list."""
         if isinstance(self.supersedes, str):
             return [self.supersedes] if self.supersedes else []
         return self.supersedes
 
 
-_TEXTS = (
-    "id",
-    "type",
-    "title",
-    "body",
-    "project",
-    "machine_id",
-    "scope",
-    "prov_source",
-    "prov_model",
-    "prov_session",
-)
-_SHOWN = (
-    "id",
-    "type",
-    "title",
-    "project",
-    "machine_id",
-    "scope",
-    "tags",
-    "created_at",
-    "updated_at",
-    "prov_source",
-    "prov_model",
-    "prov_session",
-    "confidence",
-    "supersedes",
-)
+# The fields that hold text; times have their own form.
+_TEXTS = (*KEYS[: KEYS.index("confidence")], "body", "prov_model", "prov_session")
+_SHOWN = tuple(each.name for each in fields(Memory) if each.name not in ("body", "engram", "extra", "newline"))
 _TIMES = ("created_at", "updated_at")
 
 
 def as_dict(memory: Memory, *, body: bool = True) -> dict[str, Any]:
-    """A note as every surface shows it to programs."""
+    """A note as every surface returns it to programs."""
     shown = {name: getattr(memory, name) for name in _SHOWN}
     return {**shown, "body": memory.body} if body else shown
 
 
 def validate(memory: Memory) -> None:
-    """Refuse a note that cannot be stored, naming the field and what it may hold."""
+    """Refuse a note that cannot be stored; the error names the field and its allowed values."""
     check_id(memory.id)
     for name, allowed in (("type", TYPES), ("scope", SCOPES), ("prov_source", SOURCES)):
         value = getattr(memory, name)
@@ -161,7 +136,7 @@ def validate(memory: Memory) -> None:
 
 
 def check_id(text: str, field: str = "id") -> str:
-    """The id itself, if it is safe as a file name."""
+    """The id, if it is safe as a file name."""
     if not _ID.fullmatch(text):
         raise InvalidNote(
             f"{_shown(text)} is not a note id.",
@@ -172,12 +147,12 @@ def check_id(text: str, field: str = "id") -> str:
 
 
 def writable(text: str) -> str:
-    """Lone surrogates cannot be encoded: they become U+FFFD, so that no write ever fails on them."""
+    """The text with U+FFFD for lone surrogates, which cannot be encoded."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def plain_value(text: str) -> EngramValue:
-    """What an unquoted word of the `engram` mapping says: nothing, a whole number, or itself."""
+    """The value of an unquoted word in the `engram` mapping: None, an integer, or the word."""
     if text in NULLS:
         return None
     return int(text) if _WHOLE.fullmatch(text) else text
@@ -188,13 +163,13 @@ def _writable(value: EngramValue) -> EngramValue:
 
 
 def _unique(texts: str | Iterable[str]) -> list[str]:
-    """One text or many, as a list without blanks and repetitions."""
+    """One text or many as a list without blanks and duplicates."""
     each = (texts,) if isinstance(texts, str) else texts
     return list(dict.fromkeys(writable(text) for text in each if text))
 
 
 def utc_time(text: str) -> str:
-    """A time in the one form that sorts as text; what is not a time stays as it was written."""
+    """A time in the one form that sorts as text; any other text is returned unchanged."""
     try:
         moment = datetime.fromisoformat(text.strip())
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()

@@ -1,4 +1,4 @@
-"""Secrets in a text, found by their shape or by the name before them, and replaced. Pure; linear in the text."""
+"""Finds secrets by their shape or by the name before them, and replaces them. Pure; linear in the text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from anamnesis.notes.secret_vendors import may_be_a_key, vendor_names
 _ALNUM = "[A-Za-z0-9]"
 _HEX = "[0-9a-f]"
 _BASE64 = "[A-Za-z0-9+/]{20,}={0,2}"
-# After the first letter of a secret: it begins a word.
+# After the first letter of a secret: asserts that it begins a word.
 _ALONE = alone(1, r"\w")
 
-# Kind, a literal that such a secret holds, and all of it; the first group stays. For what a rule cannot say.
+# Kind, a literal in such a secret, and its pattern, whose first group is kept. For what a rule cannot express.
 SHAPED = (
-    # The last letter of a JSON header, which ends in a brace, is one of three in base64.
+    # A JSON header ends in a brace, whose last base64 letter is one of three.
     (
         "jwt",
         "eyJ",
@@ -63,13 +63,13 @@ SHAPED = (
 )
 _Token = tuple[int, str, bytes, str, str]
 _TOKENS: dict[bytes, list[_Token]] = {}
-# By the endings of their literals: where an ending is not, no literal is. Compiled when their literal is first met:
-# all of them at once would cost an import 60 ms.
+# Grouped by the last two bytes of the literal, which are cheap to search for. Patterns are compiled when their literal
+# is first found: compiling all would cost 60 ms at import.
 for _at, (_kind, _literal, _shape) in enumerate((*SHAPED, *rules())):
     _token = (_at, _kind, _literal.encode(), _literal if _at >= len(SHAPED) else "", _shape)
     _TOKENS.setdefault(_token[2][-2:], []).append(_token)
 _SINGLE = {ending for ending in _TOKENS if len(ending) == 1}
-# What separates the runs of letters in which a secret can be. Such a run is long, and no words in a row.
+# Separates the runs of characters that may be a secret. Such a run is long and not made of words.
 _SEPARATORS = b"\"'`(){}]<>,;?&"
 _SEPARATED = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 _SHORTEST = 14
@@ -78,20 +78,20 @@ _NO_MARKS = bytes({*range(256)} - {*b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"})
 _LOWER_CASE = tuple(literal.encode() for literal in in_lower_case())
 _FLAG = re.compile(rb" -(?:[abpuwPU]|-(?:pass|user|cookie|proxy))")
 _LONGEST_COMMAND = 430
-# It has no literal but its dots: where they are not, at the right distance, the search ends at once.
+# A Discord token has no literal except its dots; this finds them at the right distance.
 _DISCORD_DOTS = re.compile(rb"\.[\w-]{6}\.[\w-]{27}")
-# A password may hold a colon or an at sign, or else a slash, but not after what is a port.
-# By the name they have in tests, which feed each its worst input.
+# A password may contain a colon or an at sign, or else a slash, but not after a port.
+# Named for the tests, which feed each pattern its worst input.
 PATTERNS = {
     "discord-token": rf"()[MNO][\w-]{{22,27}}\.[\w-]{{6}}\.[\w-]{{26,}}{_ALNUM}",
     "url-password": r"(:(?:\\?/){2}[^\s/:@\"'<>\[]*:)(?!\[REDACTED)(?:[^\s/\"'<>]+|(?!\d+/)[^\s:@\"'<>]+)(?=@[\w\[])",
     "url-token": rf"(:(?:\\?/){{2}}){_ALNUM}{{20,}}(?=@[\w\[])",
 }
-# Masks, words in a row, long names of functions.
+# Masks, runs of words, long function names.
 _NO_TOKEN = re.compile(r"(?i:.*x{12}|[a-z]{1,12}(?:[-_][a-z]{1,12}){2,}\Z)|[a-z]+_[a-z]+(?:[A-Z][a-z]{2,})+\Z")
 _TAG = re.compile(r"(?:<|\\u003[cC])(/?)(?i:private)\s{0,9}(?:>|\\u003[eE])")
 _BLANK_LINE = r"(?:\r?\n|\\r\\n|\\n)[ \t]*(?=\r?\n|\\r\\n|\\n)"
-# Line ends of all kinds, and what source code, quotations and numbered listings put around them.
+# Line ends of all kinds, and what source code, quotations and numbered listings add around them.
 _GAP = r"(?:[\s\"'`+,;>|#*.]|\\+[nrt\"'/]?|\d{1,6}[→\t])"
 _HEADER = r"[A-Z][A-Za-z-]{2,24}: [^\n\\\"]{1,120}"
 _PEM = (
@@ -103,32 +103,32 @@ _PEM = (
 )
 _LINE = r"[A-Za-z0-9+/]++={0,2}(?![:\w-])"
 _PUTTY = rf"(Private-Lines:[ \t]{{0,4}}\d{{1,4}}{_GAP}{{1,40}}?){_LINE}(?:{_GAP}{{1,40}}+{_LINE})*+"
-# The values of a manifest of Kubernetes, in base64 or plain, under `data` and `stringData`.
+# The values under `data` and `stringData` of a Kubernetes manifest, in base64 or plain.
 _MANIFEST = r"(?m)^[ \t]{0,9}kind:[ \t]{0,9}[\"']?(?i:secret)\b"
 _DATA = r"(?m)^([ \t]*)(?:data|stringData):[ \t]*\r?\n((?:\1[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\r?\n)+)"
 _ENTRY = r"(?m)(^[ \t]+[\w.-]+:[ \t]*(?:[|>][-+]?\s{1,40})?[\"']?)(?![|>&*{\[])[^\s\"'#{}]{6,}"
 
-# Of the fields that are redacted, many are the name of a project or a type: too short for a secret, and no assignment.
+# Many redacted fields are the name of a project or a type: too short for a secret, and no assignment.
 _ONE_WORD = re.compile(r"[\w.-]*+\Z", re.ASCII)
 _LONGEST_KNOWN = 4_096
 
 
 def redact(text: str) -> str:
-    """The text with `[REDACTED]` for private blocks and `[REDACTED:kind]` for secrets, else unchanged."""
+    """The text with `[REDACTED]` for private blocks and `[REDACTED:kind]` for secrets."""
     if len(text) < _SHORTEST and _ONE_WORD.match(text):
         return text
     return _redacted(text) if len(text) <= _LONGEST_KNOWN else _redacted.__wrapped__(text)
 
 
 def removed_kinds(before: str, after: str) -> list[str]:
-    """The kinds of what `redact` removed from `before` to get `after`, `private` for blocks, in order of appearance."""
+    """The kinds of what `redact` removed from `before`, `private` for blocks, in order of appearance."""
     found = Counter(MARKER.findall(after))
     found.subtract(MARKER.findall(before))
     new = [marker for marker, more in found.items() if more > 0]
     return [marker[1:-1].removeprefix("REDACTED").lstrip(":") or "private" for marker in new]
 
 
-# What was just read is what is about to be written: the same texts come twice.
+# A text that was read is often written next, so texts come twice.
 @lru_cache(maxsize=1024)
 def _redacted(given: str) -> str:
     text, letters = given, ascii_of(given)
@@ -167,7 +167,7 @@ def _redacted(given: str) -> str:
 
 
 def _long_words(letters: bytes) -> list[bytes]:
-    """The words of a text that are long enough to be a secret. Most are not, and to separate words costs time."""
+    """The words that are long enough to be a secret. The cheap split first: most words are short."""
     long = b" ".join([word for word in letters.split() if len(word) >= _SHORTEST])
     return [word for word in long.translate(_SEPARATED).split() if len(word) >= _SHORTEST] if long else []
 
@@ -177,7 +177,7 @@ def _random(words: list[bytes]) -> set[bytes]:
 
 
 def _is_random(word: bytes) -> bool:
-    """Whether a word is no word of a language or of a program: it holds digits, or many capitals."""
+    """Whether a word is neither a natural word nor an identifier: it has digits, or many capitals."""
     marks = word.translate(None, _NO_MARKS)
     if 4 * len(marks) >= len(word) and (b"_" not in word or not word.isupper()):
         return not marks.isalpha() or bool(_NO_WORDS.search(word))
@@ -187,12 +187,12 @@ def _is_random(word: bytes) -> bool:
 
 
 def _without_tokens(text: str, long: bytes) -> str:
-    # The pairs of letters of a short text are fewer than the endings.
+    # A short text has fewer pairs of letters than there are endings.
     short = len(long) < 160
     endings = _SINGLE | ({long[at : at + 2] for at in range(len(long))} & _TOKENS.keys()) if short else _TOKENS
-    met = [token for ending in endings if short or ending in long for token in _TOKENS[ending] if token[2] in long]
-    words = long.decode() if met else ""
-    for _, kind, _, literal, shape in sorted(met):
+    found = [token for ending in endings if short or ending in long for token in _TOKENS[ending] if token[2] in long]
+    words = long.decode() if found else ""
+    for _, kind, _, literal, shape in sorted(found):
         pattern = regex_of(literal, shape) if literal else shape
         if re.compile(pattern, re.ASCII).search(words):
             text = _without(kind, pattern, text)
@@ -214,7 +214,7 @@ def _without_passwords(text: str, letters: bytes) -> str:
 
 
 def command_regex(name: bytes, flag: str) -> str:
-    """The password on the command line of a program, which ends at a line end that no backslash escapes."""
+    """The pattern of a password on a program's command line, which ends at a line end without a backslash."""
     program = name.decode()
     first, rest = program[0], re.escape(program[1:])
     inside = rf"(?:[^\n{first}]|{first}(?!{rest})|(?<=\\)\n){{0,{_LONGEST_COMMAND - 30}}}?"
@@ -224,7 +224,7 @@ def command_regex(name: bytes, flag: str) -> str:
 
 
 def _without_private(text: str) -> str:
-    """Each block from its tag to the closing one; one that nothing closes ends with its paragraph."""
+    """Remove each block up to its closing tag; an unclosed block ends with its paragraph."""
     opened: list[int] = []
     blocks: list[tuple[int, int]] = []
     for tag in _TAG.finditer(text):

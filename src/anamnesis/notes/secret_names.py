@@ -1,4 +1,4 @@
-"""Values whose names say that they are secret: `password=…`, `"api_key": "…"`, `DATADOG_KEY: …`. Pure."""
+"""Values whose names mark them as secret: `password=…`, `"api_key": "…"`, `DATADOG_KEY: …`. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STEMS = {b"pass": "password", b"pwd": "password", b"secret": "secret", b"token"
 _STEMS |= {b"key": "key", b"auth": "authorization", b"cred": "credentials"}
 _KEYS = tuple(b"api access private secret encryption signing master account service shared auth".split())
 _NO_SECRETS = tuple(b"next page pagination starting continuation idempotency csrf xsrf public".split())
-# What declares the type of a variable between its name and its value, which then is a string.
+# A type annotation between a name and its value, which is then a string.
 _TYPE = (
     rb"(?:[ \t]{0,9}:[ \t]{0,9}[&*]?(?:'\w{1,9} )?[a-z_][\w.:]{0,30}(?:[\[<][\w.,:& |]{0,40}[\]>])?"
     rb"(?:[ \t]?\|[ \t]?\w{1,20})?[?!]?"
@@ -34,25 +34,25 @@ JOINER = (
     rb"|(?P<cell>[ \t]{1,9}\|[ \t]{1,9})|(?P<verb>[ \t]{1,9}(?:is|was|-{1,2}>?)[ \t:]{1,3})|(?P<space>[ \t]{1,9}))"
 )
 _NAME = re.compile(
-    # A test passes, too: that word alone needs an equals sign or a quoted value after it, or dashes before.
+    # "pass" is also a verb: alone it needs an equals sign or a quoted value after it, or dashes before it.
     rb"(?P<name>(?:pass(?:word|wd|phrase|code|(?<=--pass)(?=[ \t])"
     rb"|(?=[\"'\]]{0,3}[ \t]{0,9}(?:[:?.]?=|:[ \t]{0,9}\\*[\"'])))"
     rb"|pwd|secret|token|key|auth(?:orization)?|bearer(?=[ \t])|cred(?:ential)?s?(?![a-z]))"
     rb"(?:[-_.]?(?:access|key|base|value|string|plain|text|raw|data|token|secret|production|prod|dev|test|live"
     rb"|staging|new|old|main|primary|secondary|confirmation|confirm|v?\d{1,4})){0,4})" + JOINER
 )
-# Of names that hold that of a vendor, without and with a word for a key.
+# Names with a vendor's name, without and with a word for a key.
 VENDOR_KINDS = ("vendor", "vendor-key")
-# Where the stem of a name is, the kind of its value, and the name with what joins it to the value.
+# The position of the name's stem, the kind of its value, and the match up to the value.
 Name = tuple[int, str, re.Match[bytes]]
-# How far around a name one looks; a quoted value and a value on the next line may be longer.
+# The context around a name that is examined; a quoted value or one on the next line may be longer.
 _BEFORE, _AFTER = 64, 128
 _JOINED = ("sign", "value", "typed", "line", "call")
-# Commands that take a name and a value, and what comes before a name and an equals sign.
+# Commands that take a name and a value, and prefixes of a name with an equals sign.
 _SETTERS = ("ENV ", "set ", "setx ", "setenv ", "set -x ", "set -gx ", "set -Ux ")
 _AT_START = ("ENV", "setx", "setenv", "set -x", "set -gx", "set -Ux")
 _STARTS = (*_SETTERS, "export ", "$env:", "--from-literal=", "-e ", "--env ", "--env=", "--build-arg ", "--set ")
-# Values that are too short to be a secret, and how many of the others are remembered.
+# Values too short to be a secret, and the size of the cache of harmless ones.
 _SHORT = re.compile(rb"(?!bot |key )[^\s\"'`\\]{0,3}+(?:\s|\Z)")
 _MOST_HARMLESS = 512
 _ASSIGNED = (b"=", b":=", b"?=", b"::=", b":::=", b"+=")
@@ -61,8 +61,8 @@ _SCHEME = r"(?P<scheme>(?i:bearer|basic|(?:api-?)?(?:token|key)|bot)[ \t]{1,4})?
 _OPEN = re.compile(r"(?:[bBrRuU]{1,2}(?=[\"']))?(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
 _OPENINGS = "\"'`\\bBrRuU"
 _QUOTED = re.compile(rf"{_OPEN.pattern}{_SCHEME}(?P<value>[^\n]{{0,4096}}?)(?<!\\)(?P=quote)")
-# An ampersand or semicolon before another name ends a value; any other may be a part of it. Values are judged
-# by their beginning, for names can follow each other without end.
+# An ampersand or semicolon before another name ends a value; any other may be part of it. Values are judged by
+# their beginning, because names can follow each other without end.
 _WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]{{1,64}}+|&(?=\w)(?!\w{{1,30}}=)){{1,16}})")
 _ON_A_LINE = re.compile(rf"{_SCHEME}(?P<value>[^\s\"'`<>()\[\]{{}},;|\\]{{4,4096}})(?=[ \t]*(?:\r?\n|\\r|\\n|\"|\Z))")
 _WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]{{1,64}}+|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,16}})")
@@ -70,12 +70,12 @@ _CALL = re.compile(r"[A-Za-z_][\w.]*+[(\[]|(?:os|env|process|import|self|this|se
 
 
 def ascii_of(text: str) -> bytes:
-    """One byte for each letter, whatever the letter: offsets stay the text's own, and searching is fastest."""
+    """One byte per character: offsets stay the same, and searching bytes is fastest."""
     return text.encode("ascii", "replace")
 
 
 def without_named(text: str, lowered: bytes, names: Iterable[Name]) -> str:
-    """The text without the secrets after some names, which come in the order of the text."""
+    """The text without the secrets after the names, which are in the order of the text."""
     kept: list[str] = []
     done = 0
     harmless: set[tuple[str, str, str]] = set()
@@ -96,14 +96,14 @@ def without_named(text: str, lowered: bytes, names: Iterable[Name]) -> str:
 
 
 def _is_local(after: str, name: re.Match[bytes]) -> bool:
-    """Whether only what is around a name made it harmless: then it is so wherever it is repeated."""
+    """Whether the result depends only on the text around a name, so that it can be cached."""
     quotes = [letter for letter in after[:3] if letter in "\"'`"]
     closed = not quotes or (after.count(quotes[0]) > 1 and len(quotes) == 1)
     return closed and "\\" not in after and name.lastgroup != "line"
 
 
 def secret_names(lowered: bytes) -> list[Name]:
-    """Each name of a secret, in order."""
+    """The names of secrets, in order."""
     found: dict[int, Name] = {}
     for stem, kind in _STEMS.items():
         at = lowered.find(stem)
@@ -126,10 +126,10 @@ def _is_name(stem: bytes, lowered: bytes, at: int) -> bool:
 
 
 def _span_of_secret(text: str, before: str, at: int, kind: str, name: re.Match[bytes]) -> tuple[int, int] | None:
-    """Where the secret after a name is, if there is one."""
+    """The span of the secret after a name, if any."""
     lead = before.rstrip(_NAME_LETTERS)
     prefix = before[len(lead) :]
-    if lead.endswith("\\"):  # the n of an escaped line end is no part of the name
+    if lead.endswith("\\"):  # the n of an escaped line end is not part of the name
         lead, prefix = "", prefix[1:]
     end, group = name.end(), name.lastgroup
     flag = setter = False
@@ -153,14 +153,14 @@ def _span_of_secret(text: str, before: str, at: int, kind: str, name: re.Match[b
     letters = _WORD if group == "element" or (margin is None and not shell) else _WHOLE
     value = letters.match(text, quote.end() if quote else end)
     span = _judged(value, kind, literal) if value else None
-    # A quote that nothing ends is that of a value which was cut off, or else that of another string.
+    # A quote without an end belongs to a truncated value, or else to another string.
     if span and quote and text[span[1] : span[1] + 1] not in ("", "\n", quote[0][-1]):
         return None
     return span
 
 
 def _is_joined(name: re.Match[bytes], lead: str, spaced: bool) -> bool:
-    """Whether what stands before a name lets it have a value; `spaced` if the value may follow a space."""
+    """Whether the text before a name allows a value; `spaced` if the value may follow a space."""
     match name.lastgroup:
         case "sign":
             return not lead.endswith(":" if name["sign"] == b":" else "::")
@@ -176,7 +176,7 @@ def _is_joined(name: re.Match[bytes], lead: str, spaced: bool) -> bool:
 
 
 def _margin(lead: str) -> str | None:
-    """What stands between a name and the start of its line, or nothing where other words do."""
+    """The text between the start of the line and a name; None if it contains other words."""
     stripped = lead.rstrip(" \t>+-")
     if not stripped or stripped[-1] in "\n→;?&":
         return lead[len(stripped) :]
@@ -184,7 +184,7 @@ def _margin(lead: str) -> str | None:
 
 
 def _span_of_lines(text: str, kind: str, name: re.Match[bytes]) -> tuple[int, int] | None:
-    """Where the secret on the line after a name is, or on the lines of a block of YAML."""
+    """The span of the secret on the line after a name, or on the lines of a YAML block."""
     value = _ON_A_LINE.match(text, name.end())
     literal = bool(name["block"]) or name["line"].rstrip().endswith((b"'", b'"'))
     span = _judged(value, kind, literal) if value and ":" not in value["value"][-1:] else None
@@ -198,10 +198,10 @@ def _span_of_lines(text: str, kind: str, name: re.Match[bytes]) -> tuple[int, in
 
 
 def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] | None:
-    """Where the value is, if it is a secret."""
+    """The span of the value, if it is a secret."""
     scheme, secret = value["scheme"], value["value"]
     start, end = value.span("value")
-    # Unquoted, and no single word that a space or the end of the line follows: some of it may be of the code around.
+    # Unquoted, and not a single word before a space or line end: part of it may belong to the code around it.
     bare = value.re is not _QUOTED and not (secret.isalnum() and value.string[end : end + 1] in " \n")
     if bare:
         secret = _trimmed(secret)
@@ -225,6 +225,6 @@ def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] |
 
 
 def _trimmed(value: str) -> str:
-    """An unquoted value without the punctuation that the sentence or the code puts after it."""
+    """An unquoted value without the punctuation of the sentence or code around it."""
     brackets = "(" in value or "[" in value or "{" in value
     return value.rstrip(".,:;!?*" if brackets else ".,:;!?*)]}")

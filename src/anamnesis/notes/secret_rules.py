@@ -1,10 +1,9 @@
-"""The known kinds of secrets, as data: one line each. `redaction` compiles a line when one of its literals is met.
+"""The known kinds of secrets as data, one line each. `redaction` compiles a line when one of its literals is found.
 
-A line holds the kind, the literals with which such a secret begins, and the shape of what follows. In a shape,
-`{w20}` stands for 20 letters of the class `w`, `{w16-32}` for 16 to 32; the last one runs to the end of its
-word. `[...]` is optional. A leading `^` says that the literal begins a word, `^^` that it begins a run of base64,
-`#` that a digit follows within 24 letters, `~` that it may be of lower-case letters alone. Tests generate their
-samples from the same shapes.
+A line has the kind, the literals with which such a secret begins, and the shape of the rest. In a shape, `{w20}` is
+20 characters of the class `w`, `{w16-32}` 16 to 32; the last one extends to the end of the word. `[...]` is optional.
+A leading `^` means that the literal begins a word, `^^` a run of base64, `#` that a digit follows within 24
+characters, `~` that it may be lower-case letters only. Tests generate their samples from the same shapes.
 """
 
 from __future__ import annotations
@@ -156,7 +155,7 @@ yandex-token        y0_                                             ^#{w50}
 base64-jwt          ZXlK                                            ^^{s50}
 """
 
-# A value that looks random, after a name that holds one of these, is a secret though the name does not say so.
+# A random-looking value after a name that contains one of these is a secret, even if the name does not say so.
 VENDORS = """
 adafruit adobe adyen airtable alchemy algolia alibaba aliyun amplitude artifactory asana atlassian auth0 beamer
 binance bintray bitbucket bittrex braintree bugsnag buildkite circleci clickup cloudflare cloudinary codecov cohere
@@ -169,7 +168,7 @@ sentry shodan snyk sonar sourcegraph sparkpost splunk squarespace sumo sumologic
 twitter typeform vercel virustotal vonage xray yandex yorktimes zendesk
 """
 
-# A program, and how a password follows on its command line.
+# A program, and the option before a password on its command line.
 COMMANDS = (
     (b"mysql", r"-p(?=['\"]?[^\s'\"-])"),
     (b"mariadb", r"-p(?=['\"]?[^\s'\"-])"),
@@ -192,19 +191,19 @@ _ALNUM = "[A-Za-z0-9]"
 
 
 def rules() -> list[tuple[str, str, str]]:
-    """Each literal with its kind and its shape."""
+    """Each literal with its kind and shape."""
     lines = [line.split() for line in RULES.strip().splitlines()]
     return [(kind, literal, literals[-1]) for kind, *literals in lines for literal in literals[:-1]]
 
 
 def in_lower_case() -> list[str]:
-    """The literals of secrets that may be of lower-case letters alone, as words are."""
+    """The literals of secrets that may consist of lower-case letters only, like words."""
     return [literal for _, literal, shape in rules() if "~" in shape]
 
 
 @cache
 def regex_of(literal: str, shape: str) -> str:
-    """The expression of a rule; its first group is empty, for all of the match is the secret."""
+    """The pattern of a rule; its first group is empty, because the whole match is the secret."""
     marks = shape[: len(shape) - len(shape.lstrip("^#~"))]
     start = {0: "", 1: alone(len(literal)), 2: alone(len(literal), r"[\w+/-]")}[marks.count("^")]
     digit = r"(?=[\w-]{0,24}\d)" if "#" in marks else ""
@@ -212,7 +211,7 @@ def regex_of(literal: str, shape: str) -> str:
 
 
 def alone(width: int, within: str = _ALNUM) -> str:
-    """The last `width` letters begin a word; an escaped line end, percent code or colour may stand before."""
+    """A lookbehind: the last `width` letters begin a word, or follow an escaped line end, percent code or colour."""
     codes = (r"\\[nrt]", "%[0-9A-Fa-f]{2}", r"\[\dm", r"\[\d\dm")
     return rf"(?:(?<!{within}.{{{width}}})|{'|'.join(rf'(?<={code}.{{{width}}})' for code in codes)})"
 
@@ -231,7 +230,7 @@ def _body(shape: str) -> str:
 
 
 def _letters(letters: str, least: int, most: str | None, last: bool) -> str:
-    """A token runs to the end of its word: what follows can then not become a token because this one is gone."""
+    """A pattern for letters. A token extends to the end of its word, so that its rest cannot become another token."""
     letter = f"[{CLASSES[letters]}]"
     if most or not last:
         return f"{letter}{{{least},{most or least}}}"

@@ -1,4 +1,4 @@
-"""Whether a value is a secret: what looks random, what is a placeholder, a variable or a word. Pure."""
+"""Whether a value is a secret: random, or a placeholder, a variable, a word. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 
 MARKER = re.compile(r"\[REDACTED(?::[a-z0-9-]+)?\]")
-# Variables and templates, and variables joined to a string that ends before them.
+# Variables and templates, and variables concatenated to a string that ends before them.
 _REFERENCE = re.compile(
     r"[+.,)]\s?[A-Za-z_][\w.]{0,24}[+(),\s]*\Z|ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)"
     r"|[\W_xX]+\Z"
 )
 _ALGORITHM = r"(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
-# Paths, URLs and mail addresses; what asks to be replaced; names of secrets and of algorithms.
+# Paths, URLs, mail addresses, values to be replaced, names of secrets and algorithms.
 _NO_SECRET = re.compile(
     r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]{1,24})+[/\\]?\Z|[\w+.-]+://|arn:|[\w+.-]+@[\w-]+(?:\.[\w-]+)+\Z"
     r"|(?i:change.?me)"
@@ -36,7 +36,7 @@ _EXAMPLE = re.compile(r"\bexample\b")
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value is a variable or a template, or a mask."""
+    """Whether a value is a variable, a template or a mask."""
     template = "{" in value and ("${" in value or "{{" in value or "#{" in value)
     return template or "<%" in value or bool(_REFERENCE.match(value))
 
@@ -48,7 +48,7 @@ def _asks_for_a_value(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_secret(value: str, strong: bool, literal: bool) -> bool:
-    """Whether a value is a secret; `strong` is its name, and `literal` says that it can be no word of a text."""
+    """Whether a value is a secret. `strong`: its name says so; `literal`: it cannot be a word of prose."""
     if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
         return False
     one_word, digits = value.isalnum(), len(_DIGIT.findall(value))
@@ -76,7 +76,7 @@ def is_secret(value: str, strong: bool, literal: bool) -> bool:
     return padded or (len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1))))
 
 
-# The beginning of a value that is no word.
+# A random-looking value.
 _RANDOM = re.compile(
     r"(?=[A-Za-z_.:/+=%|-]{0,48}+\d|[A-Za-z]{0,20}[a-z][A-Z](?![a-z]{2}))[\w./+=:%|-]{14,}+(?![@(\[])", re.ASCII
 )
@@ -85,7 +85,7 @@ _CAMEL = re.compile("[a-z]*+(?:[A-Z]++(?:[a-z]{2,}+)?)*+[0-9]{0,2}")
 
 
 def is_of_vendor(value: str, named: bool) -> bool:
-    """Whether a value after the name of a vendor is a secret; `named` says that the name is that of a key."""
+    """Whether a value after a vendor's name is a secret; `named` if the name also has a word for a key."""
     if not (random := _RANDOM.match(value)) or random.end() < len(value):
         return False
     if value.isdigit():
@@ -101,7 +101,7 @@ _SESSION = "(?i)sess|sid|auth|token|jwt|login|remember|ticket"
 
 
 def without_cookies(text: str) -> str:
-    """The text without the values of cookies that open a session or look random."""
+    """The text without the values of session cookies and random-looking ones."""
 
     def replacement(found: re.Match[str]) -> str:
         session = bool(re.search(_SESSION, found["name"]))

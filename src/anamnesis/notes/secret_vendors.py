@@ -1,4 +1,4 @@
-"""Names of values that hold the name of a vendor of keys: `HEROKU_APP = …`, `my adafruit key is …`. Pure."""
+"""Names that contain the name of a vendor of keys: `HEROKU_APP = …`, `my adafruit key is …`. Pure."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _NO_CREDENTIALS = "commit sha hash digest checksum integrity revision version et
 _NO_CREDENTIAL = frozenset(_NO_CREDENTIALS.split())
 _CREDENTIALS = "token key secret client app access api auth"
 _CREDENTIAL = frozenset(_CREDENTIALS.split())
-# How far before a value its name can begin.
+# How far before its value a name can begin.
 _BEFORE = 64
-# Names with numbers in them or at their end, and numbers.
+# Names with numbers, and numbers.
 _NO_KEY = re.compile(
     rb"[^\d]*+\d{1,3}(?![A-Za-z\d])(?:[^\d]*+\d{1,3}(?![A-Za-z\d]))*+[^\d]*+\Z|-?\d+\.\d+(?:e[-+]?\d+)?\Z"
 )
 _DIGIT = re.compile(rb"\d")
 _SIGNS = bytes.maketrans(b":|", b"==")
-# What a value cannot follow.
+# Characters that cannot precede a value.
 _NO_JOINERS = b"([{/.*&!<;@#%"
 
 
 def may_be_a_key(word: bytes) -> bool:
-    """Whether a word that is no word of a language may be a key or hold one."""
+    """Whether a random-looking word may be or contain a key."""
     return not _NO_KEY.match(word)
 
 
 def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> list[Name]:
-    """The names of vendors before or in some words of a text, which come in the order of the text."""
+    """The vendors' names before or inside words of a text, which are in the order of the text."""
     places: list[tuple[int, str]] = []
     last = at = 0
     for value in values:
         if (here := letters.find(value, at)) < 0:
             continue
-        # The name is before the word, or in it before a sign; after that sign there is a value, or another name.
+        # The name precedes the word, or is in it before a sign; after the sign is a value or another name.
         inside = max(0, value[:_BEFORE].translate(_SIGNS).rfind(b"="))
         start, at = max(last, here - _BEFORE), here + len(value)
         last = at if inside and _DIGIT.search(value, inside) else here
@@ -67,7 +67,7 @@ def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> lis
 
 
 def _vendors_in(around: str) -> list[int]:
-    """Where vendors are named."""
+    """The positions of vendors' names."""
     parts = " ".join(_PARTS.findall(around)).lower().split()
     pairs = list(map(str.__add__, parts, [*parts[1:], ""]))
     if _VENDORS.isdisjoint(parts) and _VENDORS.isdisjoint(pairs):
@@ -77,7 +77,7 @@ def _vendors_in(around: str) -> list[int]:
 
 
 def _kind(around: str, begin: int, end: int) -> str:
-    """The kind of name, or nothing for one that names no key."""
+    """The kind of a name; "" if it is not the name of a key."""
     before = _NO_NAME.split(around[:begin])[-1]
     name = before + around[begin:end]
     parts = {part.lower() for part in _PARTS.findall(name)}

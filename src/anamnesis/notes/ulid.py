@@ -24,14 +24,14 @@ def ulid_of(number: int) -> str:
 
 
 def number_of(text: str) -> int | None:
-    """The 128 bits of a ULID; None if the text is none."""
+    """The 128 bits of a ULID; None if the text is not one."""
     if len(text) != 26 or text[0] > "7" or not _DIGITS.issuperset(text):
         return None
     return int(text.translate(_TO_BASE_32), 32)
 
 
 def moment_of(text: str) -> str:
-    """When a ULID was made, to the second; "" for a text that is none."""
+    """The time of a ULID, to the second; "" if the text is not one."""
     number = number_of(text)
     try:
         return "" if number is None else (_EPOCH + timedelta(seconds=(number >> 80) // 1000)).isoformat()
@@ -40,7 +40,7 @@ def moment_of(text: str) -> str:
 
 
 def derived_id(moment: str, name: str) -> str:
-    """The ULID that a moment and a name always have; of a text that is no moment, that of 1970."""
+    """The ULID derived from a time and a name; an invalid time counts as 1970."""
     import hashlib  # 3 ms that a start need not spend
 
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=10).digest()

@@ -1,4 +1,4 @@
-"""What `init` and `uninstall` do to the settings of other programs: agents, edits, plans, backups.
+"""Edits the settings of other programs for `init` and `uninstall`: agents, edits, plans, backups.
 
 Nothing here reads the environment, the clock or the terminal on its own.
 """

@@ -1,4 +1,4 @@
-"""What an agent is to us: how to find it, what to change for it, and what then remains for its user to do."""
+"""The declaration of an agent: how to detect it, what to change for it, and what its user has to do afterwards."""
 
 from __future__ import annotations
 
@@ -8,32 +8,48 @@ from pathlib import Path
 from anamnesis.onboard.edits import Block, Edit, Whole
 from anamnesis.onboard.place import Place
 
+# The instructions of agents without hooks.
+LINE = (
+    "The MCP server `anamnesis` is your long-term memory. At the start of a task, call `memory_search` with what the"
+    " task is about; when you have learnt something that will matter later, keep it with `memory_write`."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent on one machine. `signs` are files and folders that it leaves where it is installed."""
+    """One agent on one machine. `signs` are files and folders that exist where it is installed."""
 
     name: str
     title: str
     programs: tuple[str, ...]
     signs: tuple[Path, ...]
     edits: tuple[Edit, ...]
-    # For an agent that cannot be told anything by hooks: a line in the text that it reads at every start.
+    # For an agent whose hooks cannot add context: a line in the text that it reads at every start.
     instructions: Block | Whole | None = None
-    # What stands in a file that it shares with another agent, and comes to nothing with this one.
-    unheard: tuple[str, ...] = ()
+    # Verbs in a file shared with another agent that have no effect in this one.
+    ignored: tuple[str, ...] = ()
     remark: str = ""
 
     @property
     def verbs(self) -> set[str]:
-        """What it will run of ours to some effect."""
-        return {verb for edit in self.edits for verb in edit.verbs} - set(self.unheard)
+        """The commands of ours that it runs with an effect."""
+        return {verb for edit in self.edits for verb in edit.verbs} - set(self.ignored)
 
     @property
     def all_edits(self) -> tuple[Edit, ...]:
-        """What may be changed for it, with its instructions."""
+        """All edits for it, including its instructions."""
         return (*self.edits, *((self.instructions,) if self.instructions else ()))
 
     def is_installed(self, place: Place) -> bool:
-        """Whether the agent is on this machine."""
+        """Whether the agent is installed on this machine."""
         return any(map(place.program, self.programs)) or any(sign.exists() for sign in self.signs)
+
+
+def line_in(file: Path) -> Block:
+    """Instructions as a block in the user's text."""
+    return Block(file, LINE)
+
+
+def own_file(file: Path) -> Whole:
+    """Instructions as a file in a folder whose files are all read."""
+    return Whole(file, f"{LINE}\n")

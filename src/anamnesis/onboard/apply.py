@@ -1,4 +1,4 @@
-"""Makes planned changes: one file at a time, each kept before and read again after, and none stopping the others."""
+"""Applies planned changes file by file, each with a backup and read back afterwards. A failure stops no other file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from anamnesis.disk import create_beside, fill, put_in_place, sync_folder
 from anamnesis.errors import AnamnesisError
-from anamnesis.onboard.edits import Launcher, Refused
+from anamnesis.onboard.edits import Launcher, RefusedEdit
 from anamnesis.onboard.plan import Change, Plan, Refusal, check_writable, read
 
-# How often a file is tried that another program keeps writing, as Claude Code does with its own.
+# Retries for a file that another program keeps writing, as Claude Code does with its own.
 _ATTEMPTS = 5
 
 
 def apply(plan: Plan, keep: Callable[[Change], None]) -> Plan:
-    """Make the changes, each after `keep` has been told of it; what was made, and what was refused."""
+    """Make the changes, calling `keep` before each; returns what was changed and what was refused."""
     done = Plan(refusals=list(plan.refusals))
     for change in plan.changes:
         try:
@@ -33,7 +33,7 @@ def apply(plan: Plan, keep: Callable[[Change], None]) -> Plan:
 
 
 def _make(change: Change, keep: Callable[[Change], None]) -> Change | None:
-    """Bring one file to what it is to hold, whatever it holds by now; None if it held that already."""
+    """Bring one file to its planned content; None if it already has it."""
     for _ in range(_ATTEMPTS):
         if (now := read(change.target)) != change.old:
             change = replace(change, old=now, new=change.make(now))
@@ -43,11 +43,11 @@ def _make(change: Change, keep: Callable[[Change], None]) -> Change | None:
         keep(change)
         if _replace(change) and read(change.target) == change.new:
             return change
-    raise Refused("Another program keeps writing it", f"Close {' and '.join(change.agents)} and try again.")
+    raise RefusedEdit("Another program keeps writing it", f"Close {' and '.join(change.agents)} and try again.")
 
 
 def _replace(change: Change) -> bool:
-    """Put the new content in place, unless the old one has changed while it was being prepared."""
+    """Put the new content in place, unless the file has changed meanwhile."""
     target = change.target
     if change.new is None:
         target.unlink()
@@ -66,10 +66,10 @@ def _replace(change: Change) -> bool:
 
 
 def _prepare(target: Path, content: bytes, mode: int | None) -> Path:
-    """A finished file beside the target, with its mode and owner; a new one may be told its mode."""
+    """A finished temporary file beside the target, with the target's mode and owner, or `mode` for a new file."""
     descriptor, temporary = create_beside(target, mode)
     try:
-        _take_after(descriptor, target)
+        _copy_owner(descriptor, target)
     except BaseException:
         os.close(descriptor)
         temporary.unlink()
@@ -78,8 +78,8 @@ def _prepare(target: Path, content: bytes, mode: int | None) -> Path:
     return temporary
 
 
-def _take_after(descriptor: int, target: Path) -> None:
-    if not hasattr(os, "fchown") or not target.exists():  # Windows keeps neither
+def _copy_owner(descriptor: int, target: Path) -> None:
+    if not hasattr(os, "fchown") or not target.exists():  # not on Windows
         return
     before, made = target.stat(), os.fstat(descriptor)
     try:
@@ -87,5 +87,5 @@ def _take_after(descriptor: int, target: Path) -> None:
             os.fchown(descriptor, before.st_uid, before.st_gid)
     except PermissionError:
         if before.st_uid != made.st_uid:
-            raise Refused("It belongs to another user") from None
+            raise RefusedEdit("It belongs to another user") from None
     os.fchmod(descriptor, before.st_mode & 0o777)

@@ -1,4 +1,4 @@
-"""What an engram.db holds, counted without leaving a trace beside it."""
+"""Counts the content of an engram.db without creating files beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anamnesis.errors import StoreUnavailable
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """How much is in an engram.db, deleted observations not counted, and how many observations are notes already."""
+    """Counts of an engram.db without deleted observations; `with_notes` are the observations that have notes."""
 
     observations: int
     sessions: int
@@ -21,16 +21,16 @@ class Holdings:
 
 
 def count(database: Path) -> Holdings:
-    """Count them."""
-    # Reading a file with a log makes two more beside it; without a log nobody has it open.
+    """Count observations, sessions and projects."""
+    # Reading a database with a WAL creates files beside it. Without a WAL, nobody has it open.
     has_log = database.with_name(f"{database.name}-wal").exists()
     uri = f"{database.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as db:
-            (is_adopted,) = db.execute(
+            (has_twins,) = db.execute(
                 "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins')"
             ).fetchone()
-            with_note = "SELECT observation_id FROM anamnesis_twins WHERE note_hash IS NOT NULL" if is_adopted else ""
+            with_note = "SELECT observation_id FROM anamnesis_twins WHERE note_hash IS NOT NULL" if has_twins else ""
             row = db.execute(
                 "SELECT count(*), (SELECT count(*) FROM sessions), count(DISTINCT nullif(project, '')),"
                 f" count(*) FILTER (WHERE id IN ({with_note})) FROM observations WHERE deleted_at IS NULL"

@@ -1,4 +1,4 @@
-"""At which events hosts run us, and the shape that Claude Code gave to hooks, which most others took over."""
+"""The events at which hosts run us, and Claude Code's shape of hooks, which most hosts use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.onboard.program import Program
 
 @dataclass(frozen=True, slots=True)
 class On:
-    """At an event, one of our verbs runs, for so many seconds at the most."""
+    """Runs one of our commands at an event, with a timeout in seconds."""
 
     event: str
     verb: str
@@ -20,23 +20,23 @@ class On:
     options: tuple[str, ...] = ()
 
     def line(self, program: Program, host: str) -> str:
-        """The call as a line for the system's shell; the host is named, as each wants its own answer."""
+        """The call as a shell command, with the host's name, because each host expects its own output."""
         return program.line(self.verb, *self.options, f"--host={host}")
 
 
-# Few hosts can run a hook that they do not wait for: elsewhere the notes of other machines come by the first one.
+# Few hosts can run a hook in the background; in the others, `inject` starts the sync.
 START = On("SessionStart", "inject", 15, "startup|resume|clear|compact", ("--sync",))
 START_ALONE = replace(START, options=())
 PULL = On("SessionStart", "sync", 120, "startup|resume")
 PROMPT = On("UserPromptSubmit", "recall", 10)
 COMPACT = On("PreCompact", "capture", 60, options=("--source", "precompact", "--no-sync"))
 END = On("SessionEnd", "capture", 120)
-# For hosts that say when a turn ends and not when a session does: the note grows, and travels at another time.
+# For hosts that report the end of a turn but not of a session: the note grows, and another hook syncs it.
 TURN = On("Stop", "capture", 60, options=("--no-sync",))
 
 
 def grouped(program: Program, host: str, *moments: On, unit: int = 1) -> tuple[Item, ...]:
-    """Hooks in Claude Code's shape; `unit` is what a second counts for the host."""
+    """Hooks in Claude Code's shape; `unit` is the host's value for one second."""
     return tuple(
         group(on, {"type": "command", "command": on.line(program, host), "timeout": on.seconds * unit})
         for on in moments
@@ -44,6 +44,6 @@ def grouped(program: Program, host: str, *moments: On, unit: int = 1) -> tuple[I
 
 
 def group(on: On, handler: dict[str, Any]) -> Item:
-    """A handler in a group of its own, under its event."""
+    """A handler in its own group under its event."""
     matcher = {"matcher": on.matcher} if on.matcher else {}
     return Item(("hooks", on.event), on.verb, {**matcher, "hooks": [handler]})

@@ -1,6 +1,6 @@
-"""What we changed on this machine: each file's content before, and the mark of what we wrote.
+"""Records our changes on this machine: each file's previous content, and a hash of what we wrote.
 
-The content of the changed files may be secret, so nobody else may read what is kept here.
+The changed files may hold secrets, so backups are readable only by the user.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = "ledger.json"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One change: of which file, for whom, what it held (a file in our folder) and the mark of what it held then."""
+    """One change: the file, the agents, the backup of the previous content, and the hash of the written one."""
 
     target: str
     agents: list[str]
@@ -31,7 +31,7 @@ class Record:
 
 
 class Ledger:
-    """The records under a store's root. A file that cannot be read counts as empty and is put aside."""
+    """The records under the store's root. An unreadable ledger counts as empty and is renamed."""
 
     def __init__(self, home: Path) -> None:
         self.folder = home / _FOLDER
@@ -40,11 +40,11 @@ class Ledger:
         self._records = self._read()
 
     def targets(self) -> list[Path]:
-        """The files that we changed and have not yet left."""
+        """The files with changes of ours."""
         return list(dict.fromkeys(Path(record.target) for record in self._records))
 
     def records(self, target: Path) -> list[Record]:
-        """The changes of one file, the first one first."""
+        """The changes of one file, the oldest first."""
         return [record for record in self._records if record.target == str(target)]
 
     def add(
@@ -57,14 +57,14 @@ class Ledger:
         traces: list[dict[str, Any]],
         folders: Iterable[Path] = (),
     ) -> None:
-        """Keep what a file holds before it is changed to `new`."""
+        """Record a change to `new` and back up the previous content."""
         backup = None if old is None else self.keep(target, old)
         made = [str(folder) for folder in folders]
         self._records.append(Record(str(target), list(agents), traces, backup, mark(new or b""), made))
         self._write()
 
     def keep(self, target: Path, content: bytes) -> str:
-        """Put a copy of a file's content into our folder; its name there."""
+        """Back up a file's content; returns the backup's name."""
         self._make_folder()
         number = 1 + max((int(path.name[:4]) for path in self.folder.glob("[0-9][0-9][0-9][0-9]-*")), default=0)
         name = f"{number:04d}-{target.name}"
@@ -72,7 +72,7 @@ class Ledger:
         return name
 
     def original(self, target: Path, content: bytes | None) -> tuple[bytes | None] | None:
-        """What the file held before us, alone in a tuple; None if somebody else has changed it since."""
+        """The content before our changes, in a tuple; None if somebody else has changed the file since."""
         records = self.records(target)
         if not records or content is None or mark(content) != records[-1].written:
             return None
@@ -86,11 +86,11 @@ class Ledger:
         return (content,)
 
     def agents(self) -> set[str]:
-        """Who has us."""
+        """The agents that have been set up."""
         return {agent for record in self._records for agent in record.agents}
 
     def release(self, leaving: Collection[str], restored: Collection[Path], refused: Collection[Path]) -> None:
-        """Forget what was done for agents that have left; what a restored file held before is no longer kept."""
+        """Drop the records of agents that were removed, and the backups of restored files."""
         left: list[Record] = []
         for record in self._records:
             target = Path(record.target)
@@ -127,5 +127,5 @@ class Ledger:
 
 
 def mark(content: bytes) -> str:
-    """By which a content is known again."""
+    """The hash of a content."""
     return hashlib.sha256(content).hexdigest()

@@ -1,6 +1,6 @@
-"""What we put into a settings file that others share: how each piece is set, renewed and taken out again.
+"""Our entries in a shared settings file: how each is added, updated and removed.
 
-Ours is known by the server's name or by the call it makes, never by a mark: some hosts refuse keys they do not know.
+An entry is recognised by the server's name or by its command, never by a marker: some hosts reject unknown keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from anamnesis.onboard.program import (
 
 Keys = tuple[str | int, ...]
 _ENVIRONMENTS = ("env", "environment", "envs")
-# Somebody who reaches the server over the network has set it up himself.
+# A server with an address was configured by the user.
 _ADDRESSES = ("url", "serverUrl", "httpUrl")
 
 
@@ -48,7 +48,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An element of a list, known by the call that is somewhere in it."""
+    """An element of a list, recognised by the command in it."""
 
     path: Keys
     verb: str
@@ -74,7 +74,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Our name in a list of allowed ones, where somebody keeps such a list."""
+    """Our name in an allow list, if the user has one."""
 
     path: Keys
     value: str
@@ -92,7 +92,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """What the file must say to be read at all. It stays: others may have come to need it."""
+    """A value that makes the file valid. It is not removed: others may need it by then."""
 
     path: Keys
     value: Any
@@ -105,11 +105,11 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Adopted:
-    """Engram's server, which somebody has set up: it is us that it starts then. `before` is what it started."""
+class Redirected:
+    """An entry of the user's for Engram's server, changed to start us. `before` is the program it started."""
 
     path: Keys
-    value: Mapping[str, Any]  # our own server, as this host is told of it
+    value: Mapping[str, Any]  # our own server in this host's form
     before: str = ""
 
     def install(self, engine: Engine, text: str) -> str:
@@ -131,18 +131,18 @@ class Adopted:
         return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-Piece = Server | Item | Member | Needed | Adopted
+Piece = Server | Item | Member | Needed | Redirected
 
 
 def at(document: Any, path: Keys) -> Any:
-    """What a document has at a place; None if it has nothing there."""
+    """The value at a path; None if there is none."""
     for step in path:
         document = document.get(step) if isinstance(document, Mapping) else None
     return document
 
 
 def _calls(value: Any, path: Keys, verb: str) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
-    """Every entry at or below a value that makes the call, with its place. The server may be known by its name."""
+    """Every entry at or below a value that runs the command, with its path. A server is also recognised by its name."""
     if isinstance(value, Mapping):
         call = call_in(value)
         if (call and call.verb == verb) or (verb == "serve" and value.get("name") == "anamnesis"):
@@ -154,13 +154,13 @@ def _calls(value: Any, path: Keys, verb: str) -> Iterator[tuple[Keys, Mapping[st
 
 
 def _renew(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Let an entry of ours run what it must today; whatever else is in it is its owner's."""
+    """Update the command of an entry of ours; the rest of it is the user's."""
     text = _launch(engine, text, path, theirs, renewed(theirs, ours))
     return _place_store(engine, text, path, theirs, ours)
 
 
 def _launch(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Let an entry run what is wanted; as it does, if that is nothing."""
+    """Set the command of an entry; nothing changes if `wanted` is empty."""
     for key in LAUNCH_KEYS if wanted else ():
         if key in wanted:
             text = engine.put(text, (*path, key), wanted[key])
@@ -170,7 +170,7 @@ def _launch(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], wa
 
 
 def _place_store(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Tell an entry where the store is, or no longer."""
+    """Set or remove the store's folder in an entry's environment."""
     for key in _ENVIRONMENTS:
         now, then = at(ours, (key, HOME_VARIABLE)), at(theirs, (key, HOME_VARIABLE))
         if now is not None:
@@ -181,7 +181,7 @@ def _place_store(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any
 
 
 def _drop_element(engine: Engine, text: str, place: Keys, depth: int) -> str:
-    """Take out the innermost element that holds only this call; a group that it leaves empty goes with it."""
+    """Remove the innermost element with only this command, and groups that become empty."""
     document = engine.read(text)
     index = max(position for position, step in enumerate(place) if isinstance(step, int))
     while index > depth and len(_get(document, place[:index])) == 1:

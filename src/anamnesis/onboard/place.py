@@ -1,4 +1,4 @@
-"""Where programs keep their settings on a machine. Reads no environment by itself, so any system can be tested."""
+"""Where programs keep their settings. Reads no environment itself, so that every system can be tested."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# VS Code and what was made of it, by the names of their folders.
+# VS Code and its forks, by the names of their folders.
 _VSCODE = ("Code", "Code - Insiders", "VSCodium")
 _EDITORS = (*_VSCODE, "Cursor", "Windsurf")
 _EXTENSIONS = (".vscode", ".vscode-insiders", ".vscode-oss", ".cursor", ".windsurf", ".vscode-server")
@@ -22,7 +22,7 @@ class Place:
     variables: Mapping[str, str]
 
     def named(self, variable: str, default: str | Path) -> Path:
-        """The file or folder that a variable names, else the default one; under home where it is not absolute."""
+        """The path that a variable names, else the default; under home if relative."""
         value = self.variables.get(variable)
         return self.home / (value.removeprefix("~").lstrip("/") if value and value[0] == "~" else value or default)
 
@@ -31,7 +31,7 @@ class Place:
         return self.named("XDG_CONFIG_HOME", ".config") / name
 
     def app_data(self, name: str = "") -> Path:
-        """Where the system wants programs to keep their settings."""
+        """The system's folder for the settings of programs."""
         if self.system == "windows":
             return self.named("APPDATA", "AppData/Roaming") / name
         if self.system == "macos":
@@ -39,15 +39,15 @@ class Place:
         return self.config(name)
 
     def local_data(self) -> Path:
-        """Windows' folder for what does not travel with the user."""
+        """The Windows folder for settings that do not roam."""
         return self.named("LOCALAPPDATA", "AppData/Local")
 
     def vscode(self) -> list[Path]:
-        """The user folders of VS Code, its previews and its free build, as far as they exist; else VS Code's."""
+        """The user folders of VS Code, VS Code Insiders and VSCodium that exist; VS Code's if none does."""
         return present(self.app_data(name) / "User" for name in _VSCODE)
 
     def extension(self, name: str) -> list[Path]:
-        """The folders where an extension keeps its files in any editor, as far as they exist; else in VS Code."""
+        """The storage folders of an extension in all editors that exist; VS Code's if none does."""
         users = [self.app_data(editor) / "User" for editor in _EDITORS] + [self.home / ".vscode-server/data/User"]
         return present(user / "globalStorage" / name for user in users)
 
@@ -57,11 +57,11 @@ class Place:
         return [path for folder in folders for path in folder.glob(f"{name}-*")]
 
     def program(self, name: str) -> str | None:
-        """Where a program is on the PATH."""
+        """The path of a program on the PATH."""
         return shutil.which(name, path=self.variables.get("PATH", ""))
 
 
 def present(paths: Iterable[Path]) -> list[Path]:
-    """Those that exist; the first if none does."""
+    """The paths that exist; the first if none does."""
     candidates = list(paths)
     return [path for path in candidates if path.exists()] or candidates[:1]

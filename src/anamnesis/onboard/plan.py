@@ -1,4 +1,4 @@
-"""What would change: for each file, what it holds and what it is to hold. Reads, never writes."""
+"""Plans changes: for each file, its content now and afterwards. Reads, never writes."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.onboard.edits import Edit, Refused
+from anamnesis.onboard.edits import Edit, RefusedEdit
 
 Content = bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as an agent names it, its place behind links, what it holds and what it is to hold; None is no file.
+    """The change of a file: as the agent names it, its target behind links, old and new content; None is no file.
 
-    `make` tells the latter from the former, in case the file changes before it is written.
+    `make` computes the new content again if the file changes before it is written.
     """
 
     file: Path
@@ -32,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that is left alone: why, and what its owner may add by hand."""
+    """A file that is not changed: the reason, and what its owner can add by hand."""
 
     file: Path
     target: Path
@@ -43,7 +43,7 @@ class Refusal:
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be done, and what cannot be."""
+    """The planned changes and the refused files."""
 
     changes: list[Change] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -51,14 +51,14 @@ class Plan:
 
 @dataclass(slots=True)
 class Wanted:
-    """Everything that is to be done in one file, and for whom."""
+    """All edits of one file, and their agents."""
 
     file: Path
     agents: list[str] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
 
     def add(self, agent: str, edit: Edit) -> None:
-        """One more edit; agents may share one."""
+        """Add an edit; agents may share one."""
         if agent not in self.agents:
             self.agents.append(agent)
         if edit not in self.edits:
@@ -66,7 +66,7 @@ class Wanted:
 
 
 def by_target(edits: Iterable[tuple[str, Edit]]) -> dict[Path, Wanted]:
-    """The edits of agents, gathered by the file behind all links."""
+    """The edits of agents, grouped by the file behind all links."""
     found: dict[Path, Wanted] = {}
     for agent, edit in edits:
         target = Path(os.path.realpath(edit.file))
@@ -75,7 +75,7 @@ def by_target(edits: Iterable[tuple[str, Edit]]) -> dict[Path, Wanted]:
 
 
 def add_file(plan: Plan, target: Path, wanted: Wanted, make: Callable[[Content], Content], by_hand: str = "") -> None:
-    """Plan one file: a change, a refusal, or nothing where nothing is to be done."""
+    """Plan one file: a change, a refusal, or nothing."""
     agents = tuple(wanted.agents)
     try:
         old = read(target)
@@ -88,28 +88,42 @@ def add_file(plan: Plan, target: Path, wanted: Wanted, make: Callable[[Content],
 
 
 def decode(content: Content) -> str:
-    """The text of a file, line ends and byte order mark as they are."""
+    """The text of a file with its line ends and byte order mark."""
     try:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
-        raise Refused("It is not UTF-8 text") from error
+        raise RefusedEdit("It is not UTF-8 text") from error
 
 
 def read(target: Path) -> Content:
-    """What a file holds; None if there is none."""
+    """The content of a file; None if there is none."""
     try:
         return target.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Refused(f"It cannot be read: {error.strerror}") from error
+        raise RefusedEdit(f"It cannot be read: {error.strerror}") from error
 
 
 def check_writable(file: Path, target: Path) -> None:
-    """Refuse a file that its owner has made read-only, also where we could replace it all the same."""
+    """Refuse a file that its owner has made read-only, even if we could replace it."""
     if not target.exists():
         if file.is_symlink() and not target.parent.is_dir():
-            raise Refused(f"It is a link to {target}, and that folder does not exist")
+            raise RefusedEdit(f"It is a link to {target}, and that folder does not exist")
         return
     if not stat.S_IMODE(target.stat().st_mode) & stat.S_IWUSR or not os.access(target, os.W_OK):
-        raise Refused("It is read-only" if file == target else f"It is a link to {target}, which is read-only")
+        raise RefusedEdit("It is read-only" if file == target else f"It is a link to {target}, which is read-only")
+
+
+def diff(change: Change) -> str:
+    """The unified diff of a change, redacted: lines around ours may hold another server's key."""
+    import difflib
+
+    from anamnesis.notes.redaction import redact
+
+    old = (change.old or b"").decode("utf-8", "replace").splitlines()
+    new = (change.new or b"").decode("utf-8", "replace").splitlines()
+    before = str(change.file) if change.old is not None else "/dev/null"
+    after = str(change.file) if change.new is not None else "/dev/null"
+    lines = difflib.unified_diff(old, new, before, after, lineterm="")
+    return "".join(f"{line if line.startswith(('---', '+++', '@@')) else redact(line)}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""How agents start us, and how a call of ours is known again among those of others."""
+"""How agents start us, and how our commands are recognised among others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anamnesis.config import HOME_VARIABLE
 
 HOOKS = ("inject", "recall", "capture")
 VERBS = ("serve", "sync", *HOOKS)
-# Under which keys hosts keep what they run; the later ones are variants of the first.
+# The keys under which hosts keep commands; the later ones are variants of the first.
 LAUNCH_KEYS = ("command", "args", "cmd", "bash", "powershell", "commandWindows")
 _LINES = ("command", "cmd", "bash", "powershell", "commandWindows")
 _WORD = re.compile(r""""([^"]*)"|'((?:[^']++|'')*+)'|(\S+)""")
@@ -22,46 +22,46 @@ _WORD = re.compile(r""""([^"]*)"|'((?:[^']++|'')*+)'|(\S+)""")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The words that start us, and the store's folder where it is not the default one."""
+    """The command that starts us, and the store's folder if it is not the default."""
 
     words: tuple[str, ...]
     store: str = ""
     windows: bool = False
 
     def call(self, verb: str, *options: str) -> list[str]:
-        """The words of a call. All but the server are told the store: not every host passes its environment on."""
+        """The words of a command. All but the server name the store: not every host passes its environment on."""
         home = [f"--home={self.store}"] if self.store and verb != "serve" else []
         return [*self.words, verb, *options, *home]
 
     def line(self, verb: str, *options: str) -> str:
-        """A call as a line for the system's shell."""
+        """A command for the system's shell."""
         words = self.call(verb, *options)
         return subprocess.list2cmdline(words) if self.windows else shlex.join(words)
 
     def powershell(self, verb: str, *options: str) -> str:
-        """A call as a line for PowerShell."""
+        """A command for PowerShell."""
         return "& " + " ".join("'" + word.replace("'", "''") + "'" for word in self.call(verb, *options))
 
     def server(self, **more: Any) -> dict[str, Any]:
-        """The MCP server as most hosts take it."""
+        """The MCP server in the form that most hosts use."""
         first, *rest = self.call("serve")
         return {**more, "command": first, "args": rest, **self.environment("env")}
 
     def environment(self, key: str) -> dict[str, dict[str, str]]:
-        """The variables that the server needs, under the host's key for them."""
+        """The variables that the server needs, under the host's key."""
         return {key: {HOME_VARIABLE: self.store}} if self.store else {}
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of ours as somebody's settings have it: what it runs, and with which options."""
+    """One of our commands as found in settings, with its options."""
 
     verb: str
     options: tuple[str, ...]
 
 
 def call_in(entry: Mapping[str, Any]) -> Call | None:
-    """The call that an entry makes, if it is one of ours."""
+    """The command in an entry, if it is ours."""
     words = _own_words(entry)
     if len(words) < 2 or _stem(words[0]) != "anamnesis" or words[1] not in VERBS:
         return None
@@ -69,7 +69,7 @@ def call_in(entry: Mapping[str, Any]) -> Call | None:
 
 
 def engram_options(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """What an entry adds to `engram mcp`, be that Engram's own program or us; None if it starts something else."""
+    """The options of `engram mcp` in an entry that starts Engram or us; None if it starts something else."""
     words = _own_words(entry)
     if words[1:2] == ["engram"] and _stem(words[0]) == "anamnesis":
         words = words[1:]
@@ -78,20 +78,20 @@ def engram_options(entry: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def engram_program(entry: Mapping[str, Any]) -> str:
-    """Engram's own program, as an entry names it; "" if that starts another one."""
+    """Engram's own program as an entry names it; "" if it starts another one."""
     word = (_words(entry) or [""])[0]
     return word if _stem(word) == "engram" else ""
 
 
 def as_engram(server: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
-    """What starts our server in a host's settings, such that it is Engram's."""
+    """The command that starts our server as Engram's, in a host's form."""
     keys = [key for key in LAUNCH_KEYS if key in server]
     last = next(key for key in reversed(keys) if isinstance(server[key], list))
     return {**{key: server[key] for key in keys}, last: [*server[last][:-1], "engram", "mcp", *options]}
 
 
 def as_before(entry: Mapping[str, Any], program: str, options: Sequence[str]) -> dict[str, Any]:
-    """What starts Engram's own program, in the shape that an entry has."""
+    """The command that starts Engram's own program, in the form of an entry."""
     key = next(key for key in _LINES if key in entry)
     if isinstance(entry[key], list):
         return {key: [program, "mcp", *options]}
@@ -99,10 +99,7 @@ def as_before(entry: Mapping[str, Any], program: str, options: Sequence[str]) ->
 
 
 def renewed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    """What an entry must run, under its keys: our words, and the options that somebody added to the old ones.
-
-    Empty if it runs that already.
-    """
+    """The command that an entry must have: ours, with options that the user added; empty if it already has it."""
     old, new = call_in(theirs), call_in(ours)
     added = _added(old.options, new.options) if old and new else []
     wanted = {key: _with(ours[key], added, bool(ours.get("args"))) for key in LAUNCH_KEYS if key in ours}
@@ -110,7 +107,7 @@ def renewed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any
 
 
 def _added(old: Sequence[str], new: Sequence[str]) -> list[str]:
-    """Options of the old call that are not ours to set, each with its value."""
+    """The user's options in the old command, each with its value."""
     ours = {"--home", *(word.partition("=")[0] for word in new)}
     added: list[str] = []
     keep = False
@@ -133,7 +130,7 @@ def _quoted(word: str) -> str:
 
 
 def _own_words(entry: Mapping[str, Any]) -> list[str]:
-    """The words of a call, without those that start Python."""
+    """The words of a command without the Python interpreter."""
     words = _words(entry)
     is_python = bool(words) and re.fullmatch(r"pythonw?[\d.]*", _stem(words[0])) and words[1:2] == ["-m"]
     return words[2:] if is_python else words
@@ -151,7 +148,7 @@ def _words(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _split(line: str) -> list[str]:
-    """The words of a shell's line. Backslashes are those of Windows paths."""
+    """The words of a shell command. Backslashes are those of Windows paths."""
     try:
         words = shlex.split(line) if "\\" not in line else [_bare(found) for found in _WORD.findall(line)]
     except ValueError:
@@ -165,5 +162,5 @@ def _bare(found: tuple[str, str, str]) -> str:
 
 
 def _stem(word: str) -> str:
-    """The name of a program, without folders and `.exe`; Windows' rules serve both systems."""
+    """The name of a program without folders and `.exe`; Windows' rules work for both systems."""
     return PureWindowsPath(word).name.lower().removesuffix(".exe")

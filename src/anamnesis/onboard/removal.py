@@ -1,4 +1,4 @@
-"""Taking ourselves out of agents again: the old content where only we changed it, else everything but ours."""
+"""Removes us from agents: restores the old content if only we changed it, else removes only our part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anamnesis.onboard.plan import Change, Content, Plan, Wanted, add_file, by_t
 
 
 def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledger) -> Plan:
-    """What removing us from some agents would change; `agents` are all that may have us."""
+    """Plan the removal from some agents; `agents` are all that may have us."""
     plan = Plan()
     declared = by_target((agent.name, edit) for agent in agents for edit in agent.all_edits)
     moved = {target: _traced(target, ledger) for target in ledger.targets() if target not in declared}
@@ -32,7 +32,7 @@ def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledg
 
 
 def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
-    """Make the changes of a removal; what was made, and what was refused."""
+    """Apply a removal; returns what was changed and what was refused."""
 
     def keep(change: Change) -> None:
         if change.old is not None and not ledger.original(change.target, change.old):
@@ -47,7 +47,7 @@ def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
 
 
 def _traced(target: Path, ledger: Ledger) -> Wanted:
-    """What the ledger knows to be ours in a file."""
+    """The edits of a file that the ledger has records of."""
     wanted = Wanted(target)
     for record in ledger.records(target):
         for agent in record.agents:
@@ -57,7 +57,7 @@ def _traced(target: Path, ledger: Ledger) -> Wanted:
 
 
 def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool, content: Content) -> Content:
-    """What a file holds without us. `restore` is false while an agent that stays has something in it."""
+    """A file's content without us. `restore` is false while another agent still uses the file."""
     if content is None:
         return None
     records = ledger.records(target)
@@ -66,7 +66,7 @@ def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool,
         if content is None:
             return None
     if all(isinstance(edit, Launcher) for edit in edits) and not is_launcher(content.decode("utf-8", "replace")):
-        return content  # somebody has put another program there
+        return content  # another program is there now
     text = before = decode(content)
     for edit in edits:
         text = edit.remove(text)
@@ -76,7 +76,7 @@ def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool,
 
 
 def _remove_folders(made_by_us: Iterable[Path]) -> None:
-    """Remove folders as far as they are empty, the innermost first."""
+    """Remove empty folders, the innermost first."""
     for folder in sorted(made_by_us, key=lambda path: len(path.parts), reverse=True):
         with contextlib.suppress(OSError):
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""Setting agents up: which files that changes, and the changing of them."""
+"""Sets up agents: plans which files change, and changes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.onboard.plan import Change, Content, Plan, add_file, by_target, d
 
 
 def plan_setup(agents: Iterable[Agent], instructed: Iterable[Agent] = ()) -> Plan:
-    """What setting up these agents would change, with a line in the instructions of some."""
+    """Plan the setup of agents, with a line in the instructions of some."""
     edits = [(agent.name, edit) for agent in agents for edit in agent.edits]
     edits += [(agent.name, agent.instructions) for agent in instructed if agent.instructions]
     plan = Plan()
@@ -24,7 +24,7 @@ def plan_setup(agents: Iterable[Agent], instructed: Iterable[Agent] = ()) -> Pla
 
 
 def set_up(plan: Plan, ledger: Ledger) -> Plan:
-    """Make the changes of a setup, each written down before; what was made, and what was refused."""
+    """Apply a setup, recording each change first; returns what was changed and what was refused."""
 
     def keep(change: Change) -> None:
         missing = [folder for folder in change.target.parents if not folder.exists()]

@@ -1,1 +1,1 @@
-"""Which notes matter: the words of a query and the order in which they are worth asking for. Pure."""
+"""Which notes matter: the words of a query, and which of them decide the ranking. Pure."""

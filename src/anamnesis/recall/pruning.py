@@ -1,8 +1,8 @@
 """Which words of a query decide its answer.
 
-A word in half of the notes costs a thousand times what a rare one costs, and moves nothing. So the notes that
-hold a rare word are scored by all words, and those that hold only common ones are left out where their best
-possible score is below the k-th found.
+A word in half of the notes costs a thousand times as much as a rare one and changes nothing. So the notes with a rare
+word are scored by all words, and notes with only common words are skipped if their best possible score is below the
+k-th found.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _LEAST_IDF = 1e-6
 
 
 class Word(NamedTuple):
-    """A word of the query: how often it is asked for, and how many notes hold it."""
+    """A word of the query, how often it occurs there, and how many notes contain it."""
 
     text: str
     times: int
     notes: int
 
     def is_telling(self, total: int) -> bool:
-        """Whether fewer than half of the notes hold it; of the others, bm25() keeps only _LEAST_IDF."""
+        """Whether fewer than half of the notes contain it; the others get only _LEAST_IDF from bm25()."""
         return 2 * self.notes < total
 
     def weight(self, total: int) -> float:
@@ -34,12 +34,12 @@ class Word(NamedTuple):
         return max(idf, _LEAST_IDF)
 
     def most(self, total: int) -> float:
-        """More than this word can add to any note's score, among `total` notes."""
+        """An upper bound of what this word adds to a note's score, among `total` notes."""
         return self.times * self.weight(total) * (_K1 + 1)
 
 
 def any_of(words: Iterable[Word]) -> str:
-    """The FTS5 expression for notes with any of the words; quoted, no word can act as an operator."""
+    """The FTS5 expression for notes with any of the words; quoted, so that no word is an operator."""
     return " OR ".join(f'"{word.text}"' for word in words for _ in range(word.times))
 
 
@@ -48,7 +48,7 @@ def rarest_first(words: Sequence[Word]) -> list[Word]:
 
 
 def head_holding(words: Sequence[Word], notes: int) -> int:
-    """How many of the rarest words hold so many notes between them, if no note held two of them."""
+    """How many of the rarest words are needed to match this many notes, if no note matches two."""
     for count, held in enumerate(accumulate(word.notes for word in words), start=1):
         if held >= notes:
             return count
@@ -56,7 +56,7 @@ def head_holding(words: Sequence[Word], notes: int) -> int:
 
 
 def head_deciding(words: Sequence[Word], total: int, score: float) -> int:
-    """How many of the rarest words a note must have one of, to reach `score`."""
+    """How many of the rarest words matter: a note with none of them cannot reach `score`."""
     rest = 0.0
     for count in range(len(words), 0, -1):
         rest += words[count - 1].most(total)
@@ -66,5 +66,5 @@ def head_deciding(words: Sequence[Word], total: int, score: float) -> int:
 
 
 def is_settled(scores: Sequence[float], most: float) -> bool:
-    """Whether no addition of up to `most` to each score can change the order of these bm25 scores."""
+    """Whether adding up to `most` to each score cannot change the order of these bm25 scores."""
     return all(worse - better > most for better, worse in pairwise(scores))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-# A pasted document is a query too. Of its words, so many different ones are looked at, and a word counts so
-# often; no question that a person or an agent asks comes near to either.
+# Limits for a pasted document as a query: the number of different words, and how often a repeated word counts. No
+# real question comes near to either.
 MOST_WORDS = 1000
 MOST_REPEATS = 8
 
 
 def words(query: str) -> Counter[str]:
-    """The words of a query, in their order, with how often each stands there."""
+    """The words of a query in order, with their counts."""
     counted: Counter[str] = Counter()
     for match in re.finditer(r"\w+", query):
         word = match.group()

@@ -6,14 +6,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import TypeVar
 
 from anamnesis.disk import locked
 from anamnesis.errors import NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id
-from anamnesis.store import journal, queries
+from anamnesis.store import change_log, queries
+from anamnesis.store.change_log import Written
 from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
@@ -37,16 +37,18 @@ class _News(threading.local):
     withheld = 0
     looked = False
     changed = False
+    written: Written | None = None  # everything that changed, if it was one operation of ours
 
 
 class Catalogue:
     """Note files with their index, for any number of threads and processes.
 
-    `tell` learns that a look was taken at the folders, once a second at most, and that files or the index changed:
-    after the operation, outside of the store's lock, and not about what it does itself.
+    `tell` learns that a look was taken at the folders, once a second at most, and that files or the index changed,
+    with what was written if that is all: after the operation, outside of the store's lock, and not about what it does
+    itself.
     """
 
-    def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool], None]) -> None:
+    def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool, Written | None], None]) -> None:
         self._files = files
         self._index = index
         self._tell = tell
@@ -72,7 +74,7 @@ class Catalogue:
                 if is_outdated:
                     # Perhaps by one of us who is writing: he will say what he did, and no folder need be listed.
                     with self.alone(_PATIENCE_SECONDS):
-                        self._news.changed |= self._index.catch_up()
+                        self._changed(self._index.catch_up())
                 self._checked = now
                 if now - self._told > _TRUST_SECONDS:
                     self._told = now
@@ -88,60 +90,70 @@ class Catalogue:
         gone: Sequence[str],
         finish: Callable[[], Sequence[Step]],
         *,
-        quietly: bool = False,
-    ) -> None:
+        follower: str = "",
+    ) -> Written | None:
         """Enter our changes of files; if the index cannot take them now, whoever looks next finds them.
 
-        `finish` makes these changes, and is called while they can still be taken back from the index. What is entered
-        `quietly` is not told and not noted down.
+        `finish` makes these changes, and is called while they can still be taken back from the index. The changes of a
+        `follower` are not told, and it need not process them. What was written is not known if the index could not take
+        it, or if other files of the same notes have to be read.
         """
 
-        def change(db: Connection) -> bool:
+        def change(db: Connection) -> Written | None:
+            before = change_log.last_seq(db)
             for file in written:
                 save_file(db, file, lambda path: path not in gone and self._files.exists(path))
-            for path in gone:
-                forget_file(db, path)
+            files: dict[str, NoteFile | None] = dict.fromkeys(id for path in gone if (id := forget_file(db, path)))
             for step in finish():
                 advance_folder(db, step)
-            if quietly:
-                journal.forget(db, [file.memory.id for file in written if file.memory])
-            return has_unread(db)
+            if follower:
+                change_log.skip(db, follower, before, change_log.last_seq(db))
+            return _written(db, before, files | {file.memory.id: file for file in written if file.memory})
 
         try:
-            unsettled = self._index.write(change)
+            entered = self._index.write(change)
         except (NoteConflict, StoreUnavailable):
             self._behind = True
             for folder in {folder_of(path) for path in (*(file.path for file in written), *gone)}:
                 self._files.touch_folder(folder)
             finish()  # if it was this that failed, it fails again
+            entered = None
         else:
-            if unsettled:
+            if entered is None:
                 self._index.settle()
-        self._news.changed |= not quietly
+        self._changed(not follower, entered)
         self._pass_on()
+        return entered
 
     def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
         """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
+
+        def change(db: Connection) -> Written | None:
+            before = change_log.last_seq(db)
+            enter_files(db, stale, self._files.exists)
+            return _written(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
+
         try:
-            self._index.write(partial(enter_files, read=stale, exists=self._files.exists), patient=patient)
+            written = self._index.write(change, patient=patient)
         except StoreUnavailable:
             return False
-        self._index.settle()
-        self._news.changed |= bool(stale)
+        if written is None:
+            self._index.settle()
+        self._changed(bool(stale), written)
         self._pass_on()
         return True
 
     def refresh(self) -> Changes:
         """Look at every file's size and time, and enter what changed."""
         found = Changes.of(self._index.refresh())
-        self._news.changed |= found != Changes(0, 0, 0)
+        self._changed(found != Changes(0, 0, 0))
         self._pass_on()
         return found
 
     def rebuild(self, progress: Progress | None) -> None:
         """Make the index anew from the files."""
         self._index.rebuild(progress)
-        self._news.changed = True
+        self._changed(True)
         self._pass_on()
 
     def located(self, memory_id: str) -> tuple[NoteFile, Memory]:
@@ -154,6 +166,10 @@ class Catalogue:
     def find(self, ids: Collection[str]) -> dict[str, NoteFile]:
         """The files that hold notes, also if they have just been renamed."""
         return self._find(ids, probing=True, renamed=True)[0]
+
+    def in_place(self, ids: Collection[str]) -> dict[str, NoteFile]:
+        """The files where notes of these ids belong; the index is not asked."""
+        return {memory_id: file for memory_id in ids if (file := self._read(memory_id, ""))}
 
     def known(self, ids: Collection[str]) -> dict[str, NoteFile]:
         """The files that hold notes: where the index says, or else where they belong."""
@@ -219,13 +235,28 @@ class Catalogue:
             self._news.withheld -= 1
         self._pass_on()
 
+    def _changed(self, is_changed: bool, written: Written | None = None) -> None:
+        if is_changed:
+            self._news.written = None if self._news.changed else written
+            self._news.changed = True
+
     def _pass_on(self) -> None:
         news = self._news
         if news.withheld or not (news.looked or news.changed):
             return
         news.withheld += 1
         try:
-            self._tell(news.looked, news.changed)
+            self._tell(news.looked, news.changed, news.written)
         finally:
             news.withheld -= 1
             news.looked = news.changed = False
+            news.written = None
+
+
+def _written(db: Connection, before: int, files: dict[str, NoteFile | None]) -> Written | None:
+    """What a transaction wrote, if these files are all that changed since and stand for their notes."""
+    standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
+    is_all = change_log.notes_after(db, before) <= files.keys()
+    if not is_all or has_unread(db) or standing != {id: file.hash for id, file in files.items() if file}:
+        return None
+    return Written(files, before, change_log.last_seq(db), queries.superseding(db, files))

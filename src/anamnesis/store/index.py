@@ -22,7 +22,7 @@ from anamnesis.store.files import NoteFiles
 from anamnesis.store.refresh import Difference, Progress, outdated, refresh
 
 # Of the earlier releases' indexes, none went beyond 9.
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 BUSY_TIMEOUT = 5.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 # What a read of a journal that was taken away gives. (A write that fails for want of room is no damage.)

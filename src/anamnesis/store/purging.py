@@ -14,14 +14,17 @@ from anamnesis.store.store import MemoryStore
 from anamnesis.store.tombstones import bury, purged_ids
 
 
-def purge(store: MemoryStore, note_id: str) -> None:
-    """Remove a note for good, whatever its state. One that was interrupted is finished by doing it again."""
+def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
+    """Remove a note for good, whatever its state; a `follower` need not process that.
+
+    A purge that was interrupted is finished by doing it again.
+    """
     with store._catalogue.alone():
         with telling("purge", store.root / check_id(note_id)):
             bury(store.root, note_id)  # first: a note that is half gone must not come back
         held = sorted({*_files_of(store, note_id)})
         if held:
-            store._catalogue.enter([], held, lambda: [store._files.remove(path) for path in held])
+            store._catalogue.enter([], held, lambda: [store._files.remove(path) for path in held], follower=follower)
         for trashed in store.trashed():
             if trashed.id == note_id:
                 store._files.remove(trashed.path)

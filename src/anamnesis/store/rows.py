@@ -57,14 +57,16 @@ def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bo
         _claim(db, file.path, file.memory, exists)
 
 
-def forget_file(db: sqlite3.Connection, path: str) -> None:
-    """Take out a file that has gone, and its note if no other file holds it."""
+def forget_file(db: sqlite3.Connection, path: str) -> str | None:
+    """Take out a file that has gone, and its note if no other file holds it; the note's id."""
     folder, _, name = path.rpartition("/")
     row = {"folder": folder, "name": name}
     known = db.execute(f"SELECT memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
     db.execute(f"DELETE FROM files WHERE {_THE_FILE}", row)
-    if known and known[0] is not None:
-        _release(db, known[0], path)
+    if not known or known[0] is None:
+        return None
+    _release(db, known[0], path)
+    return str(known[0])
 
 
 def enter_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:

@@ -69,6 +69,20 @@ JOIN files ON files.memory_id = m.id
 JOIN folders ON folders.number = files.folder
 WHERE folders.path || '/' || files.name = CASE m.scope WHEN 'portable' THEN 'memory/' ELSE 'local/' END || m.body_path;
 
+-- The change log: the last change of each note, in the order of the changes, and how far each follower has read it.
+-- `identity` says what a follower derives from the notes: for another one it starts again. `start` is new at each start.
+CREATE TABLE changes (
+    seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+    memory_id TEXT NOT NULL UNIQUE
+);
+
+CREATE TABLE followers (
+    name     TEXT PRIMARY KEY,
+    identity TEXT NOT NULL,
+    start    BLOB NOT NULL,
+    cursor   INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Indexes: a rebuild makes them when the tables are filled, which is faster.
 -- `deleted_at` is in the ones that are counted by, so that SQLite need not look for it in the table.
 CREATE INDEX idx_mem_scope ON memories(project, type, scope, deleted_at) WHERE deleted_at IS NULL;
@@ -79,3 +93,19 @@ CREATE INDEX idx_supersessions_memory ON supersessions(memory_id);
 CREATE INDEX idx_files_memory ON files(memory_id);
 CREATE INDEX idx_files_problem ON files(problem) WHERE problem IS NOT NULL;
 CREATE INDEX idx_files_unread ON files(folder) WHERE hash = x'';
+
+-- The newest notes come first for a follower that starts from all notes.
+INSERT INTO changes (memory_id) SELECT id FROM memories ORDER BY id DESC;
+
+CREATE TRIGGER file_added AFTER INSERT ON files WHEN new.memory_id IS NOT NULL BEGIN
+    INSERT OR REPLACE INTO changes (memory_id) VALUES (new.memory_id);
+END;
+
+CREATE TRIGGER file_changed AFTER UPDATE OF hash, memory_id ON files BEGIN
+    INSERT OR REPLACE INTO changes (memory_id)
+    SELECT memory_id FROM (SELECT old.memory_id UNION SELECT new.memory_id) WHERE memory_id IS NOT NULL;
+END;
+
+CREATE TRIGGER file_removed AFTER DELETE ON files WHEN old.memory_id IS NOT NULL BEGIN
+    INSERT OR REPLACE INTO changes (memory_id) VALUES (old.memory_id);
+END;

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Self
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
-from anamnesis.store import journal, queries
+from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
+from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
@@ -40,6 +41,13 @@ class Hit(NamedTuple):
     score: float
 
 
+class Saved(NamedTuple):
+    """Files as they were written, and what the index knows about them; None if it has to look at more than these."""
+
+    files: builtins.list[NoteFile]
+    written: Written | None
+
+
 class MemoryStore:
     """The notes under one root. Any number of threads and processes may use it at once."""
 
@@ -51,11 +59,13 @@ class MemoryStore:
         self._files = NoteFiles(self.root)
         self._index = Index(self.db_path, self._files)
         # Called after a look at the folders, and after each operation that changed notes or found them changed, in
-        # the thread that did it and outside of the store's lock; not for what they do themselves. An error in
-        # them reaches the caller of the operation, which is done by then: they have to handle their own.
+        # the thread that did it and outside of the store's lock; not for what they do themselves. They get what
+        # was written if that is all that changed. An error in them reaches the caller of the operation, which is
+        # done by then: they have to handle their own.
         self.on_look: Callable[[], None] | None = None
-        self.on_change: Callable[[], None] | None = None
+        self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._tell)
+        self.log = ChangeLog(self._index, self._catalogue.look)
         self._ids = UlidMaker()
         self._catalogue.look()
 
@@ -117,26 +127,34 @@ class MemoryStore:
         memory = without_secrets(memory)
         validate(memory)
         with self._catalogue.alone():
-            return readable(*self._save([(memory, None)]))
+            return readable(*self._save([(memory, None)]).files)
 
     def put(self, memory: Memory) -> Memory:
         """Store a note under its own id and times, in place of the one that has this id."""
-        return readable(*self._put([memory]))
+        return readable(*self._put([memory]).files)
 
     def put_all(self, memories: Iterable[Memory]) -> int:
         """Store many notes, each as `put` does, durable together at the end; of one id, the last."""
-        return len(self._put(memories))
+        return len(self._put(memories).files)
 
     def put_whole(
-        self, memories: Iterable[Memory], expected: Mapping[str, bytes | None] | None = None, *, durable: bool = True
-    ) -> builtins.list[NoteFile]:
-        """Store many notes as they are given: nothing is kept of the files they replace.
+        self, memories: Iterable[Memory], former: Mapping[str, NoteFile], *, follower: str, durable: bool = True
+    ) -> Saved:
+        """Store many notes as they are given, in place of their `former` files, of which nothing is kept.
 
-        It is for the consumer of the journal: `on_change` is not called, and nothing is noted down. Where it is
-        `expected` which hash a note's file has, one that has another by now is left alone. What is not `durable` may
-        be lost with the power until `secure` has returned.
+        It is for a follower of the log: `on_change` is not called, and the follower need not process these changes. If
+        somebody has changed one of the files, none is written. What is not `durable` may be lost with the power until
+        `secure` has returned.
         """
-        return self._put(memories, whole=True, expected=expected, durable=durable)
+        notes = _checked(memories)
+        if not notes:
+            return Saved([], None)
+        with self._catalogue.alone():
+            new = [memory.id for memory in notes if memory.id not in former]
+            found = {**former, **self._catalogue.in_place(new)}
+            exhume(self.root, [memory.id for memory in notes])
+            pairs = [(memory, found.get(memory.id)) for memory in notes]
+            return self._save(pairs, follower=follower, durable=durable)
 
     def secure(self, files: Iterable[NoteFile]) -> None:
         """Wait until these files are on the disk; those that are still there."""
@@ -158,18 +176,18 @@ class MemoryStore:
                 return memory
             changed = replace(changed, updated_at=utcnow())
             validate(changed)
-            return readable(*self._save([(changed, found)]))
+            return readable(*self._save([(changed, found)]).files)
 
     def move(self, memory_id: str, scope: Scope) -> Memory:
         """Let a note travel to the other machines, or keep it on this one."""
         return self.update(memory_id, scope=scope)
 
-    def delete(self, memory_id: str) -> Memory:
-        """Move a note's file to the trash, from where `restore` brings it back."""
+    def delete(self, memory_id: str, *, follower: str = "") -> Memory:
+        """Move a note's file to the trash, from where `restore` brings it back; a `follower` need not process it."""
         with self._catalogue.alone():
             found, memory = self._catalogue.located(memory_id)
             step = self._files.discard(found.path, memory, utcnow())
-            self._catalogue.enter([], [found.path], lambda: [step])
+            self._catalogue.enter([], [found.path], lambda: [step], follower=follower)
         return memory
 
     def restore(self, memory_id: str) -> Memory:
@@ -316,29 +334,6 @@ class MemoryStore:
         """How many notes were made on each day since a day."""
         return self._catalogue.ask(lambda db: queries.activity(db, since))
 
-    def track(self, consumer: str) -> bool:
-        """From now on note down the changes for a consumer; for a new one or in a new index, every note is a change.
-
-        Whether this was so: then a note that the consumer knows and that is not noted down has gone.
-        """
-        if self._catalogue.ask(lambda db: journal.is_kept(db, consumer)):
-            return False
-        return self._index.write(lambda db: journal.keep(db, consumer))
-
-    def changed(self, limit: int | None = None) -> dict[str, bytes | None]:
-        """The notes that are noted down, each with the hash of its file; None if it has none that can be read."""
-        limit = None if limit is None else at_least_zero("limit", limit)
-        return self._catalogue.ask(lambda db: journal.changed(db, limit))
-
-    def changed_for(self, consumer: str, limit: int) -> dict[str, bytes | None] | None:
-        """So many of the notes that are noted down, if they are for this consumer; None if `track` was not called."""
-        return self._catalogue.ask(lambda db: journal.changed(db, limit) if journal.is_kept(db, consumer) else None)
-
-    def settle(self, agreed: Mapping[str, bytes | None]) -> None:
-        """Forget the notes that are now as given; the others stay noted down."""
-        if agreed:
-            self._index.write(lambda db: journal.settle(db, agreed))
-
     def refresh(self) -> Changes:
         """Look at every file's size and time, and enter what changed."""
         return self._catalogue.refresh()
@@ -361,35 +356,21 @@ class MemoryStore:
         self._catalogue.rebuild(progress)
         return self.count()
 
-    def _put(
-        self,
-        memories: Iterable[Memory],
-        *,
-        whole: bool = False,
-        expected: Mapping[str, bytes | None] | None = None,
-        durable: bool = True,
-    ) -> builtins.list[NoteFile]:
-        """Store notes under their ids; of one id, the last."""
-        notes = {memory.id: without_secrets(memory) for memory in memories}
-        for memory in notes.values():
-            validate(memory)
+    def _put(self, memories: Iterable[Memory]) -> Saved:
+        notes = _checked(memories)
         if not notes:
-            return []
+            return Saved([], None)
         with self._catalogue.alone():
             self._catalogue.look(again=True)
-            found = self._catalogue.known(notes)
-            pairs = [(memory, found.get(memory.id)) for memory in notes.values()]
-            pairs = [
-                (memory if whole else with_foreign_lines(memory, old), old)
-                for memory, old in pairs
-                if not expected or memory.id not in expected or expected[memory.id] == (old.hash if old else None)
-            ]
-            exhume(self.root, [memory.id for memory, _ in pairs])
-            return self._save(pairs, quietly=whole, durable=durable)
+            ids = [memory.id for memory in notes]
+            found = self._catalogue.known(ids)
+            pairs = [(with_foreign_lines(memory, old := found.get(memory.id)), old) for memory in notes]
+            exhume(self.root, ids)
+            return self._save(pairs)
 
     def _save(
-        self, notes: Iterable[tuple[Memory, NoteFile | None]], *, quietly: bool = False, durable: bool = True
-    ) -> builtins.list[NoteFile]:
+        self, notes: Iterable[tuple[Memory, NoteFile | None]], *, follower: str = "", durable: bool = True
+    ) -> Saved:
         """Write notes' files and enter them, each in place of the file that held it so far."""
         placed: dict[str, Memory] = {}
         former: dict[str, NoteFile] = {}
@@ -400,8 +381,8 @@ class MemoryStore:
                 former[path] = found
         moved = [file.path for path, file in former.items() if file.path != path]
         with contextlib.closing(Writing(self._files, placed, former, durable=durable)) as writing:
-            self._catalogue.enter(writing.files, moved, writing.finish, quietly=quietly)
-        return writing.files
+            written = self._catalogue.enter(writing.files, moved, writing.finish, follower=follower)
+        return Saved(writing.files, written)
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
         """The notes of the hits, and those files that are not as the index has them."""
@@ -415,8 +396,16 @@ class MemoryStore:
                 hits.append(Hit(file.memory, found.score))
         return hits, stale
 
-    def _tell(self, looked: bool, changed: bool) -> None:
+    def _tell(self, looked: bool, changed: bool, written: Written | None) -> None:
         if looked and self.on_look:
             self.on_look()
         if changed and self.on_change:
-            self.on_change()
+            self.on_change(written)
+
+
+def _checked(memories: Iterable[Memory]) -> builtins.list[Memory]:
+    """Notes as they may be stored; of one id, the last."""
+    notes = {memory.id: without_secrets(memory) for memory in memories}
+    for memory in notes.values():
+        validate(memory)
+    return [*notes.values()]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from anamnesis.config import resolve_machine_id, resolve_remote, resolve_sync_timeout
+from anamnesis.config import Settings
 from anamnesis.log import log
 from anamnesis.notes import writable
 from anamnesis.store import MemoryStore
@@ -13,10 +13,10 @@ from anamnesis.sync.git_backend import GitSyncBackend
 __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
 
 
-def configured_backend(store: MemoryStore) -> GitSyncBackend:
+def configured_backend(store: MemoryStore, settings: Settings) -> GitSyncBackend:
     """The backend that this machine's settings ask for."""
     return GitSyncBackend(
-        store.memory_dir, remote=resolve_remote(), machine_id=resolve_machine_id(), timeout=resolve_sync_timeout()
+        store.memory_dir, remote=settings.remote, machine_id=settings.machine_id, timeout=settings.sync_timeout
     )
 
 

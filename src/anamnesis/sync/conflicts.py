@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.notes import Memory, render
-from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, in_place_of, settled
+from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, in_place_of, without_conflict_tag
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
 
@@ -26,7 +26,7 @@ class Conflict:
     def diff(self) -> str:
         """How the other version differs from the note."""
         this = render(self.note).splitlines() if self.note else []
-        other = render(replace(settled(self.other), id=self.id)).splitlines()
+        other = render(replace(without_conflict_tag(self.other), id=self.id)).splitlines()
         names = f"this, {self.note.updated_at if self.note else 'deleted'}", f"other, {self.other.updated_at}"
         return "".join(f"{line}\n" for line in difflib.unified_diff(this, other, *names, lineterm=""))
 
@@ -57,7 +57,7 @@ def find_conflicts(store: MemoryStore, given: str) -> list[Conflict]:
 
 def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Memory:
     """End a conflict: let this version stay, or the other, or both as notes of their own. The one that stays."""
-    own = settled(conflict.other)
+    own = without_conflict_tag(conflict.other)
     if keep == "both":
         return store.update(conflict.other.id, tags=own.tags, extra=own.extra)
     if keep == "other":

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory, decode, named_ids, parse, render, validate
-from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.merge import merge
 
 

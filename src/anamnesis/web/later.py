@@ -18,15 +18,13 @@ from anamnesis.web.route import ERROR, Lane, ListOf, Route, number, text, values
 from anamnesis.web.smart import DEFAULT_LIMIT, smart_context
 
 
-def current_project(request: Request, db: sqlite3.Connection) -> Response:
-    """Say which project a folder belongs to, and how that is known."""
-    cwd = valid(request.text("cwd"))
+def _project_of(cwd: str, home: Path) -> Response:
     folder = Path(cwd)
     if not folder.is_absolute() or "\0" in cwd:
         hint = "give cwd, the absolute path of a folder"
         return answer({"project": "", "project_source": "", "project_path": "", "cwd": cwd, "error_hint": hint})
     root = git_says(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else ""
-    now = detected(folder)
+    now = detected(folder, home)
     found = {"project": now.project, "project_source": now.source, "project_path": root or str(folder), "cwd": cwd}
     return answer({**found, "available_projects": [found["project"]]})
 
@@ -72,15 +70,26 @@ def context_smart(request: Request, db: sqlite3.Connection) -> Response:
 _PROJECT = text("Only of this project, whatever the case of its name.")
 _STATUS = values(id="string", status="string")
 
-ROUTES = (
-    Route(
+
+def routes(home: Path) -> list[Route]:
+    """The routes; `home` is ANAMNESIS_HOME, which records the trusted names of projects."""
+
+    def current_project(request: Request, db: sqlite3.Connection) -> Response:
+        """Say which project a folder belongs to, and how that is known."""
+        return _project_of(valid(request.text("cwd")), home)
+
+    project = Route(
         "GET",
         "/project/current",
         current_project,
         Lane.LONG,
         {200: values(project="string", project_source="string", project_path="string", cwd="string")},
         {"cwd": text("The absolute path of a folder.")},
-    ),
+    )
+    return [project, *_ROUTES]
+
+
+_ROUTES = (
     Route("GET", "/sessions/{id}", get_session, Lane.HERE, {200: Session, 404: ERROR}),
     Route("DELETE", "/sessions/{id}", delete_session, Lane.WRITE, {200: _STATUS, 404: ERROR, 409: ERROR}),
     Route(

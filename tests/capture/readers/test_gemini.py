@@ -1,4 +1,4 @@
-"""Gemini CLI writes a message anew whenever it changes, and can take messages back."""
+"""Gemini CLI repeats a message whenever it changes, and can rewind messages."""
 
 from __future__ import annotations
 

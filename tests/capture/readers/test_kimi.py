@@ -1,4 +1,4 @@
-"""Kimi writes down what was prompted, and beside it what the model is told."""
+"""Kimi records prompts, and separately the messages for the model."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One reader an agent: each tells a draft what it finds in that agent's transcripts, and knows nothing else."""
+"""One reader per agent: each parses that agent's transcripts into a draft and knows nothing else."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from anamnesis.capture.asks import inside, without
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import Paths, edited, local_path
-from anamnesis.capture.lines import Entry, decode_line, dict_of, dicts_of, text_of, type_of
+from anamnesis.capture.edited_files import Paths, edited, local_path
+from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, text_of, type_of
 
 _WANTED = (b"USER_INPUT", b"PLANNER_RESPONSE", b"CODE_ACTION")
 _EDITORS = ("write_to_file", "replace_file_content", "multi_replace_file_content")
@@ -50,7 +50,7 @@ def _typed(content: str) -> str:
 
 
 def _edited_by(call: Entry) -> Paths:
-    """The values of a call are JSON texts themselves. Artifacts are the agent's own papers: plans and reports."""
+    """The values of a call are JSON texts. Artifacts are the agent's own plans and reports, not the user's files."""
     given = {key: value.strip('"') for key, value in dict_of(call, "args").items() if isinstance(value, str)}
     tool = text_of(call, "name").rpartition(":")[2]
     return {} if given.get("IsArtifact") == "true" else edited(tool, given, _EDITORS)

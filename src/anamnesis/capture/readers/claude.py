@@ -1,4 +1,4 @@
-"""Claude Code, of any version: a line for each message, result and event."""
+"""Claude Code, all versions: one line per message, result and event."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import (
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import (
     Entry,
     answers,
     blocks_of,
@@ -19,7 +19,7 @@ from anamnesis.capture.lines import (
     type_of,
 )
 
-# Claude Code's own tools, and the usual names in MCP servers and other agents.
+# Claude Code's own tools, and common names in MCP servers and other agents.
 _EDITORS = ("Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "edit_file", "create_file", "apply_patch")
 _NOT_TYPED = ("isMeta", "isSidechain", "isCompactSummary", "teamName")
 _RESULT = b'"type":"tool_result"'
@@ -38,7 +38,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
 
 
 class _Reading:
-    """A transcript as far as it was read."""
+    """The state while a transcript is read."""
 
     def __init__(self, draft: Draft, name: str) -> None:
         self._draft = draft
@@ -47,7 +47,7 @@ class _Reading:
         self._empty = True
 
     def take(self, line: bytes) -> None:
-        """Read a line of the main file. Until id and start are known, every line may tell them."""
+        """Read a line of the main file. Until id and start are known, any line may hold them."""
         draft = self._draft
         placed = draft.session_id and draft.started_at
         if placed and not _may_matter(line, draft.edits.waiting):
@@ -68,7 +68,7 @@ class _Reading:
             _take_edits(entry, self._draft)
 
     def session_id(self) -> str:
-        """A fork starts with lines of the session it came from: the file's own name wins if a line has it."""
+        """The session's id. A fork begins with lines of its origin: the file's own name wins if a line has it."""
         if self._named:
             return self._name
         return self._draft.session_id or ("" if self._empty else self._name)
@@ -82,14 +82,14 @@ class _Reading:
         draft.place(
             session_id=session_id,
             cwd=text_of(entry, "cwd"),
-            # git's HEAD is what Claude Code writes where there is no branch
+            # Claude Code writes HEAD where there is no branch
             branch="" if branch == "HEAD" else branch,
             started_at=text_of(entry, "timestamp"),
         )
 
 
 def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line may hold an ask, an answer or the result of a `waiting` call; False only if it cannot."""
+    """Whether a line may hold an ask, an answer or the result of a waiting call."""
     kind = type_of(line)
     if kind is None:
         return b'"assistant"' in line or b'"user"' in line or b'"queued_command"' in line
@@ -116,7 +116,7 @@ def _asked(entry: Entry) -> list[str]:
 
 
 def _queued_prompt(entry: Entry) -> Entry | None:
-    """A prompt that was typed while the model worked: it stands in no user's line."""
+    """A prompt typed while the model worked; it has no line of type `user`."""
     queued = dict_of(entry, "attachment") if entry.get("type") == "attachment" else {}
     if queued.get("type") != "queued_command":
         return None
@@ -124,17 +124,17 @@ def _queued_prompt(entry: Entry) -> Entry | None:
 
 
 def _take_answer(entry: Entry, draft: Draft) -> None:
-    """Note what the model said in the main thread, but for what Claude Code says in its place."""
+    """Record an answer of the main thread, except for messages that Claude Code generates itself."""
     message = dict_of(entry, "message")
     if entry.get("isSidechain") or message.get("model") == "<synthetic>" or entry.get("isApiErrorMessage"):
-        draft.hear(text_of(entry, "timestamp"))
+        draft.mark_time(text_of(entry, "timestamp"))
         return
     draft.model = text_of(message, "model") or draft.model
     draft.answer(texts_of(message.get("content")), text_of(entry, "timestamp"), message.get("id"))
 
 
 def _take_edits(entry: Entry, draft: Draft) -> None:
-    """Note the calls or the results in a line."""
+    """Record the calls or the results in a line."""
     kind, content = entry.get("type"), dict_of(entry, "message").get("content")
     if kind == "assistant":
         for block in blocks_of(content):
@@ -148,20 +148,20 @@ def _take_edits(entry: Entry, draft: Draft) -> None:
             call = text_of(block, "tool_use_id")
             if call in draft.edits.waiting:
                 foreign = draft.edits.waiting[call].startswith("mcp__")
-                # A refusal is a plain text where the result of Claude Code's own tool is an object.
+                # A refusal is a string; the result of Claude Code's own tools is an object.
                 refused = block.get("is_error") or (isinstance(result, str) and not foreign)
-                draft.edits.settle(call, made=not refused, new=_says_created(block, result))
+                draft.edits.result(call, made=not refused, new=_says_created(block, result))
 
 
 def _says_created(block: Entry, result: object) -> bool:
-    """Subagents' results have no `toolUseResult`: there, the text for the model tells."""
+    """Subagents' results have no `toolUseResult`; the text for the model says it."""
     if isinstance(result, dict):
         return result.get("type") == "create"
     return any(text.startswith("File created successfully") for text in texts_of(block.get("content")))
 
 
 def _subagents(path: Path) -> list[str]:
-    """The files of a session's subagents, which today's versions keep beside the main one."""
+    """The files of a session's subagents, which recent versions keep in a folder beside the main file."""
     folder = path.with_suffix("") / "subagents"
     if path.suffix != _SUFFIX or not folder.is_dir():
         return []

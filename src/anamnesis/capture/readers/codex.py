@@ -1,7 +1,7 @@
-"""Codex: rollouts of `{timestamp, type, payload}`, where what was said and done is written twice or more.
+"""Codex: rollouts of `{timestamp, type, payload}`, in which messages and edits are recorded more than once.
 
-What a person typed is in events (`user_message`, since 0.147 `item_completed`) and, among all that programs put in
-their name, in the messages for the model, which count only where there are no events.
+Typed text is in events (`user_message`, since 0.147 `item_completed`) and also, mixed with injected context, in the
+messages for the model. The messages count only if there are no events.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import Paths, patched
-from anamnesis.capture.lines import (
+from anamnesis.capture.edited_files import Paths, patched
+from anamnesis.capture.entries import (
     Entry,
     answers,
     decode_line,
@@ -24,7 +24,7 @@ from anamnesis.capture.lines import (
 )
 
 _PAYLOAD = re.compile(rb'"payload"\s*:\s*\{\s*"type"\s*:\s*"(\w+)"')
-# Where the payload's type stands, if it stands first.
+# The payload's type is within these bytes if it comes first.
 _PAYLOAD_START = 500
 _RESULTS = (b"function_call_output", b"custom_tool_call_output")
 _RESULT_OF = b'"call_id":"'
@@ -33,7 +33,7 @@ _WANTED = (
     *(b"user_message", b"patch_apply_end", b"thread_rolled_back"),
 )
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
-# Context for the model is a message that one block fills, or the project's instructions.
+# Injected context is a message that one tagged block fills, or the project's instructions.
 _INJECTED = re.compile(r"<([\w-]+)[\s>].*</\1>|# AGENTS\.md instructions\b.*", re.DOTALL)
 _IDE_ASK = "## My request for Codex:"
 _BEGIN = "*** Begin Patch"
@@ -64,17 +64,17 @@ def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
 
 
 class _Reading:
-    """A rollout as far as it was read."""
+    """The state while a rollout is read."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        # What the user's messages for the model say, as long as there was no event of what was typed.
+        # The user's messages for the model, until an event with typed text is read.
         self._sent: list[list[str]] | None = []
-        # The last ask: which kind of event told it, at which turn.
-        self._told: tuple[str, int, list[str]] = ("", 0, [])
+        # The last ask: the kind of its event, the turn and the texts.
+        self._last_ask: tuple[str, int, list[str]] = ("", 0, [])
 
     def take(self, entry: Entry) -> bool:
-        """Read a line; False if the rest is not of a session that a person had."""
+        """Read a line; False if the session is not a person's, so that the rest can be skipped."""
         kind, payload, time = entry.get("type"), dict_of(entry, "payload"), text_of(entry, "timestamp")
         if kind == "session_meta":
             return self._start(payload)
@@ -92,7 +92,7 @@ class _Reading:
             self._draft.ask(texts)
 
     def _start(self, meta: Entry) -> bool:
-        """A fork begins with its own line, then repeats the rollout that it came from, line of the start and all."""
+        """Read the start. A fork begins with its own start, then repeats its origin's lines, including that start."""
         if self._draft.session_id:
             return True
         self._draft.place(
@@ -112,14 +112,14 @@ class _Reading:
             texts = [text for text in texts if not _INJECTED.fullmatch(text)]
             if texts and self._sent is not None:
                 self._sent.append(texts)
-                draft.hear(time)
+                draft.mark_time(time)
         elif kind == "message" and item.get("role") == "assistant":
             draft.answer(texts_of(item.get("content"), ("output_text",)), time)
         elif kind in _CALLS:
             draft.answer(time=time)
             draft.edits.call(item.get("call_id"), _patched_by(item))
         elif (call := text_of(item, "call_id")) in draft.edits.waiting:
-            draft.edits.settle(call, made=_DONE in str(item.get("output")))
+            draft.edits.result(call, made=_DONE in str(item.get("output")))
 
     def _take_event(self, event: Entry, time: str) -> None:
         kind, item = event.get("type"), dict_of(event, "item")
@@ -137,27 +137,27 @@ class _Reading:
         elif kind == "thread_rolled_back" and isinstance(count := event.get("num_turns"), int) and count > 0:
             del self._draft.asks[-count:]
 
-    def _take_ask(self, told: str, texts: list[str], time: str) -> None:
-        """Note an ask, once if both kinds of events tell it."""
+    def _take_ask(self, event: str, texts: list[str], time: str) -> None:
+        """Record an ask, once if both kinds of events hold it."""
         self._sent = None
-        before, turn, same = self._told
-        self._told = (told, self._draft.turns, texts)
-        if told == before or turn != self._draft.turns or texts != same:
+        before, turn, same = self._last_ask
+        self._last_ask = (event, self._draft.turns, texts)
+        if event == before or turn != self._draft.turns or texts != same:
             self._draft.ask(texts, time)
 
     def _take_changes(self, call: str, event: Entry, *, made: bool) -> None:
-        """Note which files a patch changed; this tells more than the call of the tool, but in no order."""
+        """Record the files that a patch changed: more complete than the tool's call, but unordered."""
         paths: Paths = {}
         for path, change in sorted(dict_of(event, "changes").items()):
             change = change if isinstance(change, dict) else {}
             paths[path] = change.get("type") == "add"
             paths |= {moved: False for moved in [text_of(change, "move_path")] if moved}
         self._draft.edits.call(call, paths)
-        self._draft.edits.settle(call, made=made and event.get("status") not in ("failed", "declined"))
+        self._draft.edits.result(call, made=made and event.get("status") not in ("failed", "declined"))
 
 
 def _patched_by(call: Entry) -> Paths:
-    """The files of the patch in a call: of the tool for patches, or of a shell that is given one."""
+    """The files of the patch in a call of the patch tool, or of a shell with a patch in its arguments."""
     given = text_of(call, "input")
     if call.get("type") == "custom_tool_call":
         return patched(given) if call.get("name") == "apply_patch" else {}

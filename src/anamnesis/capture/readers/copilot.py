@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
 
 _WANTED = (
     *(b"session.start", b"session.resume", b"session.model_change"),
@@ -32,7 +32,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
 
 def _take(entry: Entry, draft: Draft) -> None:
     kind, data, time = entry.get("type"), dict_of(entry, "data"), text_of(entry, "timestamp")
-    # Events of subagents have the agent's id, before 1.0 that of the call which started it.
+    # Events of subagents have `agentId`; before 1.0, the id of the call that started the agent.
     side = bool(entry.get("agentId") or data.get("parentToolCallId"))
     if kind in ("session.start", "session.resume"):
         context = dict_of(data, "context")
@@ -54,7 +54,7 @@ def _take(entry: Entry, draft: Draft) -> None:
     elif kind == "tool.execution_start":
         _take_call(text_of(data, "toolName"), data, draft)
     elif kind == "tool.execution_complete" and (call := text_of(data, "toolCallId")) in draft.edits.waiting:
-        draft.edits.settle(call, made=data.get("success") is not False)
+        draft.edits.result(call, made=data.get("success") is not False)
 
 
 def _take_call(tool: str, call: Entry, draft: Draft) -> None:

@@ -1,4 +1,4 @@
-"""Cursor's agent: who spoke and what, without results of tools and without times but for those of the asks."""
+"""Cursor's agent: messages without tool results; only the asks have times."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from anamnesis.capture.asks import inside
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import blocks_of, decode_line, dict_of, read_lines, text_of, texts_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import blocks_of, decode_line, dict_of, read_lines, text_of, texts_of
 
 _EDITORS = ("Write", "StrReplace", "Delete", "EditNotebook", "ApplyPatch", "edit_file", "search_replace")
 _QUERY = "user_query"
 _TIME = re.compile(r"<timestamp>\w+, (\w+ \d+, \d+, \d+:\d+ [AP]M) \(UTC([+-]\d+)?(?::(\d+))?\)</timestamp>")
-# What stands in place of the model's thoughts.
+# Replaces the model's thoughts.
 _HIDDEN = "[REDACTED]"
 _SUBAGENTS = "subagents"
 _TRUSTED = ".workspace-trusted"
@@ -29,7 +29,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         content = dict_of(entry, "message").get("content")
         if entry.get("role") == "user":
             for text in texts_of(content):
-                # Around what was typed, all is put there by the program; older versions put nothing.
+                # All text around the query is added by the program; older versions add none and have no tag.
                 if f"<{_QUERY}>" in text or not text.startswith("<"):
                     draft.ask([inside(text, _QUERY)], _time(text))
         elif entry.get("role") == "assistant":
@@ -62,7 +62,7 @@ def _time(text: str) -> str:
 
 
 def _workspace(path: Path) -> str:
-    """The folder that the session was in: its name as a project is not to be read back, but a file there has it."""
+    """The session's folder. The project's folder name cannot be decoded, but a file in it holds the path."""
     for folder in path.parents:
         if folder.parent.name == "projects":
             trusted = b"".join(read_lines(str(folder / _TRUSTED)))

@@ -1,4 +1,4 @@
-"""Factory Droid: the start of the session, then messages with the blocks of Anthropic's interface."""
+"""Factory Droid: the session's start, then messages made of Anthropic's content blocks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, blocks_of, decode_line, dict_of, text_of, texts_of, type_of
 
 _EDITORS = ("Create", "Edit", "MultiEdit", "Write", "ApplyPatch", "NotebookEdit")
-# A message that only the model or only the user is shown is no ask.
+# A message shown only to the model or only to the user is not an ask.
 _SHOWN_TO = (None, "", "both")
 _RESULT = b'"type":"tool_result"'
 _RESULT_OF = b'"tool_use_id":"'
@@ -48,7 +48,7 @@ def _take(entry: Entry, draft: Draft) -> None:
         results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
             if (call := text_of(block, "tool_use_id")) in draft.edits.waiting:
-                draft.edits.settle(call, made=not block.get("is_error"))
+                draft.edits.result(call, made=not block.get("is_error"))
         if not results and _is_typed({**entry, **message}):
             draft.ask(texts_of(blocks), time)
 

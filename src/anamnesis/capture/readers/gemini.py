@@ -1,4 +1,4 @@
-"""Gemini CLI: a header, then messages, each written anew whenever it changes; last year, all in one document."""
+"""Gemini CLI: a header, then messages, repeated whenever they change; older versions write one document."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dicts_of, read_lines, text_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, decode_line, dicts_of, read_lines, text_of
 from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
 
 # Updates of the header; some repeat the whole history, masked or summarised.
 _UPDATE = b'{"$set"'
 _ROOT = ".project_root"
 _LONGEST_PATH = 4096
-# What the program says to the model in the user's name.
+# Messages that the program sends to the model as the user.
 _PROMPTED = ("Please continue.",)
 _PROMPTED_WITH = ("System: Potential loop detected", "I ran the following shell command:", "<state_snapshot>")
 
@@ -39,13 +39,13 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
 
 
 def _take(message: Entry, draft: Draft, messages: dict[str, list[str]]) -> None:
-    """Read a message; `messages` has what was asked in each, which may yet be undone."""
+    """Read a message. `messages` holds the asks of each, which a rewind may remove."""
     name, time = text_of(message, "id"), text_of(message, "timestamp")
     if message.get("type") == "user":
         texts = spoken(message.get("displayContent") or message.get("content"))
         prompted = any(text in _PROMPTED or text.startswith(_PROMPTED_WITH) for text in texts)
         messages.setdefault(name or str(len(messages)), [] if prompted else texts)
-        draft.hear(time)
+        draft.mark_time(time)
     elif message.get("type") == "gemini":
         messages.setdefault(name, [])
         draft.model = text_of(message, "model") or draft.model
@@ -59,17 +59,17 @@ def _take_calls(message: Entry, draft: Draft) -> None:
         if paths and (name := text_of(call, "id")):
             draft.edits.call(name, paths)
             made = call.get("status") not in ("error", "cancelled")
-            draft.edits.settle(name, made=made, new=says_created(call.get("result")))
+            draft.edits.result(name, made=made, new=says_created(call.get("result")))
 
 
 def _rewind(messages: dict[str, list[str]], undone: str) -> None:
-    """Forget a message and all after it; all, if it is not known."""
+    """Remove a message and all after it; all messages if it is unknown."""
     while messages and messages.popitem()[0] != undone:
         pass
 
 
 def _take_subagents(folder: Path, draft: Draft) -> None:
-    """Subagents have files of their own, in a folder with the session's name. Their edits count."""
+    """Subagents' files are in a folder with the session's id. Their edits count."""
     if not draft.session_id or not folder.is_dir():
         return
     for file in sorted(folder.glob("*.jsonl")):
@@ -79,7 +79,7 @@ def _take_subagents(folder: Path, draft: Draft) -> None:
 
 
 def _project(path: Path) -> str:
-    """The folder that the session was in, which only a file beside its folder tells."""
+    """The session's folder, which is stored only in a file beside the chats."""
     try:
         with open(path.parent.parent / _ROOT, encoding="utf-8", errors="replace") as file:
             return file.read(_LONGEST_PATH).strip()

@@ -1,4 +1,4 @@
-"""Kimi: the wire between program and model, in the words of Kimi Code and of Kimi CLI before it."""
+"""Kimi: the messages between program and model, as Kimi Code and its predecessor Kimi CLI record them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import (
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import (
     Entry,
     answers,
     decode_line,
@@ -42,26 +42,26 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
 
 
 def _session(path: Path) -> tuple[Path, str]:
-    """The folder of a session, and whose part in it the file is."""
+    """The folder of a session, and which agent's file this is."""
     if path.parent.parent.name == "agents":
         return path.parent.parent.parent, path.parent.name
     return path.parent, "subagent" if path.parent.parent.name == "subagents" else "main"
 
 
 def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
-    """Results are long: one matters if it is of a waiting call or, in Kimi CLI's words, shows a change."""
+    """Whether a line may matter. Results are long: one of a waiting call or, in Kimi CLI, one with a diff."""
     if _RESULT in line:
         return answers(line, _RESULT_OF, waiting)
     return _OLD_RESULT not in line or _OLD_CHANGE in line
 
 
 class _Reading:
-    """A wire as far as it was read."""
+    """The state while a wire file is read."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._step = 0
-        # What the user's messages for the model say, as long as there was no record of a prompt.
+        # The user's messages for the model, until a prompt record is read.
         self._sent: list[tuple[list[str], str]] | None = []
 
     def take(self, entry: Entry) -> None:
@@ -94,29 +94,29 @@ class _Reading:
             self._draft.answer(time=time, message=self._step)
             self._draft.edits.call(call, edited(event.get("name"), event.get("args"), _EDITORS))
         elif kind == "tool.result" and call in self._draft.edits.waiting:
-            self._draft.edits.settle(call, made=not dict_of(event, "result").get("isError"))
+            self._draft.edits.result(call, made=not dict_of(event, "result").get("isError"))
 
-    def _take_old(self, kind: str, said: Entry, time: str) -> None:
-        """Kimi CLI's tools show what they changed in their results."""
+    def _take_old(self, kind: str, payload: Entry, time: str) -> None:
+        """Read a record of Kimi CLI, whose tools show their changes in their results."""
         if kind == "SubagentEvent":
-            inner = dict_of(said, "event")
+            inner = dict_of(payload, "event")
             if inner.get("type") == "ToolResult":
                 self._take_result(dict_of(inner, "payload"))
         elif kind in _OLD_ASKS:
-            self._draft.ask(texts_of(said.get("user_input")), time)
+            self._draft.ask(texts_of(payload.get("user_input")), time)
         elif kind == "StepBegin":
             self._step += 1
         elif kind in ("ContentPart", "ToolCall"):
-            self._draft.answer(texts_of([said]), time, self._step)
+            self._draft.answer(texts_of([payload]), time, self._step)
         elif kind == "ToolResult":
-            self._take_result(said)
+            self._take_result(payload)
 
-    def _take_result(self, said: Entry) -> None:
-        result = dict_of(said, "return_value")
+    def _take_result(self, payload: Entry) -> None:
+        result = dict_of(payload, "return_value")
         if not result.get("is_error"):
             shown = [block for block in dicts_of(result.get("display")) if block.get("type") == "diff"]
             paths = {text_of(block, "path"): False for block in shown if text_of(block, "path")}
-            self._draft.edits.call(said.get("tool_call_id"), paths)
+            self._draft.edits.call(payload.get("tool_call_id"), paths)
 
 
 def _is_typed(entry: Entry) -> bool:
@@ -124,7 +124,7 @@ def _is_typed(entry: Entry) -> bool:
 
 
 def _folder(session: Path) -> str:
-    """The folder that a session was in: it has a file that tells, or is in one named by the folder's hash."""
+    """The session's folder: from its state file, or from the known folders by their hash."""
     state = decode_line(b"".join(read_lines(str(session / "state.json")))) or {}
     if folder := text_of(state, "cwd") or text_of(state, "workDir"):
         return folder

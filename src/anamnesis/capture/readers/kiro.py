@@ -1,4 +1,4 @@
-"""Kiro's command line: prompts, messages and results of `{version, kind, data}`; times only of the prompts."""
+"""Kiro's command line: prompts, messages and results of `{version, kind, data}`; only prompts have times."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, moment, read_lines, text_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, moment, read_lines, text_of
 
 _EDITORS = ("write", "fs_write", "Write", "Edit")
 _RESULTS = b'"ToolResults"'
@@ -38,7 +38,7 @@ def _take(kind: str, data: Entry, draft: Draft) -> None:
     elif kind == "ToolResults":
         for result in (dict_of(block, "data") for block in blocks):
             if (call := text_of(result, "toolUseId")) in draft.edits.waiting:
-                draft.edits.settle(call, made=result.get("status") != "error")
+                draft.edits.result(call, made=result.get("status") != "error")
 
 
 def _take_call(call: Entry, draft: Draft) -> None:

@@ -1,4 +1,4 @@
-"""Qwen Code: records like Claude Code's, with Gemini's contents in them."""
+"""Qwen Code: records like Claude Code's with contents like Gemini's."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
 from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
 
-# Other subtypes of what stands in the user's name are notifications, timers and goals.
+# Other subtypes of user records are notifications, timers and goals.
 _TYPED = (None, "mid_turn_user_message")
 _RESULT_OF = b'"callId":"'
 
@@ -43,4 +43,4 @@ def _take(entry: Entry, draft: Draft) -> None:
         result = dict_of(entry, "toolCallResult")
         if (name := text_of(result, "callId")) in draft.edits.waiting:
             made = result.get("status") not in ("error", "cancelled")
-            draft.edits.settle(name, made=made, new=says_created(content))
+            draft.edits.result(name, made=made, new=says_created(content))

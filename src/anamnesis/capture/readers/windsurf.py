@@ -1,4 +1,4 @@
-"""Windsurf's Cascade: steps, each of which has its data under the name of its type. They have no times."""
+"""Windsurf's Cascade: steps without times, each with its data under the name of its type."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edits import edited
-from anamnesis.capture.lines import Entry, decode_line, dict_of, text_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, decode_line, dict_of, text_of
 
 _EDIT = "code_action"
 

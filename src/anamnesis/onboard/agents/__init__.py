@@ -1,4 +1,4 @@
-"""The agents that we know, one declaration each: where they live, in which format, and what goes there."""
+"""The known agents, one declaration each: where their settings are, in which format, and what we add."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ AGENTS: dict[str, Callable[[Place, Program], Agent]] = {
 
 
 def all_agents(place: Place, program: Program) -> list[Agent]:
-    """Every agent as it would be on a machine."""
+    """Every agent as declared for a machine."""
     return [declare(place, program) for declare in AGENTS.values()]

@@ -1,10 +1,9 @@
-"""Amp: servers under a key with a dot in it. Its plugins are still changing too much to write one."""
+"""Amp: servers under a key with a dot in it. Its plugin interface still changes too often to use."""
 
 from __future__ import annotations
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, line_in
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.instructions import line_in
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program

@@ -1,4 +1,4 @@
-"""Antigravity, the IDE and the CLI `agy`: hooks under the name of who brought them, run before every model call."""
+"""Antigravity, the IDE and the CLI `agy`: hooks under the name of their owner, run before every model call."""
 
 from __future__ import annotations
 

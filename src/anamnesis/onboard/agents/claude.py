@@ -1,4 +1,4 @@
-"""Claude Code: its server at user scope, its hooks as lines of a shell, which other hosts that run them know too."""
+"""Claude Code: the server at user scope, the hooks as shell commands, which some other hosts run as well."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anamnesis.onboard.program import Program
 
 
 def hooks(program: Program) -> tuple[Item, ...]:
-    """Also those of the plugin, which is the same thing in a folder."""
+    """The hooks, also for our plugin, which holds the same ones."""
     items = []
     for on in (START_ALONE, PULL, PROMPT, COMPACT, END):
         background = {"async": True} if on is PULL else {}
@@ -25,7 +25,7 @@ def hooks(program: Program) -> tuple[Item, ...]:
 
 
 def _launch(program: Program, on: On) -> dict[str, Any]:
-    """On Windows the shell may be any of three, with three ways to quote: there it is started without one."""
+    """The call. On Windows one of three shells with different quoting runs hooks, so it is started without a shell."""
     command, *args = program.call(on.verb, *on.options)
     return {"command": command, "args": args} if program.windows else {"command": program.line(on.verb, *on.options)}
 

@@ -1,10 +1,9 @@
-"""Cline and Roo Code, two extensions of one origin. Their hooks cannot tell the model anything at a prompt."""
+"""Cline and its fork Roo Code. Their hooks cannot add context to a prompt."""
 
 from __future__ import annotations
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, own_file
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.instructions import own_file
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program

@@ -1,4 +1,4 @@
-"""Codex CLI, its app and its IDE extension. It skips hooks in silence until they are trusted."""
+"""Codex CLI, its app and its IDE extension. It ignores hooks silently until the user trusts them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Continue: a list of servers in YAML. It declares hooks and calls none."""
+"""Continue: a list of servers in YAML. It defines hooks but runs none."""
 
 from __future__ import annotations
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, own_file
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.instructions import own_file
 from anamnesis.onboard.pieces import Item, Needed
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program

@@ -1,4 +1,4 @@
-"""GitHub Copilot: in VS Code and its relatives, and as a CLI. Both read one folder of hooks."""
+"""GitHub Copilot in VS Code and its forks, and as a CLI. Both read one folder of hooks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _EVENTS = {"sessionStart": START, "userPromptSubmitted": PROMPT, "preCompact": C
 
 def copilot(place: Place, program: Program) -> Agent:
     folder = place.named("COPILOT_HOME", ".copilot")
-    # Of the environment, it passes on the PATH alone; not even the home folder.
+    # It passes only PATH of the environment, not even HOME.
     store = program.store or str(place.home / ".anamnesis")
     server = {**program.server(type="local", tools=["*"]), "env": {HOME_VARIABLE: store}}
     return Agent(
         name="copilot",
         title="Copilot CLI",
         programs=("copilot",),
-        signs=(folder / "config.json", folder / "session-state"),  # VS Code has a use for the folder as well
+        signs=(folder / "config.json", folder / "session-state"),  # VS Code uses the folder as well
         edits=(
             Settings(folder / "mcp-config.json", "json", (Server(("mcpServers", "anamnesis"), server),)),
             _hooks(folder, program),
@@ -46,7 +46,7 @@ def vscode(place: Place, program: Program) -> Agent:
             *(Settings(folder / "mcp.json", "jsonc", (server,)) for folder in folders),
             _hooks(place.named("COPILOT_HOME", ".copilot"), program),
         ),
-        unheard=("recall", "capture"),
+        ignored=("recall", "capture"),
         remark="VS Code asks once, at the first use, whether to trust the server.",
     )
 

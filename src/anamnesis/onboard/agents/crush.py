@@ -1,12 +1,11 @@
-"""Crush: servers in JSON, where a dollar sign starts a command. Its one hook runs before tools."""
+"""Crush: servers in JSON, where a dollar sign starts a command. Its only hook runs before tools."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, line_in
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.instructions import line_in
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program

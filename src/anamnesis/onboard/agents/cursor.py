@@ -1,4 +1,4 @@
-"""Cursor, the IDE and the CLI. A prompt's hook cannot tell it anything."""
+"""Cursor, the IDE and the CLI. A hook at a prompt cannot add context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claude Desktop: servers, and nothing else."""
+"""Claude Desktop: servers only."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def desktop(place: Place, program: Program) -> Agent:
         programs=("claude-desktop",),
         signs=tuple(folders),
         edits=tuple(Settings(folder / "claude_desktop_config.json", "json", (server,)) for folder in folders),
-        remark="Quit Claude Desktop altogether and start it again.",
+        remark="Quit Claude Desktop completely and start it again.",
     )

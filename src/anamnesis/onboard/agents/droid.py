@@ -1,4 +1,4 @@
-"""Factory Droid: its hooks are in a file of their own if there is one, else among its settings."""
+"""Factory Droid: hooks in their own file if it exists, else in the settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anamnesis.onboard.program import Program
 
 def droid(place: Place, program: Program) -> Agent:
     folder = place.home / ".factory"
-    # A new hooks.json would hide the hooks that somebody keeps in settings.json.
+    # A new hooks.json would override the user's hooks in settings.json.
     hooks = folder / "hooks.json" if (folder / "hooks.json").exists() else folder / "settings.json"
     server = Server(("mcpServers", "anamnesis"), program.server(type="stdio", disabled=False))
     return Agent(

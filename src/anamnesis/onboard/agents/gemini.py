@@ -1,4 +1,4 @@
-"""Gemini CLI and Qwen Code, which grew out of it: one file of settings, hooks in milliseconds."""
+"""Gemini CLI and its fork Qwen Code: one settings file, hook timeouts in milliseconds."""
 
 from __future__ import annotations
 

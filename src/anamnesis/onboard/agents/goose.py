@@ -1,10 +1,9 @@
-"""Goose: extensions in YAML. What its hooks print reaches nobody."""
+"""Goose: extensions in YAML. It discards the output of hooks."""
 
 from __future__ import annotations
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, line_in
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.instructions import line_in
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program

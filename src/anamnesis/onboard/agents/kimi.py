@@ -1,4 +1,4 @@
-"""Kimi, the new program and the old one: what a hook prints is heard at a prompt."""
+"""Kimi Code and Kimi CLI: only the output of a hook at a prompt is used."""
 
 from __future__ import annotations
 

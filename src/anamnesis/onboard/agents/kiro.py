@@ -1,4 +1,4 @@
-"""Kiro, the IDE and the CLI: a file of hooks of our own."""
+"""Kiro, the IDE and the CLI: our hooks are in a file of their own."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def kiro(place: Place, program: Program) -> Agent:
             Settings(folder / "settings/mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)),
             Settings(folder / "hooks/anamnesis.json", "json", (Needed(("version",), "v1"), *hooks), own=True),
         ),
-        remark="Some versions of the IDE ignore hooks of users; the CLI runs them.",
+        remark="Some versions of the IDE ignore hooks at user level; the CLI runs them.",
     )

@@ -1,4 +1,4 @@
-// Written by `anamnesis init`, which writes it anew when it is outdated; `anamnesis uninstall` removes it.
+// Written by `anamnesis init`, which updates it when it is outdated; `anamnesis uninstall` removes it.
 // Tells the model its notes at the start of a session and beside a prompt. Whatever fails, the session goes on.
 import { spawn } from "node:child_process"
 

@@ -1,4 +1,4 @@
-"""OpenCode and Kilo Code, which grew out of it: servers in one shape, hooks as a plugin in JavaScript."""
+"""OpenCode and its fork Kilo Code: servers of the same shape, hooks as a JavaScript plugin."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _server(file: Path, program: Program) -> Settings:
 
 
 def _plugin(folder: Path, program: Program) -> Whole:
-    """The plugin, with the words that start us put into it."""
+    """The plugin, with the command that starts us."""
     template = Path(__file__).with_name("opencode.js").read_text("utf-8")
     words = {"inject": program.call("inject", "--sync"), "recall": program.call("recall")}
     return Whole(folder / "anamnesis.js", template.replace("CALLS", json.dumps(words), 1), ("inject", "recall"))

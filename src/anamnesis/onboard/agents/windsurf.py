@@ -1,13 +1,12 @@
-"""Windsurf, now Devin Desktop, its JetBrains plugin and the Devin CLI: each keeps its own file."""
+"""Windsurf, now Devin Desktop, its JetBrains plugin and the Devin CLI: each has its own file."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, line_in
 from anamnesis.onboard.edits import Settings
 from anamnesis.onboard.hooks import PROMPT, START, TURN, grouped
-from anamnesis.onboard.instructions import line_in
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place, present
 from anamnesis.onboard.program import Program
@@ -17,7 +16,7 @@ def windsurf(place: Place, program: Program) -> Agent:
     cascade, jetbrains = place.home / ".codeium/windsurf", place.home / ".codeium"
     devin = place.app_data("devin") if place.system == "windows" else place.config("devin")
     server = Server(("mcpServers", "anamnesis"), program.server())
-    # A matcher is one of tools there, also at the start of a session.
+    # Here a matcher applies to tools, also at the start of a session.
     hooks = grouped(program, "devin", replace(START, matcher=""), PROMPT)
     has = present([cascade, devin])
     edits = [Settings(folder / "mcp_config.json", "json", (server,)) for folder in has]

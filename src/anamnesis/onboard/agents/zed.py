@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import Agent, line_in
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.instructions import line_in
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
 
 def zed(place: Place, program: Program) -> Agent:
-    # On a Mac, too, it is ~/.config and not Application Support.
+    # Also on macOS it is ~/.config, not Application Support.
     folder = place.app_data("Zed") if place.system == "windows" else place.config("zed")
     server = Server(("context_servers", "anamnesis"), program.server(source="custom"))
     return Agent(

@@ -1,5 +1,5 @@
-"""Values between brackets with commas between them: all of JSON, and what TOML and YAML have of it. Says where a new
-entry goes and what leaves with an old one; knows spans, not how a value is spelled."""
+"""Comma-separated values in brackets: all of JSON, and inline values of TOML and YAML. Finds where an entry is inserted
+and what is removed with one; works on spans and knows no syntax of values."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from anamnesis.onboard.formats.editing import Edit, Path, Step, Unparsable
 NEWLINE = re.compile(r"\r\n|\n|\r")
 _BLANKS = re.compile(r"[ \t]*")
 _REST = re.compile(r"([ \t]*)([^\r\n]?)")
-# What may stand between two entries; the group tells a comment that reaches to the end of its line.
+# What can be between two entries; the group is a comment that ends with its line.
 _BETWEEN = re.compile(r"(//|\#)[^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)|,")
 
 
 @dataclass(slots=True)
 class Node:
-    """A value and its span; `entries` are those of an object or a list."""
+    """A value and its span; `entries` are the children of an object or a list."""
 
     start: int
     end: int
@@ -27,7 +27,7 @@ class Node:
     entries: list[Entry] = field(default_factory=list)
 
     def index(self, step: Step) -> int:
-        """Which entry has this key or number; of a key that is there twice, the last, which is the one that counts."""
+        """The entry with this key or number; of a repeated key the last, which is the one that counts."""
         found = [index for index, entry in enumerate(self.entries) if entry.key == step]
         if not found:
             raise Unparsable(f"{step} is written in a way that cannot be edited safely", "Edit it by hand.")
@@ -36,7 +36,7 @@ class Node:
 
 @dataclass(slots=True)
 class Entry:
-    """A member of an object or an element of a list, from its key on; `head` is behind its colon or YAML's dash."""
+    """A member of an object or an element of a list; `head` is the end of its colon or YAML's dash."""
 
     key: Step | None
     start: int
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a file is written: its line ends, one step of its indent, what stands after a key and after a comma."""
+    """How a file is formatted: line ends, one indent, the text after a key and after a comma."""
 
     newline: str
     unit: str = "  "
@@ -55,26 +55,26 @@ class Layout:
 
 
 def newline_of(text: str) -> str:
-    """How the first line of a text ends."""
+    """The first line's line end."""
     found = NEWLINE.search(text)
     return found.group() if found else "\n"
 
 
 def indent_of(text: str, at: int) -> str:
-    """The blanks that the line of a position begins with."""
+    """The indent of the line at a position."""
     start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     found = _BLANKS.match(text, start)
     return found.group() if found else ""
 
 
 def own_indent(text: str, entry: Entry | None) -> str | None:
-    """The blanks before an entry that begins its line."""
+    """The indent of an entry that begins its line."""
     indent = indent_of(text, entry.start) if entry else ""
     return indent if entry and text.endswith(("\n" + indent, "\r" + indent), 0, entry.start) else None
 
 
 def find(text: str, root: Node, path: Path, inline: bool) -> tuple[Node, bool]:
-    """The value at `path`, and whether its entries share a line; empty ones do as those around them, first `inline`."""
+    """The value at `path`, and whether its entries share a line. Empty ones inherit it, first `inline`."""
     node, inline = root, _is_inline(text, root, inline)
     for step in path:
         node = node.entries[node.index(step)].node
@@ -93,8 +93,8 @@ def _is_inline(text: str, node: Node, around: bool) -> bool:
 def insertion(
     text: str, container: Node, inline: bool, layout: Layout, spell: Callable[[str, bool], str]
 ) -> list[Edit]:
-    """A new last entry, behind the comments that follow the one before, with a trailing comma if that has one.
-    `spell` writes it for an indent, on one line or not."""
+    """Insert a last entry after the comments of the one before, with a trailing comma if that has one.
+    `spell` formats it for an indent, on one line or not."""
     last = container.entries[-1] if container.entries else None
     start, inner_end = last.node.end if last else container.start + 1, container.end - 1
     between = list(_BETWEEN.finditer(text, start, inner_end))
@@ -113,7 +113,7 @@ def insertion(
 
 
 def removal(text: str, container: Node, index: int) -> list[Edit]:
-    """Take out an entry with the comma and the blanks that set it apart, but no comment beside it."""
+    """Remove an entry with its comma and surrounding blanks, but no comment beside it."""
     entry = container.entries[index]
     start = container.entries[index - 1].node.end if index else container.start + 1
     end = container.entries[index + 1].start if index + 1 < len(container.entries) else container.end - 1

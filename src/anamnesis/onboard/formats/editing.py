@@ -1,5 +1,5 @@
-"""What every format shares: where a value goes, what the file must say afterwards, and the proof that it does.
-Knows nothing of any syntax."""
+"""The part all formats share: where a value goes, what the file must then say, and the check that it does.
+Knows no syntax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from anamnesis.errors import AnamnesisError
 
-# A string names a key, a number an element of a list.
+# A string is a key, a number an index.
 Step = str | int
 Path = Sequence[Step]
 Edit = tuple[int, int, str]
@@ -19,26 +19,26 @@ _BOM = "\ufeff"
 
 
 class Unparsable(AnamnesisError):
-    """A settings file that is broken, or that cannot be edited without touching what is not ours."""
+    """A settings file that is invalid, or that cannot be edited without changing what is not ours."""
 
 
 class Dialect(Protocol):
-    """What a format adds: how to find a value in its text and how to write one."""
+    """What a format provides: finding a value in its text, and writing one."""
 
     def parse(self, text: str) -> Any:
-        """The document; None where there is nothing but blanks and comments."""
+        """The document; None if there are only blanks and comments."""
 
     def replace(self, text: str, path: Path, value: Any) -> str:
-        """Write `value` in place of what is at `path`; the empty path is a document that says nothing yet."""
+        """Replace the value at `path`; the empty path is an empty document."""
 
     def insert(self, text: str, path: Path, value: Any) -> str:
-        """Write `value` as the last entry of the container at `path[:-1]`."""
+        """Add `value` as the last entry of the container at `path[:-1]`."""
 
     def remove(self, text: str, path: Path) -> str:
-        """Take out the entry at `path`."""
+        """Remove the entry at `path`."""
 
     def bare(self, text: str, path: Path) -> bool:
-        """Whether the container at `path`, which has no entries, holds no comments either."""
+        """Whether the empty container at `path` holds no comments either."""
 
 
 @contextlib.contextmanager
@@ -51,8 +51,8 @@ def _within_reason() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Edits the text of one format; returns a text that was read again and found right, or raises `Unparsable`.
-    Texts hold the file's line ends and byte order mark as they are on disk."""
+    """Edits the text of one format; returns a text that was parsed again and verified, or raises `Unparsable`.
+    Texts have the file's line ends and byte order mark."""
 
     dialect: Dialect
 
@@ -64,7 +64,7 @@ class Engine:
 
     @_within_reason()
     def put(self, text: str, path: Path, value: Any) -> str:
-        """Set the value at `path`, making the parents that are missing."""
+        """Set the value at `path`, creating missing parents."""
         document = self._parse(text)
         depth, found = _follow(document, path)
         if depth == len(path) and _same(found, value):
@@ -80,7 +80,7 @@ class Engine:
 
     @_within_reason()
     def append(self, text: str, path: Path, value: Any) -> str:
-        """Add an element to the list at `path`, making it and its parents if they are missing."""
+        """Append to the list at `path`, creating it and its parents if missing."""
         depth, found = _follow(self._parse(text), path)
         if depth < len(path) or found is None:
             return self.put(text, path, [value])
@@ -90,7 +90,7 @@ class Engine:
 
     @_within_reason()
     def drop(self, text: str, path: Path, prune: bool = False) -> str:
-        """Remove the entry at `path`, if it is there; with `prune` also the parents that it leaves empty."""
+        """Remove the entry at `path`, if any; with `prune` also parents that become empty."""
         document = self._parse(text)
         if not path or _follow(document, path)[0] < len(path):
             return text
@@ -103,7 +103,7 @@ class Engine:
         return text
 
     def drop_item(self, text: str, path: Path, index: int, prune: bool = False) -> str:
-        """Remove one element of the list at `path`, if it is there."""
+        """Remove one element of the list at `path`, if any."""
         return self.drop(text, (*path, index), prune)
 
     def _parse(self, text: str) -> Any:
@@ -118,7 +118,7 @@ class Engine:
 
 
 def splice(text: str, edits: Iterable[Edit]) -> str:
-    """The text with each span replaced; spans do not overlap, those at one place follow each other as given."""
+    """The text with each span replaced. Spans do not overlap; inserts at one position keep their order."""
     pieces, done = [], 0
     for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
         pieces += [text[done:start], new]
@@ -127,7 +127,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
 
 
 def spell(path: Path) -> str:
-    """A path as a reader would write it."""
+    """A path for a message."""
     return ".".join(map(str, path)) or "the whole file"
 
 
@@ -136,7 +136,7 @@ def _split_mark(text: str) -> tuple[str, str]:
 
 
 def _follow(document: Any, path: Path) -> tuple[int, Any]:
-    """How many steps of the path lead somewhere, and what is there."""
+    """How many steps of the path exist, and the value there."""
     for depth, step in enumerate(path):
         if not _has(document, step):
             return depth, document
@@ -184,7 +184,7 @@ def _with(document: Any, path: Path, value: Any) -> Any:
 
 
 def _without(document: Any, path: Path) -> Iterable[Any]:
-    """What a document may be without one entry. A parent that has no text but its entries' may go with the last."""
+    """The documents that are right without one entry. A parent may disappear with its last entry."""
     parent = _follow(document, path[:-1])[1]
     kept = (
         {key: value for key, value in parent.items() if key != path[-1]}
@@ -197,7 +197,7 @@ def _without(document: Any, path: Path) -> Iterable[Any]:
 
 
 def _same(one: Any, other: Any, seen: set[tuple[int, int]] | None = None) -> bool:
-    """Equality that tells true from 1 and 1 from 1.0, and looks once at what YAML's aliases repeat."""
+    """Equality that distinguishes true, 1 and 1.0, and compares what YAML's aliases repeat only once."""
     if type(one) is not type(other):
         return False
     if not isinstance(one, (dict, list)):

@@ -1,4 +1,4 @@
-"""JSON, with comments and trailing commas or without: reads where each value stands and spells new ones."""
+"""JSON with or without comments and trailing commas: finds the span of each value and formats new ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     |(?P<mark>[{}\[\]:,])""",
     re.VERBOSE,
 )
-_DECODER = json.JSONDecoder(parse_constant=int)  # NaN is no JSON, and int() refuses it
+_DECODER = json.JSONDecoder(parse_constant=int)  # NaN is not JSON, and int() rejects it
 _COLON = re.compile(r"(?<![ \t])[ \t]*+:[ \t]*\Z")
 _Token = tuple[str, int, int]
 
@@ -96,8 +96,8 @@ def _rest(path: Path | None, step: Step) -> Path | None:
 
 
 class _Reader:
-    """The tree of a text, as far as `path` leads; what is beside it is skipped fast, unless it holds comments.
-    A text of blanks and comments has a root without extent."""
+    """The tree of a text along `path`. Other values are skipped fast, unless they hold comments.
+    A text of blanks and comments has an empty root."""
 
     def __init__(self, text: str, path: Path | None = None) -> None:
         self._text = text

@@ -1,5 +1,5 @@
-"""TOML: which lines each table and each key takes, and how new ones are spelled. Relies on `tomllib` for what is
-valid; nothing here has to refuse a broken file."""
+"""TOML: finds the lines of each table and key, and formats new ones. `tomllib` validates; nothing here has to reject a
+broken file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import Any
 
-from anamnesis.onboard.formats import lines as whole
+from anamnesis.onboard.formats import whole_lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
 from anamnesis.onboard.formats.editing import Path, Step, Unparsable, spell, splice
 
@@ -32,7 +32,7 @@ _LITERAL = re.compile(r"[^'\x00-\x1f\x7f]*")
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A key with its value, or a header, which has none; `table` is the one it stands in, or the header's own."""
+    """A key with its value, or a header without one; `table` is the enclosing table, or the header's own."""
 
     path: tuple[Step, ...]
     table: tuple[Step, ...]
@@ -69,7 +69,7 @@ def insert(text: str, path: Path, value: Any) -> str:
     if host := _host(statements, path[:-1]):
         container, inline = find(text, *host, True)
         entry = (f"{_key(path[-1])} = " if isinstance(path[-1], str) else "") + _inline(value)
-        inline = inline or text[container.start] == "{"  # an inline table cannot have lines
+        inline = inline or text[container.start] == "{"  # an inline table must be on one line
         return splice(text, insertion(text, container, inline, Layout(newline_of(text)), lambda *_: entry))
     lines = whole.split(text)
     if isinstance(path[-1], int) or _is_table(value):
@@ -102,7 +102,7 @@ def bare(text: str, path: Path) -> bool:
 
 
 def _place_for_key(statements: list[_Statement], lines: list[str], table: Path) -> tuple[int, Path]:
-    """Before which line a new key of `table` goes, and in whose lines that is: above its own, the key is dotted."""
+    """Before which line a new key of `table` goes, and in which table that line is; in a parent, the key is dotted."""
     for size in range(len(table), -1, -1):
         for each in reversed(statements):
             if _is_within(each.path, table[:size]) and _is_within(table[:size], each.table):
@@ -114,13 +114,13 @@ def _place_for_key(statements: list[_Statement], lines: list[str], table: Path) 
 
 
 def _place_for_table(statements: list[_Statement], table: Path, end: int) -> int:
-    """Before which line a new table in `table` goes: at the end, or behind all of the array's element that it is in."""
+    """Before which line a new table in `table` goes: at the end, or after the enclosing array element."""
     size = max((depth + 1 for depth, step in enumerate(table) if isinstance(step, int)), default=0)
     return max(each.last for each in statements if _is_within(each.path, table[:size])) + 1 if size else end
 
 
 def _lines_of(statements: list[_Statement], lines: list[str], path: Path) -> set[int]:
-    """The lines of all that is at or below `path`: of a table all to its last key, and the blank line before it."""
+    """The lines at or below `path`: of a table up to its last key, with the blank line before it."""
     numbers: set[int] = set()
     for each in statements:
         if not _is_within(each.path, path):
@@ -135,7 +135,7 @@ def _lines_of(statements: list[_Statement], lines: list[str], path: Path) -> set
 
 
 def _host(statements: list[_Statement], path: Path) -> tuple[Node, Path] | None:
-    """The value of the key whose text holds what is at `path`, and the way on from there."""
+    """The inline value that contains `path`, and the rest of the path inside it."""
     for each in statements:
         if each.node is not None and _is_within(path, each.path):
             return each.node, path[len(each.path) :]
@@ -177,7 +177,7 @@ def _read(text: str) -> list[_Statement]:
 
 
 def _resolve(names: list[str], is_element: bool, counts: dict[tuple[Step, ...], int]) -> tuple[Step, ...]:
-    """The path that a header names: through an array of tables it means the last of them."""
+    """The path of a header: through an array of tables it means the last element."""
     path: tuple[Step, ...] = ()
     for name in names[:-1]:
         path = (*path, name)
@@ -225,7 +225,7 @@ def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
 
 
 def _block(path: Path, value: Any) -> list[str]:
-    """The lines of a table or of several, a blank one before each. One that holds only tables needs no header."""
+    """The lines of one or more tables, each after a blank line. One with only subtables needs no header."""
     if isinstance(value, list):
         return [line for item in value for line in _block((*path, 0), item)]
     if not isinstance(value, dict):

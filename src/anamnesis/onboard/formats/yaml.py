@@ -1,5 +1,5 @@
-"""YAML: which lines each entry of a block takes, and how new ones are spelled. Relies on PyYAML for what is valid and
-where it stands; what is written between brackets is edited like JSON."""
+"""YAML: finds the lines of each block entry, and formats new ones. PyYAML validates and gives positions; values in
+brackets are edited like JSON."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import yaml
 
-from anamnesis.onboard.formats import lines as whole
+from anamnesis.onboard.formats import whole_lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
 from anamnesis.onboard.formats.editing import Path, Unparsable, spell, splice
 
 _COLON = re.compile(r"\s*:")
 _DASH = re.compile(r"(?:\s++|#.*+|[&!]\S*+)*+-")
-# Never a number, a date, a comment or an indicator, in YAML 1.1 or 1.2; words like "yes" are asked for separately.
+# Never a number, date, comment or indicator in YAML 1.1 or 1.2; words like "yes" are checked separately.
 _PLAIN = re.compile(r"[^\W\d](?:[\w ./@+~-]*[\w./@+~-])?|/[\w./@+~-]*")
 _HIDDEN = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _KEEP = re.compile(r"[^\n]*[|>][0-9]?\+")
@@ -24,7 +24,7 @@ _BLOCK, _FLOW, _LINES = "block", "flow", "lines"
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes an alias as a value of its own, with its own place."""
+    """Composes an alias as a value with its own position."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -34,7 +34,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Reader(yaml.SafeLoader):
-    """Takes a date as the text that it is: not every text that looks like one is one."""
+    """Reads a timestamp as text: not every text that looks like one is valid."""
 
     def construct_yaml_timestamp(self, node: yaml.Node) -> Any:
         return self.construct_yaml_str(node)
@@ -120,7 +120,7 @@ def bare(text: str, path: Path) -> bool:
 
 
 def _replace_root(text: str, root: Node, value: Any) -> str:
-    """Write a document where there is none, only a mark that one starts, or one that says nothing."""
+    """Write a document where there is none, only a start marker, or an empty one."""
     new = _spell(value, *_steps(text, root))
     if root.start < root.end:
         return splice(text, [(root.start, root.end, newline_of(text).join(new))])
@@ -135,7 +135,7 @@ def _cut_entry(text: str, container: Node, index: int) -> str:
     if not text[text.rfind("\n", 0, entry.start) + 1 : entry.start].strip():
         lines = whole.split(text)
         if index and _ends_in_text(container.entries[index - 1].node):
-            lines[last] += "\n"  # so that the text before keeps its line end, if this line is the last of the file
+            lines[last] += "\n"  # so that the block scalar before keeps its line end if this line is the last
         return "".join(whole.cut(lines, range(first, last + 1)))
     following = container.entries[index + 1].start if index + 1 < len(container.entries) else entry.node.end
     if "#" in text[entry.node.end : following]:
@@ -147,7 +147,7 @@ def _cut_entry(text: str, container: Node, index: int) -> str:
 
 
 def _read(text: str) -> Node:
-    """The tree of a text; the value of a node says how it is written."""
+    """The tree of a text; the value of a node is its style."""
     root = _Loader(text).get_single_node()
     return Node(len(text), len(text)) if root is None else _node(text, root)
 
@@ -182,20 +182,20 @@ def _item(text: str, container: Node, value: yaml.Node) -> Entry:
 
 
 def _last_line(text: str, start: int, end: int) -> int:
-    """Where the text of a block scalar ends; blank lines below it are its own only if it keeps them."""
+    """The end of a block scalar; blank lines below it belong to it only if it keeps them."""
     own = text[start:end]
     return start + len(own.removesuffix("\n") if _KEEP.match(own) else own.rstrip())
 
 
 def _ends_in_text(node: Node) -> bool:
-    """Whether a value ends in a block scalar, to which a line end more or less at the end of the file matters."""
+    """Whether a value ends in a block scalar, where a line end at the end of the file matters."""
     while node.entries:
         node = node.entries[-1].node
     return bool(node.value == _LINES)
 
 
 def _walk(node: Node, path: Path) -> tuple[Node, Path]:
-    """The value at `path`; where brackets hold it, the outermost pair of them and the way on from there."""
+    """The value at `path`; inside brackets, the outermost pair and the rest of the path."""
     for depth, step in enumerate(path):
         if node.value == _FLOW:
             return node, path[depth:]
@@ -212,7 +212,7 @@ def _column(text: str, at: int) -> int:
 
 
 def _steps(text: str, root: Node) -> tuple[int, int]:
-    """How far a mapping and a list are indented below their key, as the file has it first."""
+    """The indents of a mapping and a list below their key, from the first of each in the file."""
     found = list(_indents(text, root))
     step = next((indent for is_list, indent in found if not is_list), 2)
     return step, next((indent for is_list, indent in found if is_list), step)
@@ -234,7 +234,7 @@ def _entry(path: Path, value: Any) -> Any:
 
 
 def _spell_behind(text: str, root: Node, entry: Entry, value: Any) -> tuple[str, list[str]]:
-    """What goes on the line of a key or dash, and the lines below it."""
+    """The text on the line of a key or dash, and the lines below it."""
     alone: Any = [value] if isinstance(entry.key, int) else {"k": value}
     first, *rest = _spell(alone, *_steps(text, root))
     indent = " " * _column(text, entry.start)
@@ -242,7 +242,7 @@ def _spell_behind(text: str, root: Node, entry: Entry, value: Any) -> tuple[str,
 
 
 def _spell(value: Any, step: int, list_step: int) -> list[str]:
-    """The lines of a value in block form."""
+    """The lines of a value in block style."""
     lines: list[str] = []
     if isinstance(value, dict) and value:
         for key, item in value.items():
@@ -268,5 +268,5 @@ def _scalar(value: Any) -> str:
 
 
 def _inline(value: Any) -> str:
-    """A value on one line, as JSON, which YAML includes but for some characters that it wants escaped."""
+    """A value on one line as JSON, which is YAML except for some characters that need escapes."""
     return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

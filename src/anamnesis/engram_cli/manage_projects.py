@@ -1,4 +1,4 @@
-"""The verb `projects`: list them, merge those that are called alike, remove those without memories."""
+"""The verb `projects`: list them, merge those with similar names, remove those without memories."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from anamnesis.config import Settings
 from anamnesis.engram import projects
 from anamnesis.engram.database import Refused
 from anamnesis.engram.gotext import quote
 from anamnesis.engram.projects import ProjectStats
 from anamnesis.engram.strings import to_lower, trim_space
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Stop, ask, read, say, tell
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Stop, ask, read, say, tell
 
 _NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
-def run_projects(arguments: list[str]) -> None:
+def run_projects(arguments: list[str], settings: Settings) -> None:
     name, *rest = arguments or ["list"]
     given = read(rest, switches="--all --dry-run")
     is_dry = "--dry-run" in given.switches
@@ -27,13 +28,13 @@ def run_projects(arguments: list[str]) -> None:
             f"unknown projects subcommand: {name}\nusage: engram projects list\n"
             "       engram projects consolidate [--all] [--dry-run]\n       engram projects prune [--dry-run]"
         )
-    with database.opened() as db:
+    with open_engram.opened(settings) as db:
         if name == "prune":
             _prune(db, is_dry)
         elif name == "consolidate" and "--all" in given.switches:
-            _consolidate_all(db, is_dry)
+            _consolidate_all(db, is_dry, settings)
         elif name == "consolidate":
-            _consolidate(db, is_dry)
+            _consolidate(db, is_dry, settings)
         else:
             _list(projects.listing(db))
 
@@ -78,11 +79,11 @@ def _prune(db: sqlite3.Connection, is_dry: bool) -> None:
     say(f"\nPruned {len(chosen)} project(s): {sessions} sessions, {prompts} prompts removed.\n")
 
 
-def _consolidate(db: sqlite3.Connection, is_dry: bool) -> None:
+def _consolidate(db: sqlite3.Connection, is_dry: bool, settings: Settings) -> None:
     """Merge into the project of this folder what is called alike, or was worked on in the same folder."""
-    from anamnesis.engram.detection import detect  # starts git, which most verbs need not
+    from anamnesis.engram.detection import detect  # starts git, which few verbs need
 
-    canonical = database.cleaning()(detect(Path.cwd()))
+    canonical = open_engram.cleaning(settings)(detect(Path.cwd(), settings.home))
     if canonical not in projects.names(db):
         say(
             f"Note: {quote(canonical)} has no existing memories."
@@ -156,7 +157,7 @@ def _place(part: str, count: int) -> int | None:
     return number - 1 if 1 <= number <= count else None
 
 
-def _consolidate_all(db: sqlite3.Connection, is_dry: bool) -> None:
+def _consolidate_all(db: sqlite3.Connection, is_dry: bool, settings: Settings) -> None:
     known = projects.listing(db)
     groups = _groups(known)
     if not groups:
@@ -173,10 +174,10 @@ def _consolidate_all(db: sqlite3.Connection, is_dry: bool) -> None:
         if is_dry:
             say(f"  [dry-run] Would merge into {quote(canonical)}\n\n")
         else:
-            _merge_group(db, canonical, names)
+            _merge_group(db, canonical, names, settings)
 
 
-def _merge_group(db: sqlite3.Connection, canonical: str, names: Sequence[str]) -> None:
+def _merge_group(db: sqlite3.Connection, canonical: str, names: Sequence[str], settings: Settings) -> None:
     answer = ask(
         f"\n  Options:\n    all     — merge everything into {quote(canonical)}\n"
         f"    1,3,... — merge only selected numbers into {quote(canonical)}\n"
@@ -186,7 +187,7 @@ def _merge_group(db: sqlite3.Connection, canonical: str, names: Sequence[str]) -
         say("  Skipped.\n\n")
         return
     if answer in ("rename", "r"):
-        canonical = database.cleaning()(ask("  Enter canonical name: "))
+        canonical = open_engram.cleaning(settings)(ask("  Enter canonical name: "))
         answer = "all"
         if not canonical:
             say("  Empty input, skipping.\n\n")

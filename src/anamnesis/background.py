@@ -1,4 +1,4 @@
-"""Work that goes on when nobody waits for it: at the end of an agent, all hooks share 1.5 seconds."""
+"""Background work: a process that the caller does not wait for. At an agent's end, all hooks share 1.5 seconds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import sys
 _DETACHED = 0x208 if sys.platform == "win32" else 0
 
 
-def run_later(*arguments: str) -> None:
-    """Start `anamnesis` with these arguments as a process of its own that outlives ours."""
+def run_in_background(*arguments: str) -> None:
+    """Start `anamnesis` with these arguments as a detached process that outlives this one."""
     process = subprocess.Popen(
         [sys.executable, "-m", "anamnesis", *arguments],
         stdin=subprocess.DEVNULL,
@@ -19,4 +19,4 @@ def run_later(*arguments: str) -> None:
         start_new_session=True,
         creationflags=_DETACHED,
     )
-    process.returncode = 0  # nobody waits for it, and Python is not to warn of that
+    process.returncode = 0  # it is not waited for, and Python must not warn about that

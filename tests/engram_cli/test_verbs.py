@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
 from anamnesis.engram.gotext import indented
-from anamnesis.verbs import VERBS
+from anamnesis.engram_cli import VERBS
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Files touched are those that the session changed, whoever in it did, and only if it did."""
+"""Files touched are those that the session or its subagents really changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A version of a note as people compare it: its front matter and body, without what changes by itself. Pure."""
+"""A version of a note as text for people to compare, without identity, times and counters. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from anamnesis.notes import Memory
 from anamnesis.notes.frontmatter import write_front
 from anamnesis.notes.record import KEYS
 
-# Identity, times and counters: they differ without anybody having said something else.
+# Identity and times: they change without a change of content.
 _OF_THE_NOTE = ("id", "created_at", "updated_at")
-# Pairs of equal lines that are compared: of reversed texts, so many take half a second.
+# Pairs of equal lines that are compared: this many in reversed texts take half a second.
 _MOST_PAIRS = 100_000
 TICKING = ("sync_id", "revision_count", "duplicate_count", "last_seen_at", "created_at", "updated_at", "deleted_at")
 
 
 def text_of(note: Memory | None) -> str:
-    """What a version says; "" if the note was deleted by then. Line ends say nothing."""
+    """The text of a version; "" if the note was deleted. Line ends make no difference."""
     if note is None:
         return ""
     meta = {name: value for name, value in _fields(note).items() if value not in ("", [], {})}
@@ -36,7 +36,7 @@ def diff(before: str, after: str, names: tuple[str, str] = ("before", "after")) 
 
 
 def summary(before: Memory | None, after: Memory | None) -> str:
-    """What changed from one version to the next: the fields, and how many lines of the body came and went."""
+    """The changes between two versions: the fields, and the numbers of added and removed lines."""
     if after is None:
         return "deleted"
     if before is None:
@@ -52,7 +52,7 @@ def summary(before: Memory | None, after: Memory | None) -> str:
 
 
 def count_lines(before: str, after: str) -> tuple[int, int]:
-    """How many lines came, and how many went."""
+    """The numbers of added and removed lines."""
     if before == after:
         return 0, 0
     marks = [line[:1] for line in _compared(_lines(before), _lines(after), ("", ""), 0)][2:]
@@ -60,9 +60,9 @@ def count_lines(before: str, after: str) -> tuple[int, int]:
 
 
 def _compared(old: Sequence[str], new: Sequence[str], names: tuple[str, str], context: int) -> Iterable[str]:
-    """The lines of a unified diff; where too many lines are repeated, all of them went and came."""
+    """The lines of a unified diff; with too many repeated lines, everything was replaced."""
     counts = Counter(new)
-    # difflib passes over lines that are more than a hundredth of a long text.
+    # difflib ignores lines that make up more than a hundredth of a long text.
     popular = len(new) // 100 + 1 if len(new) >= 200 else len(new)
     if sum(count for line in old if (count := counts[line]) <= popular) <= _MOST_PAIRS:
         return difflib.unified_diff(old, new, *names, n=context, lineterm="")
@@ -75,8 +75,8 @@ def without_ticking(engram: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(note: Memory) -> dict[str, Any]:
-    told = replace(note, engram=without_ticking(note.engram))
-    return {name: getattr(told, name) for name in KEYS if name not in _OF_THE_NOTE}
+    steady = replace(note, engram=without_ticking(note.engram))
+    return {name: getattr(steady, name) for name in KEYS if name not in _OF_THE_NOTE}
 
 
 def _flat(note: Memory) -> dict[str, Any]:

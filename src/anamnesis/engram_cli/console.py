@@ -1,4 +1,4 @@
-"""What a verb takes and gives: arguments read as Go's loops over `os.Args` do, texts in UTF-8 whatever the locale."""
+"""Arguments and output of a verb: parsed as by Go's loops over `os.Args`, printed as UTF-8 whatever the locale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.plain import plain
 
 
 class Stop(Exception):
-    """The end of a verb that did not do what was asked: a message on stderr, and an exit code."""
+    """A verb has failed: the message for stderr, and the exit code."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class Stop(Exception):
 
 @dataclass(slots=True)
 class Given:
-    """What stands on a command line: words, values by their flags, and switches."""
+    """A parsed command line: words, values by their flags, and switches."""
 
     words: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
@@ -31,15 +31,15 @@ class Given:
         return self.values.get(flag, default)
 
     def number(self, flag: str, default: int) -> int:
-        """A value as a number; what is none counts as not given."""
+        """A value as a whole number; anything else counts as not given."""
         number = whole(self.values.get(flag, ""))
         return default if number is None else number
 
 
 def read(arguments: Sequence[str], flags: str = "", switches: str = "", *, equals: bool = False) -> Given:
-    """Sort the arguments. A flag at the very end, without its value, is passed over; what is unknown is a word.
+    """Parse the arguments. A flag at the end without its value is ignored; an unknown argument is a word.
 
-    With `equals`, a flag may have its value after an equals sign; most of Engram's verbs do not know that.
+    With `equals`, `--flag=value` is understood as well; most of Engram's verbs do not understand it.
     """
     given = Given()
     known = flags.split()

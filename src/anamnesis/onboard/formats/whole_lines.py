@@ -1,4 +1,4 @@
-"""Whole lines of a text: how some are put in and taken out so that the end of the file stays as it was."""
+"""Inserts and removes whole lines such that the end of the file stays as it was."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 
 
 def split(text: str) -> list[str]:
-    """The lines with their ends; only a line feed ends one."""
+    """The lines with their ends; only a line feed ends a line."""
     return [line + "\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])
 
 
 def insert(lines: list[str], at: int, new: Iterable[str], newline: str) -> list[str]:
-    """The lines with new ones, given without their ends, before number `at`; a last line without end stays so."""
+    """Insert lines, given without ends, before line `at`. A last line without an end stays without one."""
     added = [line + newline for line in new]
     at = min(at, len(lines))
     if added and at and not lines[at - 1].endswith("\n"):
@@ -21,7 +21,7 @@ def insert(lines: list[str], at: int, new: Iterable[str], newline: str) -> list[
 
 
 def cut(lines: list[str], numbers: Collection[int]) -> list[str]:
-    """The lines without some of them; if the last had no end, the one that is last now has none."""
+    """Remove lines; if the last line had no end, the new last one has none."""
     kept = [line for number, line in enumerate(lines) if number not in numbers]
     if kept and len(lines) - 1 in numbers and not lines[-1].endswith("\n"):
         kept[-1] = kept[-1].rstrip("\r\n")

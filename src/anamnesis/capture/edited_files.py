@@ -1,11 +1,11 @@
-"""The files that a session changed: the calls of editing tools, but for those that were refused or failed."""
+"""The files that a session changed: the calls of editing tools that were neither refused nor failed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
 
-# Paths, and whether each is a new file.
+# Paths, and whether each file is new.
 Paths = dict[str, bool]
 
 _KEYS = ("file_path", "notebook_path", "path", "filePath", "target_file", "target_notebook", "TargetFile")
@@ -14,15 +14,15 @@ _PATCHED = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$", re
 
 
 class Edits:
-    """Calls of editing tools in order, and what became of them. A call without a result was made."""
+    """Calls of editing tools in order, with their results. A call without a result counts as done."""
 
     def __init__(self) -> None:
         self._calls: dict[object, Paths] = {}
-        # The tools of calls whose results are still to come, by the calls' ids.
+        # Calls without a result yet: the tool by the call's id.
         self.waiting: dict[str, str] = {}
 
     def call(self, call: object, paths: Paths, tool: str = "") -> None:
-        """Note a call; one without a proper id can have no result."""
+        """Record a call. Without a valid id, it can have no result."""
         if not paths:
             return
         if isinstance(call, str) and call:
@@ -32,8 +32,8 @@ class Edits:
             known = self._calls.setdefault(tuple(paths), paths)
             known.update({path: True for path, new in paths.items() if new})
 
-    def settle(self, call: str, *, made: bool = True, new: bool = False) -> None:
-        """Note the result of a call."""
+    def result(self, call: str, *, made: bool = True, new: bool = False) -> None:
+        """Record the result of a call."""
         self.waiting.pop(call, None)
         if not made:
             self._calls.pop(call, None)
@@ -41,7 +41,7 @@ class Edits:
             self._calls[call] = dict.fromkeys(self._calls[call], True)
 
     def touched(self, cwd: str) -> tuple[list[str], list[str]]:
-        """The files, and those of them that are new, in the order of the first edits, relative to `cwd`."""
+        """The changed files and the new ones among them, in the order of the first edits, relative to `cwd`."""
         paths: Paths = {}
         for edited in self._calls.values():
             for path, new in edited.items():
@@ -51,7 +51,7 @@ class Edits:
 
 
 def edited(tool: object, given: object, editors: Collection[str]) -> Paths:
-    """The files that a call edits; none if its tool is none of the editors."""
+    """The files that a call edits; none if its tool is not an editor."""
     if tool in _PATCHERS and tool in editors:
         texts = given.values() if isinstance(given, Mapping) else (given,)
         return {path: new for text in texts if isinstance(text, str) for path, new in patched(text).items()}
@@ -63,12 +63,12 @@ def edited(tool: object, given: object, editors: Collection[str]) -> Paths:
 
 
 def patched(patch: str) -> Paths:
-    """The files that a patch in Codex's own format changes."""
+    """The files changed by a patch in Codex's format."""
     return {path.strip(): kind == "Add" for kind, path in _PATCHED.findall(patch) if path.strip()}
 
 
 def local_path(path: str) -> str:
-    """A path, where it is written as the address of a file."""
+    """A path, also from a `file://` URL."""
     if not path.startswith("file://"):
         return path
     from urllib.parse import unquote

@@ -1,4 +1,4 @@
-"""Three-way merge of texts by lines. Pure, and the same whichever side comes first but for whose words prevail."""
+"""Three-way merge of texts by lines. Pure; the sides are symmetric except for whose lines win a conflict."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import NamedTuple
 
-# Comparing lines that repeat takes up to the cube of their number (0.7 s here); beyond this, they changed as a whole.
+# Comparing repeated lines takes cubic time (0.7 s at this limit); beyond it, they count as replaced.
 _MOST_COMPARISONS = 100_000
-# The same for all of a text: how many pairs of equal lines between anchors are looked at.
+# The same limit for a whole text: pairs of equal lines between anchors that are compared.
 _MOST_PAIRS = 100_000
 
 
 class _Edit(NamedTuple):
-    """Lines `start` to `end` of the base become `lines`."""
+    """Replaces lines `start` to `end` of the base by `lines`."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class _Edit(NamedTuple):
 
 
 def merge_lines(base: str | None, yielding: str, prevailing: str) -> tuple[str, bool]:
-    """Both sides' changes of a text, and whether they met: where they did, the second side prevails."""
+    """Both sides' changes of a text, and whether they conflict; in a conflict, `prevailing` wins."""
     if yielding in (base, prevailing):
         return prevailing, False
     if prevailing == base:
@@ -34,20 +34,20 @@ def merge_lines(base: str | None, yielding: str, prevailing: str) -> tuple[str, 
         return prevailing, True
     lines = base.split("\n")
     merged: list[str] = []
-    met = False
+    conflict = False
     position = 0
     for group in _groups(sorted([*_edits(lines, yielding, 0), *_edits(lines, prevailing, 1)])):
         start, end = group[0].start, max(edit.end for edit in group)
         sides = {edit.side for edit in group}
         results = {side: _applied(lines, start, end, [edit for edit in group if edit.side == side]) for side in sides}
-        met |= len(results) == 2 and results[0] != results[1]
+        conflict |= len(results) == 2 and results[0] != results[1]
         merged += [*lines[position:start], *results[max(sides)]]
         position = end
-    return "\n".join([*merged, *lines[position:]]), met
+    return "\n".join([*merged, *lines[position:]]), conflict
 
 
 def _edits(base: Sequence[str], text: str, side: int) -> Iterator[_Edit]:
-    """What makes `text` of the base, in order."""
+    """The edits from the base to `text`, in order."""
     lines = text.split("\n")
     start = first = 0
     left = _MOST_PAIRS
@@ -57,11 +57,11 @@ def _edits(base: Sequence[str], text: str, side: int) -> Iterator[_Edit]:
 
 
 def _anchors(base: Sequence[str], lines: Sequence[str]) -> list[tuple[int, int]]:
-    """Where the lines are that both texts have once: the most of them that are in the same order in both."""
+    """The positions of lines that are unique in both texts: the longest run in the same order in both."""
     places = {line: place for place, line in enumerate(lines)}
     repeated = {line for text in (base, lines) for line, count in Counter(text).items() if count > 1}
     pairs = [(place, places[line]) for place, line in enumerate(base) if line in places and line not in repeated]
-    runs: list[tuple[int, int]] = []  # the ends of the longest runs in order, by their length
+    runs: list[tuple[int, int]] = []  # the last pairs of the longest runs, by length
     before: dict[tuple[int, int], tuple[int, int] | None] = {}
     for pair in pairs:
         length = bisect_left(runs, pair[1], key=itemgetter(1))
@@ -78,7 +78,7 @@ def _anchors(base: Sequence[str], lines: Sequence[str]) -> list[tuple[int, int]]
 def _compared(
     base: Sequence[str], lines: Sequence[str], offset: int, side: int, most: int
 ) -> Generator[_Edit, None, int]:
-    """What makes some lines of some lines of the base, which start there at `offset`; returns the pairs looked at."""
+    """The edits between two ranges of lines, the base's starting at `offset`; returns the pairs compared."""
     head = _common(base, lines)
     tail = _common(base[head:][::-1], lines[head:][::-1])
     old, new = base[head : len(base) - tail], lines[head : len(lines) - tail]
@@ -95,7 +95,7 @@ def _compared(
 
 
 def _common(one: Sequence[str], two: Sequence[str]) -> int:
-    """How many lines two texts have in common at their start."""
+    """The number of common lines at the start."""
     count = 0
     for left, right in zip(one, two, strict=False):
         if left != right:
@@ -105,7 +105,7 @@ def _common(one: Sequence[str], two: Sequence[str]) -> int:
 
 
 def _groups(edits: Sequence[_Edit]) -> Iterator[list[_Edit]]:
-    """Edits that change the same lines, or add lines at the same place, together; the others alone."""
+    """Edits that change the same lines, or insert at the same place, as one group; the others alone."""
     group: list[_Edit] = []
     end = 0
     for edit in edits:
@@ -120,7 +120,7 @@ def _groups(edits: Sequence[_Edit]) -> Iterator[list[_Edit]]:
 
 
 def _applied(lines: Sequence[str], start: int, end: int, edits: Sequence[_Edit]) -> list[str]:
-    """The lines `start` to `end` of the base as one side has them."""
+    """The lines `start` to `end` of the base after one side's edits."""
     result: list[str] = []
     for edit in edits:
         result += [*lines[start : edit.start], *edit.lines]

@@ -1,7 +1,6 @@
 """Engram's own command line: its verbs, messages and exit codes, for a program called `engram`.
 
-It reads arguments as the Go program does and goes past the libraries of the other command line, which would
-take longer to load than most verbs take to answer.
+Arguments are parsed as the Go program parses them, without click, which takes longer to load than most verbs run.
 """
 
 from __future__ import annotations
@@ -11,15 +10,18 @@ import os
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from anamnesis.engram import VERSION
+from anamnesis.engram_cli.console import Stop, say, tell
 from anamnesis.errors import AnamnesisError
-from anamnesis.verbs.console import Stop, say, tell
+
+if TYPE_CHECKING:
+    from anamnesis.config import Settings
 
 
 class Verb(NamedTuple):
-    """Where its function is, called `run_` and its name; what it takes; what it does."""
+    """A verb: the module of its function `run_NAME`, its arguments, and what it does."""
 
     module: str
     takes: str
@@ -27,36 +29,40 @@ class Verb(NamedTuple):
 
 
 VERBS = {
-    "serve": Verb("serving", "[PORT]", "Serve Engram's HTTP interface, and MCP at /mcp."),
+    "serve": Verb("mcp_and_serve", "[PORT]", "Serve Engram's HTTP interface, and MCP at /mcp."),
     "mcp": Verb(
-        "serving",
+        "mcp_and_serve",
         "[--tools=agent|admin|all|NAMES] [--project=NAME]",
         "Serve the mem_* tools over MCP, on standard input and output.",
     ),
-    "search": Verb("memory", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
-    "save": Verb("memory", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Keep a memory."),
-    "timeline": Verb("memory", "ID [--before N] [--after N]", "Show what was kept before and after a memory."),
-    "context": Verb("memory", "[PROJECT] [--scope S]", "Show what went on lately."),
-    "stats": Verb("memory", "", "Count what is kept, and say where."),
-    "export": Verb("exchange", "[FILE]", "Write everything to a JSON file, engram-export.json if none is named."),
-    "import": Verb("exchange", "FILE", "Read such a file."),
+    "search": Verb("search_and_save", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
+    "save": Verb(
+        "search_and_save", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Keep a memory."
+    ),
+    "timeline": Verb("search_and_save", "ID [--before N] [--after N]", "Show what was kept before and after a memory."),
+    "context": Verb("search_and_save", "[PROJECT] [--scope S]", "Show what went on lately."),
+    "stats": Verb("search_and_save", "", "Count what is kept, and say where."),
+    "export": Verb(
+        "export_import_sync", "[FILE]", "Write everything to a JSON file, engram-export.json if none is named."
+    ),
+    "import": Verb("export_import_sync", "FILE", "Read such a file."),
     "sync": Verb(
-        "exchange",
+        "export_import_sync",
         "[--all] [--project P] | --import | --status",
         "Write what is new to .engram/ in this folder for git to carry, or read what others wrote.",
     ),
     "projects": Verb(
-        "projects",
+        "manage_projects",
         "[list | consolidate [--all] | prune] [--dry-run]",
         "List projects, merge those that are called alike, remove those without memories.",
     ),
     "obsidian-export": Verb(
-        "vault",
+        "obsidian_export",
         "--vault FOLDER [--project P] [--limit N] [--since DATE] [--force]"
         " [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
         "Write the memories as notes for Obsidian.",
     ),
-    "setup": Verb("setting_up", "[AGENT]", "Set up an agent."),
+    "setup": Verb("setup", "[AGENT]", "Set up an agent."),
     "version": Verb("", "", "Print the version."),
 }
 _SAME_AS = {"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
@@ -68,7 +74,7 @@ def run(arguments: Sequence[str]) -> NoReturn:
         code = _exit_code(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has gone; what is left of it must not fail at the exit.
+        # The reader of our output has gone; flushing the rest must not fail at the exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except KeyboardInterrupt:
@@ -100,20 +106,22 @@ def _dispatch(arguments: Sequence[str]) -> None:
     elif name == "version":
         say(f"engram {VERSION}\n")
     elif name in VERBS:
-        _function(name)(rest)
+        from anamnesis.config import resolve_settings  # which `version` and `help` need not load
+
+        _function(name)(rest, resolve_settings())
     else:
         say(usage())
         raise Stop(f"unknown command: {name}\n")
 
 
-def _function(name: str) -> Callable[[list[str]], None]:
-    module = importlib.import_module(f"anamnesis.verbs.{VERBS[name].module}")
-    function: Callable[[list[str]], None] = getattr(module, f"run_{name.replace('-', '_')}")
+def _function(name: str) -> Callable[[list[str], Settings], None]:
+    module = importlib.import_module(f"anamnesis.engram_cli.{VERBS[name].module}")
+    function: Callable[[list[str], Settings], None] = getattr(module, f"run_{name.replace('-', '_')}")
     return function
 
 
 def usage() -> str:
-    """What there is to do."""
+    """The help text."""
     lines = [f"  {f'{name} {verb.takes}'.strip()}\n      {verb.does}" for name, verb in VERBS.items()]
     return "\n".join(
         [

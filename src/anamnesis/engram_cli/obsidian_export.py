@@ -1,4 +1,4 @@
-"""The verb `obsidian-export`: once, or again and again."""
+"""The verb `obsidian-export`: once, or at every interval with --watch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
+from anamnesis.config import Settings
 from anamnesis.engram import exchange, obsidian, projects
 from anamnesis.engram.gotext import quote
 from anamnesis.engram.obsidian import Choice, Written
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Given, Stop, read, say, tell
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Given, Stop, read, say, tell
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+|\.\d++)(h|ms|m|s|us|µs|ns)", re.ASCII)
 
 
-def run_obsidian_export(arguments: list[str]) -> None:
+def run_obsidian_export(arguments: list[str], settings: Settings) -> None:
     flags = "--vault --project --limit --since --graph-config --interval"
     given = read(arguments, flags, "--force --watch")
     if given.words:
@@ -36,25 +37,25 @@ def run_obsidian_export(arguments: list[str]) -> None:
         projects.normalise(given.text("--project")), _since(given.text("--since")), given.number("--limit", 0)
     )
     if is_watching:
-        _watch(given, choice, graph, seconds)
+        _watch(given, choice, graph, seconds, settings)
     else:
-        _say_written(_export(given, choice, graph))
+        _say_written(_export(given, choice, graph, settings))
 
 
-def _export(given: Given, choice: Choice, graph: str) -> Written:
-    with database.opened() as db:
-        everything = exchange.export(db, clean=database.cleaning().outgoing)
+def _export(given: Given, choice: Choice, graph: str, settings: Settings) -> Written:
+    with open_engram.opened(settings) as db:
+        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
     vault = Path(given.text("--vault"))
     return obsidian.export(everything, vault, choice, force="--force" in given.switches, graph=graph)
 
 
-def _watch(given: Given, choice: Choice, graph: str, seconds: float) -> None:
+def _watch(given: Given, choice: Choice, graph: str, seconds: float, settings: Settings) -> None:
     """Export at every interval until somebody ends it."""
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     while True:
-        written = _export(given, choice, graph)
+        written = _export(given, choice, graph, settings)
         graph = "skip"  # the user's own colours stay from then on
         tell(
             f"[engram] exported: {written.created} created, {written.updated} updated, {written.deleted} deleted,"

@@ -1,30 +1,30 @@
-"""The verbs that carry memories to other machines: export, import, sync."""
+"""The verbs that move memories between machines: export, import, sync."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from anamnesis.config import Settings
 from anamnesis.disk import locked, write_atomically
 from anamnesis.engram import chunks, exchange, gojson
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import indented, quote
 from anamnesis.engram.record import Export
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Given, Stop, read, say, tell
 from anamnesis.notes.cleaning import warning
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Given, Stop, read, say, tell
 
 _EXPORT = "engram-export.json"
 
 
-def run_export(arguments: list[str]) -> None:
+def run_export(arguments: list[str], settings: Settings) -> None:
     file = arguments[0] if arguments else _EXPORT
-    with database.opened() as db:
-        everything = exchange.export(db, clean=database.cleaning().outgoing)
+    with open_engram.opened(settings) as db:
+        everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
-        if not arguments:  # whatever a working tree has under this name is replaced, and no link is followed
+        if not arguments:  # a file of this name in the working tree is replaced, and no link is followed
             write_atomically(path, data, mode=0o600)
         elif path.exists() and not path.is_file():  # /dev/stdout, a pipe
             path.write_bytes(data)
@@ -36,7 +36,7 @@ def run_export(arguments: list[str]) -> None:
     _say_counts(len(everything.sessions), len(everything.observations), len(everything.prompts))
 
 
-def run_import(arguments: list[str]) -> None:
+def run_import(arguments: list[str], settings: Settings) -> None:
     if not arguments:
         raise Stop("usage: engram import <file.json>")
     file = arguments[0]
@@ -47,20 +47,20 @@ def run_import(arguments: list[str]) -> None:
         raise Stop(f"engram: read {file}: {error.strerror}") from error
     except gojson.InvalidJSON as error:
         raise Stop(f"engram: parse {file}: {error}") from error
-    cleaning = database.cleaning()
-    with database.opened() as db:
+    cleaning = open_engram.cleaning(settings)
+    with open_engram.opened(settings) as db:
         counts = exchange.import_(db, cleaned(content, cleaning), cleaning(Path(file).name))
     say(f"Imported from {file}\n")
     _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
     tell(warning(cleaning.kinds))
 
 
-def run_sync(arguments: list[str]) -> None:
+def run_sync(arguments: list[str], settings: Settings) -> None:
     given = read(arguments, "--project", "--import --status --all")
     folder = Path(chunks.FOLDER)
-    cleaning = database.cleaning()
-    # Two at once would write the manifest over each other's.
-    with database.opened() as db, locked(database.path().with_name("engram-sync.lock")):
+    cleaning = open_engram.cleaning(settings)
+    # Two syncs at once would overwrite each other's manifest.
+    with open_engram.opened(settings) as db, locked(settings.engram_db().with_name("engram-sync.lock")):
         if "--status" in given.switches:
             found = chunks.status(db, folder)
             say(
@@ -70,10 +70,10 @@ def run_sync(arguments: list[str]) -> None:
         elif "--import" in given.switches:
             _say_imported(chunks.import_(db, folder, clean=cleaning), warning(cleaning.kinds))
         else:
-            project = None if "--all" in given.switches else _project(given)
+            project = None if "--all" in given.switches else _project(given, settings.home)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
             say(f"Exporting {subject}...\n")
-            written = chunks.export(db, folder, _user(), project, _warn, clean=cleaning.outgoing)
+            written = chunks.export(db, folder, settings.user, project, _warn, clean=cleaning.outgoing)
             _say_exported(written, project)
 
 
@@ -92,7 +92,7 @@ def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None)
     say('\nAdd to git:\n  git add .engram/ && git commit -m "sync engram memories"\n')
 
 
-def _say_imported(result: chunks.Imported, redacted: str) -> None:
+def _say_imported(result: chunks.ImportedChunks, redacted: str) -> None:
     if result.chunks:
         say(f"Imported {result.chunks} new chunk(s) from {chunks.FOLDER}/\n")
         _say_counts(result.sessions, result.observations, result.prompts)
@@ -111,13 +111,7 @@ def _say_counts(sessions: int, observations: int, prompts: int) -> None:
     say(f"  Sessions:     {sessions}\n  Observations: {observations}\n  Prompts:      {prompts}\n")
 
 
-def _project(given: Given) -> str:
-    from anamnesis.engram.detection import detect  # starts git, which most verbs need not
+def _project(given: Given, home: Path) -> str:
+    from anamnesis.engram.detection import detect  # starts git, which few verbs need
 
-    return given.text("--project") or detect(Path.cwd())
-
-
-def _user() -> str:
-    import socket  # 3 ms for somebody without a name
-
-    return os.environ.get("USER") or os.environ.get("USERNAME") or socket.gethostname() or "unknown"
+    return given.text("--project") or detect(Path.cwd(), home)

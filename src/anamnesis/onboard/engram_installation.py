@@ -1,6 +1,6 @@
-"""An installation of Engram as it is found: its program, what calls it, and how all of that is pointed at us.
+"""An existing Engram installation: its program, what calls it, and the edits that make all of it call us.
 
-Changes nothing. Where there is neither engram.db nor a program of that name, nothing is read.
+Changes nothing. Without an engram.db or a program of that name, nothing is read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Edit, Launcher, Settings, is_launcher
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Adopted, Keys, Server, at
+from anamnesis.onboard.pieces import Keys, Redirected, Server, at
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program, engram_options, engram_program
 
@@ -26,17 +26,17 @@ _Entry = tuple[Path, str, Keys, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Engram:
-    """What there is of Engram: its program (None if the first one on the PATH is us), and agents with its plugin."""
+    """An Engram installation: its program (None if the first on the PATH is ours), and the agents with its plugin."""
 
     agent: Agent
     program: Path | None
     plugins: tuple[str, ...]
-    # What goes on calling Engram's own program, and what its user may do about that.
+    # What still calls Engram's own program, and what the user can do about it.
     remarks: tuple[str, ...] = ()
 
 
-def find_engram(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
-    """The installation, with the changes that point it at us; None where there is none."""
+def find_installation(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
+    """The installation with the edits that make it call us; None if there is none."""
     called = _on_path(place)
     if database is None and not called:
         return None
@@ -45,7 +45,7 @@ def find_engram(place: Place, program: Program, agents: Iterable[Agent], databas
     plugins = tuple(_plugins(place))
     launcher = _launcher_file(place, called) if called or plugins else None
     edits: list[Edit] = [
-        Settings(file, format, (piece,)) for file, format, piece in _adopted(_entries(place, program, agents))
+        Settings(file, format, (piece,)) for file, format, piece in _redirected(_entries(place, program, agents))
     ]
     if launcher:
         edits.append(Launcher(launcher, program.words, program.store))
@@ -56,7 +56,7 @@ def find_engram(place: Place, program: Program, agents: Iterable[Agent], databas
 
 
 def _on_path(place: Place) -> list[Path]:
-    """Every program called `engram` on the PATH, the one that is started first."""
+    """Every program called `engram` on the PATH, in the order of the PATH."""
     name = f"{NAME}.exe" if place.system == "windows" else NAME
     paths = [folder / name for folder in _folders(place)]
     return [path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)]
@@ -68,7 +68,7 @@ def _folders(place: Place) -> list[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a program is the one we write, or a link to us that somebody made."""
+    """Whether a program is our launcher or a user's link to us."""
     return _is_written_by_us(path) or Path(os.path.realpath(path)).stem == "anamnesis"
 
 
@@ -81,10 +81,10 @@ def _is_written_by_us(path: Path) -> bool:
 
 
 def _launcher_file(place: Place, called: Sequence[Path]) -> Path | None:
-    """Where a program of that name is ours, or can be without being in the way of another; None if nowhere."""
+    """Where our launcher is, or can be without hiding another program; None if nowhere."""
     if called and _is_ours(called[0]):
         return called[0] if _is_written_by_us(called[0]) else None
-    if place.system == "windows":  # it starts no scripts of a shell
+    if place.system == "windows":  # it does not start shell scripts
         return None
     own = [place.home / ".local/bin", place.home / "bin"]
     for folder in _folders(place):
@@ -98,8 +98,8 @@ def _launcher_file(place: Place, called: Sequence[Path]) -> Path | None:
 
 def _advice(place: Place, theirs: Path | None) -> str:
     if place.system == "windows":
-        return f"Plugins go on calling {theirs or 'engram'}: on Windows, only the agents' own entries are changed."
-    what = f"call {theirs} as before" if theirs else "find no `engram` to call"
+        return f"Plugins still call {theirs or 'engram'}: on Windows, only the agents' own entries are changed."
+    what = f"still call {theirs}" if theirs else "find no `engram` to call"
     where = "first on the PATH" if theirs else "on the PATH"
     return (
         f"Plugins for Engram {what}: put a folder of yours without an `engram` in it, such as ~/.local/bin or ~/bin,"
@@ -107,25 +107,25 @@ def _advice(place: Place, theirs: Path | None) -> str:
     )
 
 
-def _adopted(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, Adopted]]:
-    """Those of the entries that start Engram's server, or us in its place."""
+def _redirected(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, Redirected]]:
+    """The entries that start Engram's server, or us in its place."""
     for file, format, path, server in entries:
         found = _entry_at(file, format, path)
         if found is not None and engram_options(found) is not None:
-            yield file, format, Adopted(path, server, engram_program(found))
+            yield file, format, Redirected(path, server, engram_program(found))
 
 
 def _entry_at(file: Path, format: str, path: Keys) -> Mapping[str, Any] | None:
     try:
         content = file.read_bytes()
         found = at(engine(format).read(content.decode()), path) if NAME.encode() in content else None
-    except (OSError, UnicodeDecodeError, AnamnesisError):  # who sets this agent up is told
+    except (OSError, UnicodeDecodeError, AnamnesisError):  # reported when this agent is set up
         return None
     return found if isinstance(found, Mapping) else None
 
 
 def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterator[_Entry]:
-    """Where agents would keep a server called `engram`: beside ours, and where only Engram puts one."""
+    """Where agents may have a server called `engram`: beside ours, and in files that only Engram writes."""
     seen = set()
     for edit in (edit for agent in agents for edit in agent.edits if isinstance(edit, Settings)):
         for piece in edit.pieces:
@@ -136,7 +136,7 @@ def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterato
     usual = program.server()
     claude = place.named("CLAUDE_CONFIG_DIR", "") / ".claude.json"
     others: tuple[_Entry, ...] = (
-        (claude, "json", ("mcpServers", NAME), usual),  # with our plugin, nothing of ours is beside it
+        (claude, "json", ("mcpServers", NAME), usual),  # with our plugin, no server of ours is beside it
         (place.config("kilo") / "opencode.json", "jsonc", ("mcp", NAME), kilo),
         (place.home / ".commandcode/mcp.json", "json", ("mcpServers", NAME), usual),
         (place.named("PI_CODING_AGENT_DIR", ".pi/agent") / "mcp.json", "json", ("mcpServers", NAME), usual),
@@ -145,7 +145,7 @@ def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterato
 
 
 def _plugins(place: Place) -> Iterator[str]:
-    """The agents that run Engram's plugin, whose scripts call `engram` by its name."""
+    """The agents with Engram's plugin, whose scripts call `engram` by name."""
     claude = place.named("CLAUDE_CONFIG_DIR", ".claude")
     signs = {
         "Claude Code": (claude / "settings.json", rb'"engram@[^"]*"\s*:\s*true'),
@@ -157,10 +157,10 @@ def _plugins(place: Place) -> Iterator[str]:
 
 
 def _fixed(place: Place) -> Iterator[str]:
-    """Newer plugins for OpenCode hold the full path of Engram's program, and look on the PATH no more."""
+    """Newer plugins for OpenCode hold the full path of Engram's program and do not search the PATH."""
     file = _opencode_plugin(place)
     if _says(file, rb'ENGRAM_BIN\)?\s*\?\?\s*"[^"/\\]*+[/\\][^"]*"'):
-        yield f"{file} holds the full path of Engram's own program and goes on starting it, on the same memory."
+        yield f"{file} holds the full path of Engram's own program and still starts it, on the same memory."
 
 
 def _opencode_plugin(place: Place) -> Path:

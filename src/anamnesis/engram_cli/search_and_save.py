@@ -1,24 +1,25 @@
-"""The verbs that look at memories and keep one: search, save, timeline, context, stats."""
+"""The verbs that read and write memories: search, save, timeline, context, stats."""
 
 from __future__ import annotations
 
+from anamnesis.config import Settings
 from anamnesis.engram import context, observations, search, sessions, stats, text, timeline
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
+from anamnesis.engram_cli import open_engram
+from anamnesis.engram_cli.console import Stop, read, say, tell
 from anamnesis.notes.cleaning import warning
-from anamnesis.verbs import database
-from anamnesis.verbs.console import Stop, read, say, tell
 
 
-def run_search(arguments: list[str]) -> None:
+def run_search(arguments: list[str], settings: Settings) -> None:
     if not arguments:
         raise Stop("usage: engram search <query> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--limit N]")
     given = read(arguments, "--type --project --scope --limit")
     query = " ".join(given.words)
     if not query:
         raise Stop("error: search query is required")
-    with database.opened() as db:
+    with open_engram.opened(settings) as db:
         results = search.search(
             db,
             query,
@@ -30,14 +31,14 @@ def run_search(arguments: list[str]) -> None:
     say(text.found(query, results, is_tool=False))
 
 
-def run_save(arguments: list[str]) -> None:
+def run_save(arguments: list[str], settings: Settings) -> None:
     if len(arguments) < 2:
         raise Stop(
             "usage: engram save <title> <content> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--topic TOPIC_KEY]"
         )
     title, content, *rest = arguments
     given = read(rest, "--type --project --scope --topic")
-    cleaning = database.cleaning()
+    cleaning = open_engram.cleaning(settings)
     new = cleaned(
         NewObservation(
             session_id=sessions.default_session(given.text("--project")),
@@ -50,35 +51,35 @@ def run_save(arguments: list[str]) -> None:
         ),
         cleaning,
     )
-    with database.opened() as db:
+    with open_engram.opened(settings) as db:
         sessions.create(db, new.session_id, new.project)
         saved = observations.add(db, new)
     say(f"Memory saved: #{saved.id} {quote(new.title)} ({new.type})\n")
     tell(warning(cleaning.kinds))
 
 
-def run_timeline(arguments: list[str]) -> None:
+def run_timeline(arguments: list[str], settings: Settings) -> None:
     if not arguments:
         raise Stop("usage: engram timeline <observation_id> [--before N] [--after N]")
     id = whole(arguments[0])
     if id is None:
         raise Stop(f"error: invalid observation id {quote(arguments[0])}")
     given = read(arguments[1:], "--before --after")
-    with database.opened() as db:
+    with open_engram.opened(settings) as db:
         found = timeline.timeline(db, id, given.number("--before", 5), given.number("--after", 5))
     say(text.around(found))
 
 
-def run_context(arguments: list[str]) -> None:
+def run_context(arguments: list[str], settings: Settings) -> None:
     given = read(arguments, "--scope --project")
     project = given.text("--project") or next(iter(given.words), "")
-    with database.opened() as db:
+    with open_engram.opened(settings) as db:
         blob = context.context(db, project, given.text("--scope"))
     say(blob or f"{text.NOTHING_YET}\n")
 
 
-def run_stats(_: list[str]) -> None:
-    with database.opened() as db:
+def run_stats(_: list[str], settings: Settings) -> None:
+    with open_engram.opened(settings) as db:
         counts = stats.stats(db)
     say(
         "Engram Memory Stats\n"
@@ -86,5 +87,5 @@ def run_stats(_: list[str]) -> None:
         f"  Observations: {counts.total_observations}\n"
         f"  Prompts:      {counts.total_prompts}\n"
         f"  Projects:     {', '.join(counts.projects) or 'none yet'}\n"
-        f"  Database:     {database.path()}\n"
+        f"  Database:     {settings.engram_db()}\n"
     )

@@ -1,6 +1,6 @@
-"""Takes changes over: each side becomes what it should be, and then it is remembered that both agree.
+"""Reconciles changes: each side becomes what it should be, then the bridge remembers that both agree.
 
-Whatever is interrupted before that is still noted down, and found to be equal the next time.
+A change whose reconciliation was interrupted is still pending, and both sides are found equal the next time.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
@@ -25,6 +26,7 @@ from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
 from anamnesis.notes import Memory, parse
 from anamnesis.store import MemoryStore
+from anamnesis.store.change_log import Written
 from anamnesis.store.files import NoteFile
 from anamnesis.store.purging import purge
 
@@ -38,14 +40,19 @@ _Note = tuple[Memory | None, bytes | None]
 
 @dataclass(slots=True)
 class _Changes:
-    """Changes and what becomes of them, and the notes that are as they should be by now: None if one has gone."""
+    """Changes and what becomes of them, and the notes that are as they should be by now: None if one has gone.
+
+    `known` says of some notes by which they are superseded, if they are. `stuck` are the observations of notes whose
+    file cannot be read: they become pending until it can.
+    """
 
     rows: list[int]
-    notes: list[str]
     pairs: list[Pair]
     decided: list[tuple[Pair, Outcome]]
     now: dict[str, _Note] = field(default_factory=dict)
     written: list[NoteFile] = field(default_factory=list)
+    known: dict[str, str | None] = field(default_factory=dict)
+    stuck: set[int] = field(default_factory=set)
 
     @property
     def only_make_notes(self) -> bool:
@@ -57,39 +64,48 @@ class _Changes:
         self.decided += others.decided
         self.now |= others.now
         self.written += others.written
+        self.known |= others.known
+
+    def learn(self, written: Written | None) -> None:
+        if written:
+            self.known |= {id: written.superseding.get(id) for id in written.files}
 
 
-class Settling:
-    """The changes of a store and an engram.db, for one thread at a time."""
+class Reconciliation:
+    """Reconciles the notes of a store with the observations of an engram.db, for one thread at a time."""
 
-    def __init__(self, store: MemoryStore, db: sqlite3.Connection, machine_id: str) -> None:
+    def __init__(self, store: MemoryStore, db: sqlite3.Connection, machine_id: str, user_home: Path | None) -> None:
         self._store = store
         self._db = db
-        self._keys = Keys(db, store)
+        self._keys = Keys(db, store, user_home)
         self._machine_id = machine_id
-        self._unfinished = _Changes([], [], [], [])
+        self._unfinished = _Changes([], [], [])
 
     @property
     def is_finished(self) -> bool:
-        """Whether everything is remembered that was settled."""
+        """Whether the bridge remembers everything that was reconciled."""
         return not self._unfinished.rows
 
-    def settle(self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False) -> None:
-        """Let both sides of these changes be as they should, then remember that they agree.
+    def reconcile(
+        self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False, given: Written | None = None
+    ) -> int:
+        """Let both sides of these changes be as they should, then remember that they agree; how many pairs there were.
 
-        If `hastily`, the notes of a few new observations are there, but `finish` has still to wait for the disk. Only
-        then they are remembered: one that the disk had lost would pass for deleted by somebody.
+        Notes that were just written are `given`, and not read again. If `hastily`, the notes of a few new observations
+        are written, but `finish` has still to wait for the disk. Only then they are remembered: a note that the disk
+        had lost would pass for a deleted one.
         """
-        changes = self._decided(rows, notes)
+        changes = self._decided(rows, notes, given)
         is_hasty = hastily and len(rows) <= _FEW and changes.only_make_notes
         if not self.is_finished and (not is_hasty or len(self._unfinished.rows) >= _MOST_UNFINISHED):
             self.finish()
-            changes = self._decided(rows, notes)  # they may be changes of those
+            changes = self._decided(rows, notes, given)  # they may be changes of those
         self._write_notes(changes, durable=not is_hasty)
         if is_hasty:
             self._unfinished.add(changes)
         else:
             self._remember(changes)
+        return len(changes.pairs)
 
     def purge(self, note_id: str) -> None:
         """Remove a note and its observation with all their versions. The row goes first: what is interrupted after that
@@ -102,21 +118,21 @@ class Settling:
             with overwriting(self._db), database.writing(self._db):
                 journal.save_twin(self._db, Twin(row_id, note_id, journal.DOUBTFUL, hash, "", 0))
                 if not observations.delete(self._db, row_id, hard=True):
-                    journal.note_gone(self._db, row_id)
-            self.settle([row_id], [])
-        purge(self._store, note_id)
+                    journal.add_change(self._db, row_id)
+            self.reconcile([row_id], [])
+        purge(self._store, note_id, follower=journal.FOLLOWER)
 
     def finish(self) -> None:
-        """Wait for the disk, and remember what was settled in haste, unless somebody else has."""
-        changes, self._unfinished = self._unfinished, _Changes([], [], [], [])
+        """Wait for the disk, and remember what was reconciled in haste, unless somebody else has."""
+        changes, self._unfinished = self._unfinished, _Changes([], [], [])
         self._store.secure(changes.written)
         for twin in journal.twins(self._db, of_rows=changes.rows):
             changes.now.pop(twin.note_id, None)
         self._remember(changes)
 
-    def _decided(self, rows: Sequence[int], notes: Sequence[str]) -> _Changes:
+    def _decided(self, rows: Sequence[int], notes: Sequence[str], given: Written | None) -> _Changes:
         with database.reading(self._db):
-            pairs = pairs_of(self._db, self._store, rows, notes)
+            pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
             origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
         decided: list[tuple[Pair, Outcome]] = []
         as_ = self._translation(origins)
@@ -125,11 +141,13 @@ class Settling:
                 decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one that cannot be said must not stop the others
                 self._log(pair.note_id, error)
-        return _Changes([*rows], [*notes], pairs, decided)
+        changes = _Changes([*rows], pairs, decided, stuck={*stuck} - {*rows})
+        changes.learn(given)
+        return changes
 
     def _write_notes(self, changes: _Changes, *, durable: bool) -> None:
         """Write and remove files."""
-        expected = {pair.note_id: pair.note_hash for pair, _ in changes.decided}
+        former = {pair.note_id: pair.file for pair, _ in changes.decided if pair.file}
         wanted: list[Memory] = []
         for pair, outcome in changes.decided:
             if outcome.aside and not self._set_aside(outcome.aside):
@@ -141,16 +159,15 @@ class Settling:
                 changes.now[pair.note_id] = pair.note, pair.note_hash
             elif outcome.note:
                 if _is_of_another(pair) and self._remove(pair.note_id):
-                    expected[pair.note_id] = None
+                    del former[pair.note_id]
                 wanted.append(outcome.note)
-        changes.written = self._put(wanted, expected, durable=durable)
+        self._put(changes, wanted, former, durable=durable)
         changes.now |= {file.memory.id: (file.memory, file.hash) for file in changes.written if file.memory}
 
     def _remember(self, changes: _Changes) -> None:
         """Write observations, and remember both sides as they are now."""
         now = changes.now
-        superseding = self._superseding([(pair, now[pair.note_id][0]) for pair in changes.pairs if pair.note_id in now])
-        agreed: dict[str, bytes | None] = {}
+        superseding = self._superseding(changes)
         paired = {_number(pair) for pair in changes.pairs}
         is_purging = any(_is_gone_for_good(*each) for each in changes.decided)
         with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
@@ -161,21 +178,19 @@ class Settling:
                 note, hash = now[pair.note_id]
                 if present.get(_number(pair)) == pair.row:
                     self._agree(pair, outcome, note, hash)
-                    agreed[pair.note_id] = hash
                 elif note and pair.row and pair.twin is None and outcome.row == pair.row:
-                    # It has changed meanwhile, which is noted down: from what will be asked then.
+                    # It has changed meanwhile, and that change is pending: from what will be asked then.
                     journal.save_former_twin(self._db, _twin(pair.row, note, hash), pair.row)
+            for id in changes.stuck:
+                journal.add_change(self._db, id)
             journal.supersede(self._db, superseding)
             if gone := {*changes.rows} - present.keys():
                 for id in gone - paired:
                     journal.forget_changes(self._db, id)
                 journal.forget_gone(self._db, gone)
-        # What we wrote ourselves was not noted down, but what we removed was.
-        noted_down = {*changes.notes, *(pair.note_id for pair, outcome in changes.decided if outcome.note is None)}
-        self._store.settle({id: agreed[id] for id in noted_down & agreed.keys()})
 
     def _set_aside(self, note: Memory) -> bool:
-        """Keep a version as a note like any other, which is noted down to become an observation."""
+        """Keep a version as a note like any other: a change that is pending, and becomes an observation."""
         try:
             self._store.put(note)
         except AnamnesisError as error:
@@ -183,21 +198,24 @@ class Settling:
             return False
         return True
 
-    def _put(self, notes: list[Memory], expected: Mapping[str, bytes | None], *, durable: bool) -> list[NoteFile]:
-        """Write notes, together if none is in the way of the others; those that were, for nobody else has meanwhile."""
+    def _put(self, changes: _Changes, notes: list[Memory], former: Mapping[str, NoteFile], *, durable: bool) -> None:
+        """Write notes, together if none is in the way of the others, and remember those that were written."""
         try:
-            return self._store.put_whole(notes, expected, durable=durable)
+            saved = self._store.put_whole(notes, former, follower=journal.FOLLOWER, durable=durable)
         except AnamnesisError as error:
             if len(notes) == 1:
                 self._log(notes[0].id, error)
-                return []
-            return [file for note in notes for file in self._put([note], expected, durable=durable)]
+            for note in notes if len(notes) > 1 else ():
+                self._put(changes, [note], former, durable=durable)
+        else:
+            changes.written += saved.files
+            changes.learn(saved.written)
 
     def _remove(self, note_id: str) -> bool:
         """Move a note to the trash, from every file that holds it."""
         try:
             while True:
-                self._store.delete(note_id)
+                self._store.delete(note_id, follower=journal.FOLLOWER)
         except NoteNotFound:
             return True
         except AnamnesisError as error:
@@ -207,7 +225,7 @@ class Settling:
     def _purge(self, note_id: str) -> bool:
         """Remove a note with all its versions, as its observation was."""
         try:
-            purge(self._store, note_id)
+            purge(self._store, note_id, follower=journal.FOLLOWER)
         except AnamnesisError as error:
             self._log(note_id, error)
             return False
@@ -232,12 +250,16 @@ class Settling:
         elif row:
             journal.forget_changes(self._db, row.id)
 
-    def _superseding(self, changed: Sequence[tuple[Pair, Memory | None]]) -> dict[str, str | None]:
+    def _superseding(self, changes: _Changes) -> dict[str, str | None]:
         """By which note each of these is superseded, and each that one of these superseded or does now."""
+        changed = [(pair, changes.now[pair.note_id][0]) for pair in changes.pairs if pair.note_id in changes.now]
         others = {
             id for pair, note in changed for id in (*(note.superseded if note else ()), *_superseded_by_then(pair))
         }
-        return dict.fromkeys(others) | self._store.superseding({*others, *(pair.note_id for pair, _ in changed)})
+        ids = {*others, *(pair.note_id for pair, _ in changed)}
+        unknown = ids - changes.known.keys()
+        known = {id: by for id in ids if (by := changes.known.get(id))}
+        return dict.fromkeys(others) | known | (self._store.superseding(unknown) if unknown else {})
 
     def _log(self, note_id: str, error: Exception) -> None:
         log(self._store.root, "bridge failed", note=note_id, reason=str(error))

@@ -1,4 +1,4 @@
-"""Merging two changes of one text by lines: each side's words are kept, and it is said where they met."""
+"""Merging two changes of one text by lines keeps both sides' changes and reports conflicts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.notes.lines import merge_lines
+from anamnesis.notes.line_merge import merge_lines
 
 # Few different lines, so that the sides often change the same and often repeat each other.
 LINE = st.sampled_from(["a", "b", "c", "d", "", "a\r", "- x"])

@@ -16,7 +16,7 @@ from tests.onboard.machines import Machine
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.onboard.agents import all_agents
-from anamnesis.onboard.engram import Engram, find_engram
+from anamnesis.onboard.engram_installation import Engram, find_installation
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
@@ -85,7 +85,7 @@ class Owner:
 
     def finds(self) -> Engram | None:
         place = Place(self.machine.system, self.home, self.machine.variables)
-        return find_engram(place, self.machine.program, all_agents(place, self.machine.program), self.database)
+        return find_installation(place, self.machine.program, all_agents(place, self.machine.program), self.database)
 
     def init(self, *names: str) -> Plan:
         found = self.finds()
@@ -317,7 +317,7 @@ def test_without_a_folder_of_ones_own_first_on_the_path_nothing_is_put_anywhere(
     owner.machine.variables["PATH"] = path.format(go=owner.go, bin=owner.bin, home=owner.home)
     found = owner.finds()
     assert found
-    assert found.remarks[0].startswith(f"Plugins for Engram call {go} as before: ")
+    assert found.remarks[0].startswith(f"Plugins for Engram still call {go}: ")
     assert not owner.init().changes
 
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engram.program import Program
+from tests.engram_cli.program import Program
 
 Step = dict[str, Any]
 STEPS: list[Step] = [
-    json.loads(line) for line in Path(__file__).with_name("golden").joinpath("stdio.jsonl").read_text().splitlines()
+    json.loads(line)
+    for line in Path(__file__).parents[1].joinpath("engram/golden/stdio.jsonl").read_text().splitlines()
 ]
 SCENARIOS = {name: list(steps) for name, steps in groupby(STEPS, key=lambda step: step["scenario"])}
 

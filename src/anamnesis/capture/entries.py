@@ -1,4 +1,4 @@
-"""The lines of a transcript: read one at a time, decoded only if they may matter."""
+"""Reads the lines of a transcript one at a time and decodes only those that may matter."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import IO, Any
 
 Entry = dict[str, Any]
 
-# Longer lines are images and dumps of files. Nobody types one.
+# Longer lines are images and file dumps, never typed text.
 LONGEST_LINE = 8 * 1024 * 1024
-# What is kept of one ask or answer: more than any summary shows, little enough to keep thousands.
+# The part of one ask or answer that is kept: more than a summary shows, and small enough to keep thousands.
 LONGEST_TEXT = 20_000
-# Half the time of a 256 KB buffer where lines are longer than that.
+# Takes half the time of a 256 KB buffer when lines are longer than that.
 _BUFFER = 1024 * 1024
 _MILLISECONDS = 100_000_000_000
 
-# The line's own type, where only plain values stand before it. Quotes within JSON strings are escaped, so no
-# text can look like this, and a `type` within an object cannot either: the walk stops at the object.
+# The line's own type, if only plain values precede it. Quotes inside JSON strings are escaped, so text cannot match,
+# and neither can the `type` of a nested object: the match stops at the object.
 _TYPE = re.compile(
     rb'\s*+\{(?:\s*+(?!"type")"[^"\\]*+"\s*+:\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^"{\[,}\s]++)\s*+,)*+'
     rb'\s*+"type"\s*+:\s*+"([^"\\]*+)"'
@@ -28,7 +28,7 @@ _TYPE = re.compile(
 
 
 def read_lines(path: str) -> Iterator[bytes]:
-    """The lines of a file but for the overlong ones; none if it cannot be read."""
+    """The lines of a file without the overlong ones; none if it cannot be read."""
     broken: tuple[type[Exception], ...] = (OSError, ValueError, EOFError)
     file: IO[bytes]
     try:
@@ -52,13 +52,13 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def type_of(line: bytes) -> bytes | None:
-    """The type of the object on a line, without decoding it; None if it is not to be had so."""
+    """The type of the object on a line, without decoding it; None if that is not possible."""
     found = _TYPE.match(line)
     return found[1] if found else None
 
 
 def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line has the result of a waiting call under a key as `b'"id":"'`, or does not say of which call."""
+    """Whether a line holds the result of a waiting call, or no call id at all. `key` is like `b'"id":"'`."""
     if not waiting:
         return False
     start, found = line.find(key), False
@@ -73,7 +73,7 @@ def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
 
 
 def decode_line(line: bytes) -> Entry | None:
-    """The object on a line; None if the line is broken or holds something else."""
+    """The object on a line; None if the line is broken or holds another value."""
     try:
         entry = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ def decode_line(line: bytes) -> Entry | None:
 
 
 def decode_text(text: object) -> Entry:
-    """The object that a text holds, or that it already is; an empty one if it holds none."""
+    """The object in a JSON text, or the object itself; an empty one if there is none."""
     if isinstance(text, str):
         return decode_line(text.encode("utf-8", "surrogatepass")) or {}
     return text if isinstance(text, dict) else {}
@@ -103,18 +103,18 @@ def dicts_of(value: object) -> list[Entry]:
 
 
 def blocks_of(content: object) -> list[Entry]:
-    """A message's content as blocks; a plain text is one block."""
+    """A message's content as blocks; a string becomes one block."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else dicts_of(content)
 
 
 def texts_of(content: object, kinds: Collection[object] = ("text",)) -> list[str]:
-    """The texts in a message's content, without the empty ones."""
+    """The non-empty texts in a message's content."""
     texts = (block.get("text") for block in blocks_of(content) if block.get("type") in kinds)
     return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 
 def moment(value: object) -> str:
-    """A time as ISO 8601, of seconds or milliseconds since 1970; a text is one already."""
+    """A time as ISO 8601, from seconds or milliseconds since 1970; a string is returned as it is."""
     if isinstance(value, str):
         return value
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""What a daemon leaves beside engram.db: a lock while it runs, and a note of who and where it is."""
+"""The daemon's pid file and lock beside engram.db: whether one runs, on which address, and how to stop it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The folder of an engram.db that a daemon serves; there is one daemon for it at the most."""
+class PidFile:
+    """daemon.json and daemon.lock beside an engram.db, which at most one daemon serves."""
 
     database: Path
 
@@ -43,12 +43,12 @@ class Place:
         return self.database.with_name("daemon.lock")
 
     @property
-    def _note(self) -> Path:
+    def _file(self) -> Path:
         return self.database.with_name("daemon.json")
 
     @contextlib.contextmanager
     def held(self, host: str, port: int) -> Iterator[None]:
-        """Be the daemon of this place."""
+        """Hold the lock and keep the pid file while this process is the daemon."""
         self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if running := self.running():
             raise StoreUnavailable(
@@ -58,11 +58,11 @@ class Place:
         with locked(self._lock, timeout=1.0):
             now = datetime.now(UTC).isoformat(timespec="seconds")
             own = Running(os.getpid(), host, port, now, __version__)
-            write_atomically(self._note, json.dumps(asdict(own)).encode() + b"\n")
+            write_atomically(self._file, json.dumps(asdict(own)).encode() + b"\n")
             try:
                 yield
             finally:
-                self._note.unlink(missing_ok=True)
+                self._file.unlink(missing_ok=True)
 
     def running(self) -> Running | None:
         """The daemon that holds the lock."""
@@ -70,15 +70,15 @@ class Place:
             return None
         with contextlib.suppress(StoreUnavailable), locked(self._lock, timeout=0.0):
             return None
-        # The note is written right after the lock is taken.
+        # The file is written right after the lock is taken.
         for _ in range(100):
             with contextlib.suppress(OSError, ValueError, TypeError):
-                return Running(**json.loads(self._note.read_bytes()))
+                return Running(**json.loads(self._file.read_bytes()))
             time.sleep(0.01)
         return None
 
     def stop(self, seconds: float) -> Running | None:
-        """Let the daemon finish what it has accepted and end; the one that ran, or None."""
+        """Stop the daemon once it has answered the requests that it accepted; the one that ran, or None."""
         running = self.running()
         if running is None:
             return None

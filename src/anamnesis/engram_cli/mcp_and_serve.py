@@ -1,0 +1,76 @@
+"""The verbs that agents and their plugins start: mcp on standard input and output, serve on a port.
+
+Each imports what it needs by itself: a plugin that starts `serve` connects half a second later.
+"""
+
+from __future__ import annotations
+
+import functools
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anamnesis.engram.gotext import whole
+from anamnesis.engram_cli.console import read, tell
+
+if TYPE_CHECKING:
+    from anamnesis.config import Settings
+    from anamnesis.store import MemoryStore
+
+Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
+
+
+def run_mcp(arguments: list[str], settings: Settings) -> None:
+    from anamnesis.engram_cli import open_engram
+    from anamnesis.log import log
+    from anamnesis.mcp.engram import build_server
+    from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.mcp.stdio import serve
+
+    given = read(arguments, "--tools --project", equals=True)
+    project = given.text("--project") or settings.engram_project
+    with open_engram.connected(settings.engram_db(), check_same_thread=False) as db, ExitStack() as opened:
+        use = functools.cache(lambda: _uses(db, opened, settings))
+        default_project = functools.cache(lambda: _default_project(project, settings.home))
+        memory = Memory(lambda: use()(), default_project, strict=settings.engram_strict)
+        server = build_server(memory, given.text("--tools"))
+        # One call at a time: they share a connection, and what is saved first is there for what is asked next.
+        serve(server, lambda trace: log(settings.home, "engram mcp error", trace=trace), at_once=1)
+
+
+def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses:
+    """How a tool uses engram.db. Opens the notes, at the first call only: `tools/list` does not wait for them."""
+    from anamnesis.bridge import around, open_memory
+
+    store = opened.enter_context(open_memory(settings))
+    opened.callback(_erase, store, settings.engram_db())
+    return functools.partial(around, store, db)
+
+
+def _erase(store: MemoryStore, path: Path) -> None:
+    """At the end of a session, erase the text of hard-deleted memories from the databases."""
+    from anamnesis.bridge import FAILURES
+    from anamnesis.bridge.purging import erase
+    from anamnesis.log import log
+
+    try:
+        erase(store, path)
+    except FAILURES as error:
+        log(store.root, "cannot erase purged notes", reason=str(error))
+
+
+def _default_project(name: str, home: Path) -> str:
+    from anamnesis.engram import projects
+    from anamnesis.engram.detection import detect  # starts git, so only when a tool needs a project
+
+    return projects.normalise(name or detect(Path.cwd(), home))
+
+
+def run_serve(arguments: list[str], settings: Settings) -> None:
+    from anamnesis import daemon
+
+    numbers = (whole(text) for text in (*arguments[:1], settings.engram_port))
+    port = next((number for number in numbers if number is not None), daemon.DEFAULT_PORT)
+    daemon.run(settings, port, announce=lambda url: tell(f"[engram] HTTP server listening on {url}"))

@@ -1,0 +1,43 @@
+"""Opens the engram.db of this machine for a verb."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from anamnesis.config import Settings
+from anamnesis.engram.database import connect, prepare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anamnesis.notes.cleaning import Cleaning
+
+
+def cleaning(settings: Settings) -> Cleaning:
+    """Redacts the texts that a verb stores and prints."""
+    from anamnesis.notes.cleaning import Cleaning  # `mcp` starts without
+
+    return Cleaning(strict=settings.engram_strict)
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
+    """A connection for one verb, in step with the notes; creates engram.db where there is none."""
+    from anamnesis.bridge import around, open_memory  # `mcp` starts without
+
+    with connected(settings.engram_db()) as db, open_memory(settings) as store, around(store, db):
+        yield db
+
+
+@contextmanager
+def connected(path: Path, *, check_same_thread: bool = True) -> Iterator[sqlite3.Connection]:
+    """A connection to an engram.db, without the notes; creates the file where there is none."""
+    prepare(path)
+    db = connect(path, check_same_thread=check_same_thread)
+    try:
+        yield db
+    finally:
+        db.close()

@@ -1,0 +1,151 @@
+"""The change log of index.db: the last change of each note, in order, and how far each follower has read it.
+
+Triggers fill it, whoever writes to the index. A rebuilt index knows no follower: each starts again, from all notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from anamnesis.store.files import NoteFile
+from anamnesis.store.index import Connection, Index
+
+_BATCH = 200
+
+
+class Change(NamedTuple):
+    """The last change of a note. Without a hash, no file that can be read holds the note: it was deleted."""
+
+    seq: int
+    note_id: str
+    hash: bytes | None
+
+
+class Pending(NamedTuple):
+    """What a follower has not processed yet: changes after its cursor, oldest first."""
+
+    cursor: tuple[bytes, int]
+    changes: Sequence[Change]
+
+
+class Written(NamedTuple):
+    """The notes that one operation wrote, with their files as written; None for a note that it removed.
+
+    `before` and `last` are the sequence numbers of the log around its changes. `superseding` says which of the notes
+    are superseded, and by which.
+    """
+
+    files: Mapping[str, NoteFile | None]
+    before: int
+    last: int
+    superseding: Mapping[str, str]
+
+
+class ChangeLog:
+    """The log of a store. A follower is a name with a cursor; `refresh` brings the index up to date before a read."""
+
+    def __init__(self, index: Index, refresh: Callable[[], object]) -> None:
+        self._index = index
+        self._refresh = refresh
+
+    def follow(self, follower: str, process: Callable[[Sequence[Change]], None], identity: str = "") -> int:
+        """Let a follower process all pending changes, some at a time; how many there were.
+
+        Changes that it could not process, because it raised, are pending still.
+        """
+        done = 0
+        self.subscribe(follower, identity)
+        while (pending := self.pending(follower, identity, _BATCH)) and pending.changes:
+            process(pending.changes)
+            self.advance(follower, pending)
+            done += len(pending.changes)
+        return done
+
+    def subscribe(self, follower: str, identity: str = "") -> bool:
+        """Make a follower known; whether it starts from all notes, because it is new or derives something else now.
+
+        A follower that starts again is not told which notes were deleted before.
+        """
+        if self._index.read(lambda db: _cursor(db, follower, identity)) is not None:
+            return False
+        self._index.write(lambda db: _start(db, follower, identity))
+        return True
+
+    def restart(self, follower: str) -> None:
+        """Let a follower start again from all notes."""
+        query = "UPDATE followers SET start = randomblob(8), cursor = 0 WHERE name = :name"
+        self._index.write(lambda db: db.execute(query, {"name": follower}))
+
+    def pending(self, follower: str, identity: str | None = None, limit: int = -1) -> Pending | None:
+        """The changes after the cursor of a follower; None if it has to `subscribe` first, with this identity."""
+        self._refresh()
+        return self._index.read(lambda db: _pending(db, follower, identity, limit))
+
+    def count(self, follower: str) -> int:
+        """How many changes a follower has not processed yet."""
+        self._refresh()
+        found = self._index.read(lambda db: _pending(db, follower, None, -1))
+        return len(found.changes) if found else 0
+
+    def advance(self, follower: str, done: Pending) -> None:
+        """Move the cursor of a follower over the changes that it processed, unless somebody else has moved it."""
+        if done.changes:
+            start, cursor = done.cursor
+            values = {"name": follower, "start": start, "cursor": cursor, "last": done.changes[-1].seq}
+            query = "UPDATE followers SET cursor = :last WHERE name = :name AND start = :start AND cursor = :cursor"
+            self._index.write(lambda db: db.execute(query, values))
+
+    def skip(self, follower: str, written: Written) -> bool:
+        """Move the cursor of a follower over what was written, unless earlier changes are pending; whether it moved."""
+        return self._index.write(lambda db: skip(db, follower, written.before, written.last))
+
+
+def last_seq(db: Connection) -> int:
+    """The sequence number of the last change."""
+    row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def notes_after(db: Connection, seq: int) -> set[str]:
+    """The notes that changed after a change."""
+    return {id for (id,) in db.execute("SELECT memory_id FROM changes WHERE seq > :seq", {"seq": seq})}
+
+
+def skip(db: Connection, follower: str, before: int, last: int) -> bool:
+    """Move a cursor over the changes after `before` up to `last`, unless an earlier change is pending."""
+    moved = db.execute(
+        "UPDATE followers SET cursor = max(cursor, :last) WHERE name = :name"
+        " AND NOT EXISTS (SELECT 1 FROM changes WHERE seq > followers.cursor AND seq <= :before)",
+        {"name": follower, "before": before, "last": last},
+    )
+    return moved.rowcount > 0
+
+
+def _start(db: Connection, follower: str, identity: str) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO followers (name, identity, start, cursor) VALUES (:name, :identity, randomblob(8), 0)",
+        {"name": follower, "identity": identity},
+    )
+
+
+def _cursor(db: Connection, follower: str, identity: str | None) -> tuple[bytes, int] | None:
+    query = "SELECT identity, start, cursor FROM followers WHERE name = :name"
+    row = db.execute(query, {"name": follower}).fetchone()
+    return (row[1], row[2]) if row and identity in (None, row[0]) else None
+
+
+def _pending(db: Connection, follower: str, identity: str | None, limit: int) -> Pending | None:
+    cursor = _cursor(db, follower, identity)
+    return Pending(cursor, _changes_after(db, cursor[1], limit)) if cursor else None
+
+
+def _changes_after(db: Connection, cursor: int, limit: int) -> list[Change]:
+    """The changes after a cursor, but for notes of which a file has still to be read: that will be another change."""
+    rows = db.execute(
+        "SELECT seq, memory_id, (SELECT hash FROM standing_files WHERE memory_id = changes.memory_id) FROM changes"
+        " WHERE seq > :cursor AND NOT EXISTS (SELECT 1 FROM files WHERE memory_id = changes.memory_id AND hash = x'')"
+        " ORDER BY seq LIMIT :limit",
+        {"cursor": cursor, "limit": limit},
+    )
+    return [Change(*row) for row in rows.fetchall()]

@@ -1,0 +1,82 @@
+"""What a change costs with the bridge on: transactions on the index, and note files that are read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import contextlib, json, sqlite3, sys
+from pathlib import Path
+from anamnesis.bridge.bridged import BridgedStore
+from anamnesis.engram import observations, sessions
+from anamnesis.engram.database import prepare
+from anamnesis.engram.observations import NewObservation
+from anamnesis.engram.shared import Shared
+from anamnesis.store import catalogue
+
+catalogue._TRUST_SECONDS = 1e9  # one look, however slow the machine is
+root = Path(sys.argv[1])
+begun, read = [], []
+def observe(event, args):
+    if event == "open" and str(args[0]).endswith(".md") and args[1] in ("r", "rb", None) and not args[2] & 3:
+        read.append(str(args[0]))
+def count(frame, event, called):
+    if event == "c_call" and getattr(called, "__name__", "") == "execute" and frame.f_code.co_name == "_begin":
+        begun.append(1)
+prepare(root / "engram.db")
+with contextlib.closing(Shared(root / "engram.db")) as shared, BridgedStore(root / "home", shared, "here") as store:
+    def post(title):
+        observations.add(shared.db, NewObservation("s1", title, title))
+        store.keep_up()
+    sessions.create(shared.db, "s1", "p")
+    note = store.write(type="semantic", title="before", body="b")
+    file = store.root / store.file(note.id).path
+    post("before")
+    store.rest()
+    sys.addaudithook(observe)
+    sys.setprofile(count)
+    WORK
+    sys.setprofile(None)
+    counts = len(begun), len(read)
+    found = [row.title for row in observations.recent(shared.db, "", "", 20)]
+print(json.dumps([*counts, found]))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    transactions: int
+    read: int
+    titles: list[str]
+
+
+def cost(root: Path, work: str) -> Cost:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.replace("WORK", work.replace("\n", "\n    ")), str(root)],
+        capture_output=True,
+        check=True,
+    )
+    return Cost(*json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    "work", ["store.write(type='semantic', title='now', body='b')", "post('now')"], ids=["a note", "an observation"]
+)
+def test_a_write_takes_two_transactions_on_the_index_and_reads_no_note(tmp_path: Path, work: str) -> None:
+    found = cost(tmp_path, work)
+    assert (found.transactions, found.read) == (2, 0)
+    assert "now" in found.titles
+
+
+def test_an_edit_in_an_editor_is_read_once(tmp_path: Path) -> None:
+    edit = "file.write_text(file.read_text().replace('before', 'edited'))"
+    receive = "store.receive([file.relative_to(store.root).as_posix()])"
+    found = cost(tmp_path, f"{edit}\nread.clear()\n{receive}")
+    assert found.read == 1
+    assert "edited" in found.titles
