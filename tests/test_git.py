@@ -140,7 +140,7 @@ class TestRunning:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(GitFailed) as failed:
             git(tmp_path, "status")
-        assert str(failed.value) == "git is not installed. Install it: projects are known and notes travel by it."
+        assert str(failed.value) == "git is not installed. Install it: it identifies projects and syncs notes."
 
     def test_a_git_that_may_not_be_run_is_named_with_the_reason(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

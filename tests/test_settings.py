@@ -27,6 +27,7 @@ READERS = {
     "server": "The one read of `serve`; and `build_server(store)` is specified to work without settings.",
     "inject": "`resolve_project_key(cwd)` is specified to work without settings.",
     "doctor": "Checks config.json itself.",
+    "daemon/asgi": "The one read of the daemon under another ASGI server.",
     "git": "git inherits the environment, except for the variables that point it at another repository.",
 }
 # Public functions that take a path as a user types it, `~` included; they call nothing but expanduser.

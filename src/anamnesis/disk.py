@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anamnesis.errors import LockHeld, StoreUnavailable
+from anamnesis.errors import LockHeld, Unwritable
 
 _serial = itertools.count()
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -130,7 +130,7 @@ def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise StoreUnavailable(f"Cannot write {path}: {error.strerror}.") from error
+        raise Unwritable(f"Cannot write {path}: {error.strerror}.") from error
     try:
         deadline = time.monotonic() + timeout
         pause = 0.001

@@ -14,6 +14,7 @@ from pathlib import Path
 from anamnesis.bridge import FAILURES, find_engram
 from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
 from anamnesis.errors import AnamnesisError
+from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore, upkeep
 
 # A temporary file this old belongs to no write that is still going on.
@@ -31,16 +32,15 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Everything that is wrong with this machine's store."""
+    """Everything that is wrong with this machine's store. Nothing is written but the index."""
     home = settings.home
-    found = [*_permissions(home), *_configuration(home), *_programs()]
+    found = [*_permissions(home), *_configuration(home), *_programs(), *_disk(home)]
     try:
-        with MemoryStore(home) as store:
-            found += [*_index(store), *_files(store)]
+        with MemoryStore(home, only_to_read=True) as store:
+            found += [*_index(store), *_files(store), *_bridge(store, settings)]
     except AnamnesisError as error:
-        found.append(Finding(str(home), error.message, error.hint or "Make it readable and writable."))
-        return found
-    return [*found, *_bridge(settings)]
+        found.append(Finding(str(home), error.message, error.hint or "Make it readable."))
+    return found
 
 
 def mend(findings: list[Finding]) -> list[Finding]:
@@ -79,6 +79,12 @@ def _configuration(home: Path) -> Iterator[Finding]:
 def _programs() -> Iterator[Finding]:
     if not shutil.which("git"):
         yield Finding("git", "It is not installed.", "Install it: projects are known and notes travel by it.")
+
+
+def _disk(home: Path) -> Iterator[Finding]:
+    if home.exists() and not is_writable(home):
+        fault = "It cannot be written: the disk is read-only or full, or the folder is closed to you."
+        yield Finding(str(home), fault, "Notes can be read. To save any, make room or make it writable.")
 
 
 def _index(store: MemoryStore) -> Iterator[Finding]:
@@ -120,23 +126,22 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
 
 
-def _bridge(settings: Settings) -> Iterator[Finding]:
+def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
     """What keeps notes and observations apart."""
     path = find_engram(settings)
     if path is None:
         return
-    from anamnesis.bridge.bridged import BridgedStore
-
-    bridged = partial(BridgedStore, settings.home, path, settings.machine_id, settings.user_home)
+    from anamnesis.bridge.upkeep import read_drift, read_state
 
     def reconcile() -> None:
-        with bridged() as store:
-            store.bridge.note_all()
-            store.bridge.reconcile()
+        from anamnesis.bridge.bridged import BridgedStore
+
+        with BridgedStore(store.root, path, settings.machine_id, settings.user_home) as bridged:
+            bridged.bridge.note_all()
+            bridged.bridge.reconcile()
 
     try:
-        with bridged() as store:
-            state, drift = store.bridge.state(), store.bridge.drift()
+        state, drift = read_state(path, store), read_drift(path, store)
     except FAILURES as error:
         fault, fix = (error.message, error.hint) if isinstance(error, AnamnesisError) else (f"{error}.", "")
         yield Finding(str(path), fault, fix or "Mend it, or bring back a copy; the notes are files of their own.")

@@ -40,5 +40,9 @@ class StoreUnavailable(AnamnesisError):
     """The files or the index cannot be read or written now."""
 
 
+class Unwritable(StoreUnavailable):
+    """The disk cannot be written: it is read-only, full, or closed to this user."""
+
+
 class LockHeld(StoreUnavailable):
     """Another process has held a lock for longer than the timeout."""

@@ -1,6 +1,6 @@
-"""The git program. Nothing of the caller's surroundings reaches it: no repository, no hook, no signing, no prompt.
+"""Runs the git program, isolated from the caller's environment: no inherited repository, hooks, signing or prompts.
 
-Its settings are ours too, unless it acts as the user: credentials, proxies and rewritten addresses are in theirs.
+The user's own configuration is read only `as_user`: it has the credentials, proxies and rewritten addresses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import IO
 from anamnesis.errors import AnamnesisError
 
 LOCAL_TIMEOUT = 600.0
-# git holds its lock files for moments; one this old was left by a git that was killed.
+# git holds a lock file for milliseconds; one this old is stale: its git was killed.
 _STALE_SECONDS = 10.0
 _NEUTRAL = (
     f"core.hooksPath={os.devnull}",
@@ -35,12 +35,12 @@ _NEUTRAL = (
     "gc.auto=0",
 )
 _FOR_THE_NETWORK = ("GIT_SSH", "GIT_SSL", "GIT_PROXY", "GIT_ASKPASS", "GIT_HTTP", "GIT_CONFIG_GLOBAL")
-# What git says last, after ssh or the network has said why.
+# The last line of git's message; an earlier one, by ssh or the network, has the reason.
 _VAGUE = "Could not read from remote repository"
 
 
 class GitFailed(AnamnesisError):
-    """git ended with an error: the message is the line that says why, `said` all that it said."""
+    """git failed: the message is the line with the reason, `said` the whole error output."""
 
     def __init__(self, message: str, hint: str = "", said: str = "") -> None:
         super().__init__(message, hint)
@@ -56,7 +56,7 @@ def git(
     as_user: bool = False,
     timeout: float = LOCAL_TIMEOUT,
 ) -> bytes:
-    """What git prints when it is run in a folder."""
+    """Run git in a folder and return its output."""
     settings = [word for each in _NEUTRAL for word in ("-c", each)]
     command = ["git", *settings, *options, *arguments]
     environment = {**_environment(as_user), **(variables or {})}
@@ -66,14 +66,14 @@ def git(
         if code == 0:
             return output
         if not _lock_is_gone(folder, errors, deadline):
-            raise GitFailed(_telling_words(arguments[0], output, errors), said=errors)
+            raise GitFailed(_reason(arguments[0], output, errors), said=errors)
 
 
 def _run(
     command: list[str], folder: Path, environment: Mapping[str, str], input: bytes | None, deadline: float
 ) -> tuple[int, bytes, str]:
-    # Files, not pipes: a connection that ssh keeps open for later holds on to them, and a pipe would wait for it.
-    with _nameless_file() as output, _nameless_file() as errors:
+    # Files, not pipes: a connection that ssh keeps open for reuse inherits them, and reading a pipe would block on it.
+    with _temporary_file() as output, _temporary_file() as errors:
         try:
             process = subprocess.Popen(
                 command,
@@ -82,11 +82,11 @@ def _run(
                 stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
                 stdout=output,
                 stderr=errors,
-                start_new_session=True,  # what it starts (ssh) has no terminal to ask on, and ends with it
+                start_new_session=True,  # its children (ssh) have no terminal to prompt on, and are killed with it
             )
         except OSError as error:
             if isinstance(error, FileNotFoundError) and folder.is_dir():
-                hint = "Install it: projects are known and notes travel by it."
+                hint = "Install it: it identifies projects and syncs notes."
                 raise GitFailed("git is not installed.", hint) from None
             raise GitFailed(f"git cannot be run in {folder}: {error.strerror}.") from None
         try:
@@ -101,17 +101,17 @@ def _run(
         return process.returncode, output.read(), errors.read().decode("utf-8", "replace")
 
 
-def _nameless_file() -> IO[bytes]:
-    """A file in memory where the system has such, else on disk."""
+def _temporary_file() -> IO[bytes]:
+    """An open file without a name, in memory where the system supports it."""
     with contextlib.suppress(AttributeError, OSError):
         return os.fdopen(os.memfd_create("git"), "w+b")
-    import tempfile  # 4 ms that hooks need not spend
+    import tempfile  # imported here: 4 ms, which hooks need not spend
 
     return tempfile.TemporaryFile()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and what it started."""
+    """Kill git and its children."""
     with contextlib.suppress(OSError):
         if sys.platform == "win32":
             process.kill()
@@ -136,11 +136,11 @@ def _environment(as_user: bool) -> dict[str, str]:
 
 
 def _lock_held(errors: str) -> str:
-    """The lock file that git says somebody else holds; "" if it says nothing of one."""
+    """The lock file that another process holds, according to git's error output; "" if it names none."""
     for line in errors.splitlines():
-        said, held, _ = line.partition(": File exists")
-        _, created, lock = said.rpartition("Unable to create '")
-        _, locked, config = said.rpartition("could not lock config file ")
+        reason, held, _ = line.partition(": File exists")
+        _, created, lock = reason.rpartition("Unable to create '")
+        _, locked, config = reason.rpartition("could not lock config file ")
         if held and created and lock.endswith("'"):
             return lock[:-1]
         if held and locked:
@@ -149,7 +149,7 @@ def _lock_held(errors: str) -> str:
 
 
 def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
-    """Whether git failed at a lock file of this folder that is there no longer: let go of, or removed as stale."""
+    """Whether git failed at a lock file of this folder that is gone now: released, or removed as stale."""
     lock = folder / _lock_held(errors)
     if lock == folder or not lock.resolve().is_relative_to(folder.resolve()):
         return False
@@ -165,10 +165,10 @@ def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
     return False
 
 
-def _telling_words(action: str, output: bytes, errors: str) -> str:
-    """The line with which git says what is wrong."""
+def _reason(action: str, output: bytes, errors: str) -> str:
+    """The line of git's output that has the reason of a failure."""
     refusals = [line for line in output.decode("utf-8", "replace").splitlines() if line.startswith("!")]
     lines = [line.strip() for line in (*refusals, *errors.splitlines()) if line.strip() and _VAGUE not in line]
-    telling = [line for line in lines if line.startswith(("!", "fatal:", "error:"))] or lines
-    words = telling[0].removeprefix("fatal: ").removeprefix("error: ") if telling else "it gave no reason"
+    reasons = [line for line in lines if line.startswith(("!", "fatal:", "error:"))] or lines
+    words = reasons[0].removeprefix("fatal: ").removeprefix("error: ") if reasons else "it gave no reason"
     return f"git {action}: {' '.join(words.split())}"

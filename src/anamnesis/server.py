@@ -74,11 +74,18 @@ def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
     def store() -> MemoryStore:
         with opening:
             if not stores:
-                from anamnesis.bridge import open_memory  # 40 ms that the list of tools need not wait for
-
-                stores.append(opened.enter_context(open_memory(settings)))
+                stores.append(opened.enter_context(_open(settings)))
             return stores[0]
 
+    return store
+
+
+def _open(settings: Settings) -> MemoryStore:
+    from anamnesis.bridge import as_bridged, find_engram, open_bridged  # 40 ms that the list of tools need not wait for
+
+    store = open_bridged(settings, find_engram(settings))
+    if bridged := as_bridged(store):
+        bridged.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
     return store
 
 

@@ -116,7 +116,11 @@ def test_an_observation_and_its_note_have_one_history(anamnesis: Command) -> Non
         observations.update(db, number, {"title": "The plan"})
         present = observations.get(db, number)
     assert present
+    waiting = anamnesis("history", str(number), "--json").json
+    assert [(each["source"], each["changed"]) for each in waiting] == [("git", "written")]
+    assert anamnesis("bridge", "reconcile").code == 0
     found = anamnesis("history", str(number), "--json").json
+    assert found[-1:] == waiting
     assert [(each["source"], each["changed"]) for each in found] == [
         ("now", "title"),
         ("journal", "body +1 -1"),

@@ -247,10 +247,11 @@ def test_bad_input_is_one_clear_message(anamnesis: Command, arguments: list[str]
 
 def test_a_home_that_cannot_be_made_is_one_sentence(anamnesis: Command) -> None:
     (anamnesis.folder / "file").write_text("")
-    done = anamnesis("status", ANAMNESIS_HOME=str(anamnesis.folder / "file" / "home"))
-    assert done.code == 1
-    assert done.err.count("\n") == 1
-    assert "Cannot create" in done.err
+    for arguments, says in ((["write", "a", "b"], "Cannot create"), (["status"], "Cannot read")):
+        done = anamnesis(*arguments, ANAMNESIS_HOME=str(anamnesis.folder / "file" / "home"))
+        assert done.code == 1
+        assert done.err.count("\n") == 1
+        assert says in done.err
 
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

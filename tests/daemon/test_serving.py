@@ -13,10 +13,10 @@ _SCRIPT = """
 from anamnesis.config import resolve_settings
 from anamnesis.daemon import run, serving
 
-def no_access(*_):
-    raise RuntimeError("no access")
+def no_lanes(*_):
+    raise RuntimeError("no lanes")
 
-serving.Access = no_access
+serving.Lanes = no_lanes
 run(resolve_settings(), port=0)
 """
 
@@ -26,4 +26,4 @@ def test_a_daemon_that_cannot_reach_its_database_ends_with_the_reason(tmp_path: 
         [sys.executable, "-c", _SCRIPT], env=environment(tmp_path), capture_output=True, text=True, timeout=30
     )
     assert done.returncode == 1
-    assert done.stderr.endswith("RuntimeError: no access\n")
+    assert done.stderr.endswith("RuntimeError: no lanes\n")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from anamnesis.mcp.dispatcher import HANDSHAKE, INVALID_REQUEST, Server
+from anamnesis.mcp.dispatcher import HANDSHAKE, INVALID_REQUEST, Server, Work
 from anamnesis.mcp.http import Reply, respond
 from anamnesis.server import build_server
 from anamnesis.store import MemoryStore
@@ -214,6 +214,7 @@ def test_a_client_that_takes_only_streams_gets_one_event(server: Server) -> None
 def test_what_goes_wrong_inside_is_reported_and_answered(store: MemoryStore) -> None:
     class Broken:
         name = "broken"
+        work = Work.READ
 
         def declaration(self) -> dict[str, Any]:
             return {}

@@ -96,8 +96,8 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
     """Makes machines, which are closed at the end."""
     made: list[Machine] = []
 
-    def make(name: str, remote: Path | str | None, *, timeout: float = 120.0) -> Machine:
-        made.append(machine(tmp_path, name, remote, timeout=timeout))
+    def make(name: str, remote: Path | str | None, *, timeout: float = 120.0, is_large: bool = False) -> Machine:
+        made.append(machine(tmp_path, name, remote, timeout=timeout, is_large=is_large))
         return made[-1]
 
     yield make

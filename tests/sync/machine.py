@@ -60,6 +60,10 @@ class Machine:
         target.write_bytes(data.encode() if isinstance(data, str) else data)
         return target
 
+    def save(self, path: str, data: bytes | str) -> Path:
+        """Write a file as most editors do: another one in its place."""
+        return self.put(f"{path}.new~", data).replace(self.folder / path)
+
     def files(self) -> dict[str, bytes]:
         """The files that travel, by path."""
         return files_in(self.folder)
@@ -81,17 +85,22 @@ class Machine:
         )
 
 
-def machine(folder: Path, name: str, remote: Path | str | None, *, timeout: float = 120.0) -> Machine:
+def machine(
+    folder: Path, name: str, remote: Path | str | None, *, timeout: float = 120.0, is_large: bool = False
+) -> Machine:
+    """A machine with a store; if `is_large`, its syncs compare only the changed files, as with very many notes."""
     store = MemoryStore(folder / name)
     address = str(remote) if remote else None
-    return Machine(name, store, GitSyncBackend(store.memory_dir, remote=address, machine_id=name, timeout=timeout))
+    small = {"small_index": 0} if is_large else {}
+    backend = GitSyncBackend(store.memory_dir, remote=address, machine_id=name, timeout=timeout, **small)
+    return Machine(name, store, backend)
 
 
 SYNC = """
 import os, signal, sys
 from anamnesis.store import MemoryStore
 from anamnesis.sync import GitSyncBackend, sync_store
-root, name, remote, at = sys.argv[1:]
+root, name, remote, at, small_index = sys.argv[1:]
 steps = 0
 def count(event, args):
     global steps
@@ -101,7 +110,8 @@ def count(event, args):
             os.kill(os.getpid(), signal.SIGKILL)
 with MemoryStore(root) as store:
     sys.addaudithook(count)
-    result = sync_store(store, GitSyncBackend(store.memory_dir, remote=remote, machine_id=name))
+    backend = GitSyncBackend(store.memory_dir, remote=remote, machine_id=name, small_index=int(small_index))
+    result = sync_store(store, backend)
     assert result.reached, result.detail
 print(steps)
 """
@@ -109,8 +119,10 @@ print(steps)
 
 def start_sync(machine: Machine, kill_at: int = 0) -> subprocess.Popen[str]:
     """A sync in a process of its own, which is killed before its n-th call of git or change of a file's name."""
+    backend = machine.backend
+    arguments = [str(machine.store.root), machine.name, backend.remote or "", str(kill_at), str(backend.small_index)]
     return subprocess.Popen(
-        [sys.executable, "-c", SYNC, str(machine.store.root), machine.name, machine.backend.remote or "", str(kill_at)],
+        [sys.executable, "-c", SYNC, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -20,7 +20,7 @@ def surroundings(a: Machine) -> dict[str, bytes | None]:
     """All that is around the notes: in the store, beside it, and in git's own folder what it runs."""
     here = everything_in(a.store.root.parent)
     own = ("a/index.db", "a/store.lock", "a/anamnesis.log", "a/memory/semantic", "remote.git")
-    git_owns = ("objects", "refs", "logs", "index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "anamnesis.lock", "packed-refs")
+    git_owns = ("objects", "refs", "logs", "index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "packed-refs", "anamnesis")
     return {
         path: data
         for path, data in here.items()

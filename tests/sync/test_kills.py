@@ -13,11 +13,11 @@ from tests.sync.machine import Machine, assert_same, bare, machine, settle, star
 STRIDE = 6
 
 
-def two(folder: Path) -> tuple[Machine, Machine]:
+def two(folder: Path, *, is_large: bool = False) -> tuple[Machine, Machine]:
     remote = folder / "remote.git"
     if not remote.exists():
         bare(remote)
-    return machine(folder, "a", remote), machine(folder, "b", remote)
+    return machine(folder, "a", remote, is_large=is_large), machine(folder, "b", remote)
 
 
 def diverged(folder: Path) -> None:
@@ -128,18 +128,28 @@ def test_a_sync_killed_at_any_step_is_finished_by_the_next(
     prepare: Callable[[Path], None],
     check: Callable[[Machine, Machine], None],
 ) -> None:
+    kill_at_each_step(tmp_path, prepare, check, is_large=False)
+
+
+def test_a_sync_that_compares_only_changed_files_is_finished_after_a_kill_too(tmp_path: Path) -> None:
+    kill_at_each_step(tmp_path, diverged, check_diverged, is_large=True)
+
+
+def kill_at_each_step(
+    tmp_path: Path, prepare: Callable[[Path], None], check: Callable[[Machine, Machine], None], *, is_large: bool
+) -> None:
     scene, work = tmp_path / "scene", tmp_path / "work"
     work.mkdir()
     prepare(work)
     shutil.copytree(work, scene, symlinks=True)
-    a, _ = two(work)
+    a, _ = two(work, is_large=is_large)
     steps = synced(start_sync(a))
     a.store.close()
     assert steps > 10
     for step in range(1, steps + 1, STRIDE):
         shutil.rmtree(work)
         shutil.copytree(scene, work, symlinks=True)
-        a, b = two(work)
+        a, b = two(work, is_large=is_large)
         with a.store, b.store:
             synced(start_sync(a, kill_at=step))
             settle(a, b)

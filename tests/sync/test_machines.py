@@ -33,7 +33,8 @@ class Machines(RuleBasedStateMachine):
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="machines-"))
         self.remote = bare(self.folder / "remote.git")
-        self.machines = [machine(self.folder, name, self.remote) for name in "abc"]
+        # One of them compares only the changed files.
+        self.machines = [machine(self.folder, name, self.remote, is_large=name == "c") for name in "abc"]
         self.ids: list[str] = []
         self.words = (f"word{number}x" for number in count())
         self.acknowledged: set[str] = set()
@@ -101,7 +102,10 @@ class Machines(RuleBasedStateMachine):
             before = path.read_text("utf-8")
             front, separator, body = before.rpartition("---\n")
             after = f"{front}{separator}{self._edited(body.removesuffix(chr(10)), line, how)}\n"
-            path.write_text(after, "utf-8")
+            each = self.machines[where]
+            # Only a comparison of all files finds an edit in place.
+            write = each.put if each.backend.small_index else each.save
+            write(path.relative_to(each.folder).as_posix(), after)
             self._acknowledge(before, after)
 
     @rule(where=MACHINES, which=NOTES, folder=st.sampled_from(["semantic", "topics"]), name=st.sampled_from(["p", "q"]))

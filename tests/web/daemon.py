@@ -35,11 +35,12 @@ class Daemon:
 
     # How many files it may have open; 0 for as many as this process.
     files = 0
+    program: tuple[str, ...] = ("-m", "anamnesis", "daemon", "--port", "0")
 
     def __init__(self, home: Path, *arguments: str, **variables: str) -> None:
         self.home = home
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "anamnesis", "daemon", "--port", "0", *arguments],
+            [sys.executable, *self.program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -21,15 +21,18 @@ from tests.web.daemon import Daemon, Reply
 
 from anamnesis.engram import database, sessions
 from anamnesis.engram.shared import Shared
-from anamnesis.web import engram
-from anamnesis.web.access import Access
+from anamnesis.web import engram_read_routes, engram_write_routes
 from anamnesis.web.app import App
+from anamnesis.web.engram_request import bound
 from anamnesis.web.guard import build_guard
+from anamnesis.web.lanes import Lanes
 from anamnesis.web.message import Headers, Request, Response
 from anamnesis.web.metrics import Metrics
+from anamnesis.web.mount import Mount
 
 Answers = list[tuple[int, object]]
 
+ROUTES = (*engram_read_routes.ROUTES, *engram_write_routes.ROUTES)
 _HEADERS = Headers([("host", "127.0.0.1")])
 FOREIGN_KEY = "constraint failed: FOREIGN KEY constraint failed (787)"
 
@@ -84,27 +87,28 @@ def _rows(db: sqlite3.Connection) -> list[object]:
 
 
 async def _answer(path: Path, requests: Sequence[Request], *, are_together: bool) -> list[Response]:
-    access = Access(Shared(path))
-    app = App(engram.ROUTES, [], access, build_guard("127.0.0.1", ""), Metrics(), pytest.fail)
+    lanes = Lanes(Shared(path))
+    app = App(bound(ROUTES), [], lanes, build_guard("127.0.0.1", ""), Metrics(), pytest.fail)
 
     async def ask(request: Request) -> Response:
         route = app.admit(request)
+        assert not isinstance(route, Mount)
         found = route if isinstance(route, Response) else app.respond(request, route)
         return found if isinstance(found, Response) else await found
 
     try:
         if not are_together:
             return [await ask(request) for request in requests]
-        with _held(access):
+        with _held(lanes):
             waiting = [asyncio.ensure_future(ask(request)) for request in requests]
             await asyncio.sleep(0)  # each is asked
         return await asyncio.gather(*waiting)
     finally:
-        access.close()
+        lanes.close()
 
 
 @contextlib.contextmanager
-def _held(access: Access) -> Iterator[None]:
+def _held(lanes: Lanes) -> Iterator[None]:
     """Let the writer be busy meanwhile, so that what comes gathers."""
     may_end = threading.Event()
 
@@ -112,7 +116,7 @@ def _held(access: Access) -> Iterator[None]:
         may_end.wait(60)
         return [Response(200)]
 
-    access.write(hold, Request("POST", "/"), lambda _: Response(500))
+    lanes.write(hold, Request("POST", "/"), lambda _: Response(500))
     try:
         yield
     finally:

@@ -14,8 +14,8 @@ from typing import Any, cast
 import pytest
 from tests.web.answering import Answering
 
+from anamnesis.web.http_server import HttpServer
 from anamnesis.web.message import TEXT, Response
-from anamnesis.web.server import Server
 
 GO = [json.loads(line) for line in (Path(__file__).parent / "golden/chunks.jsonl").read_bytes().splitlines()]
 # Refused here and taken by Go, each a place where two readers could disagree: a bare LF or blanks in trailers, a folded
@@ -51,7 +51,7 @@ def _sent(line: dict[str, Any]) -> bytes:
 
 async def _send(requests: list[bytes]) -> list[bytes]:
     """What a server that answers with the bodies it got says to each, on a connection of its own."""
-    server = Server()
+    server = HttpServer()
     listening = socket.create_server(("127.0.0.1", 0))
     await server.listen(listening, Answering(lambda request: Response(200, request.body.hex().encode(), TEXT)))
     replies = []

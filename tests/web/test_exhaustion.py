@@ -121,7 +121,7 @@ def test_a_body_over_a_megabyte_is_refused_with_a_sentence(shared: Daemon) -> No
             reply = read_all(each)
             assert reply.startswith(b"HTTP/1.1 413 ")
             assert json.loads(reply.partition(b"\r\n\r\n")[2]) == {
-                "error": "the body is too large: at most 1048576 bytes are taken here"
+                "error": "the body is too large: at most 1048576 bytes are accepted here"
             }
 
 

@@ -8,12 +8,13 @@ import pytest
 from tests.growth import superlinear
 from tests.web.test_parser import CHUNKED, HEAD, Reader
 
-from anamnesis.web.engram import ROUTES
-from anamnesis.web.message import Request, parse_query
+from anamnesis.web import engram_read_routes, engram_write_routes
+from anamnesis.web.engram_request import parse_query
+from anamnesis.web.message import Request
 from anamnesis.web.parser import Malformed, TooLong
 from anamnesis.web.router import Router, escaped_path
 
-ROUTER = Router(ROUTES)
+ROUTER = Router((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES))
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 

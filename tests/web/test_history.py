@@ -6,7 +6,7 @@ import json
 
 import pytest
 from tests.web.daemon import Daemon
-from tests.web.test_later import asked, save
+from tests.web.test_plugin_routes import asked, save
 
 FIELDS = ["number", "recorded_at", "replaced_at", "changed", "diff", "observation"]
 

@@ -6,49 +6,25 @@ import asyncio
 import contextlib
 import socket
 import struct
-from asyncio import Future, StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from asyncio import Future, StreamReader
+from collections.abc import Callable
 
 import pytest
-from tests.web.answering import Answer, Answering
+from tests.web.answering import serving
 
+from anamnesis.web.http_server import HttpServer
 from anamnesis.web.limits import Limits
 from anamnesis.web.message import TEXT, Request, Response
-from anamnesis.web.route import BodyLimit
-from anamnesis.web.server import Server
+from anamnesis.web.mount import Message, Mount, Receive, Send
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 # No time runs out but the one that a test sets.
 LONG = Limits(head=600, body=600, whole_body=600, idle=600, unread=600, linger=600, sweep=0.05)
-Connect = Callable[[], Awaitable[tuple[StreamReader, StreamWriter]]]
 
 
 def limits(**changed: float) -> Limits:
     return Limits(**{name: getattr(LONG, name) for name in LONG.__slots__} | changed)
-
-
-def echo(request: Request) -> Response:
-    return Response(200, b"%d" % len(request.body), TEXT)
-
-
-@contextlib.asynccontextmanager
-async def serving(server: Server, answer: Answer = echo, most: int = 1 << 20) -> AsyncIterator[Connect]:
-    listening = socket.create_server(("127.0.0.1", 0))
-    await server.listen(listening, Answering(answer, BodyLimit(most)))
-    opened: list[StreamWriter] = []
-
-    async def connect() -> tuple[StreamReader, StreamWriter]:
-        reader, writer = await asyncio.open_connection(*listening.getsockname())
-        opened.append(writer)
-        return reader, writer
-
-    try:
-        yield connect
-    finally:
-        for writer in opened:
-            writer.close()
-        await server.stop(0.1)
 
 
 async def first_reply(reader: StreamReader) -> bytes:
@@ -76,7 +52,7 @@ async def until(condition: Callable[[], bool]) -> None:
 )
 def test_a_client_that_stops_in_the_middle_is_let_go(allowed: dict[str, float], sent: bytes, answer: bytes) -> None:
     async def stop_sending() -> bytes:
-        async with serving(Server(limits(**allowed))) as connect:
+        async with serving(HttpServer(limits(**allowed))) as connect:
             reader, writer = await connect()
             writer.write(sent)
             # The end is that of the server's side: the client does not shut its own.
@@ -91,7 +67,7 @@ def test_a_body_that_makes_progress_goes_on() -> None:
     """The whole takes longer than may pass without a byte of it."""
 
     async def send_slowly() -> bytes:
-        async with serving(Server(limits(body=2.0))) as connect:
+        async with serving(HttpServer(limits(body=2.0))) as connect:
             reader, writer = await connect()
             writer.write(HEAD + b"Content-Length: 12\r\n\r\n")
             for _ in range(12):
@@ -103,20 +79,17 @@ def test_a_body_that_makes_progress_goes_on() -> None:
 
 
 def test_neither_work_nor_a_stream_is_cut_by_a_timeout() -> None:
-    async def parts() -> AsyncIterator[bytes]:
-        for part in (b"one", b"two"):
-            await asyncio.sleep(0.5)
-            yield part
-
-    async def work() -> Response:
+    async def application(scope: Message, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
         await asyncio.sleep(0.5)
-        return Response(200, parts(), TEXT)
-
-    def answer(request: Request) -> Future[Response]:
-        return asyncio.ensure_future(work())
+        await send({"type": "http.response.start", "status": 200})
+        for part in (b"one", b"two", b""):
+            await asyncio.sleep(0.5)
+            await send({"type": "http.response.body", "body": part, "more_body": bool(part)})
 
     async def wait() -> bytes:
-        async with serving(Server(limits(head=0.1, body=0.1, whole_body=0.1, idle=0.1, unread=0.1)), answer) as connect:
+        hasty = limits(head=0.1, body=0.1, whole_body=0.1, idle=0.1, unread=0.1)
+        async with serving(HttpServer(hasty), Mount("/app", lambda: application)) as connect:
             reader, writer = await connect()
             writer.write(HEAD + b"Content-Length: 1\r\n\r\nx")
             return await asyncio.wait_for(reader.read(), 60)
@@ -126,7 +99,7 @@ def test_neither_work_nor_a_stream_is_cut_by_a_timeout() -> None:
 
 def test_a_client_that_never_reads_its_answer_is_let_go() -> None:
     async def never_read() -> None:
-        server = Server(limits(unread=0.2))
+        server = HttpServer(limits(unread=0.2))
         async with serving(server, lambda _: Response(200, b"x" * (32 << 20), TEXT)) as connect:
             _, writer = await connect()
             writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -139,7 +112,7 @@ def test_a_client_that_never_reads_its_answer_is_let_go() -> None:
 
 def test_the_oldest_idle_connection_makes_room_for_a_new_one() -> None:
     async def connect_often() -> list[bytes]:
-        async with serving(Server(limits(connections=3))) as connect:
+        async with serving(HttpServer(limits(connections=3))) as connect:
             clients = []
             for _ in range(5):
                 reader, writer = await connect()
@@ -164,7 +137,7 @@ def test_where_none_is_idle_the_oldest_head_makes_room_and_a_request_at_work_doe
             done.append(asyncio.get_running_loop().create_future())
             return done[-1]
 
-        server = Server(limits(connections=2))
+        server = HttpServer(limits(connections=2))
         async with serving(server, answer) as connect:
             working, writer = await connect()
             writer.write(GET)
@@ -190,7 +163,7 @@ def test_where_none_is_idle_the_oldest_head_makes_room_and_a_request_at_work_doe
 
 def test_unfinished_bodies_together_are_bounded_and_the_largest_goes_first() -> None:
     async def fill() -> tuple[bytes, bytes, bytes, int]:
-        server = Server(limits(held=1 << 20))
+        server = HttpServer(limits(held=1 << 20))
         async with serving(server, most=50 << 20) as connect:
             head = HEAD + b"Content-Length: 50000000\r\n\r\n"
             large, writer = await connect()
@@ -220,7 +193,7 @@ def test_what_is_worked_on_is_counted_even_after_its_client_has_gone() -> None:
 
     async def send_and_leave() -> tuple[int, int]:
         done: Future[Response] = asyncio.get_running_loop().create_future()
-        server = Server(LONG)
+        server = HttpServer(LONG)
         async with serving(server, lambda _: done) as connect:
             _, writer = await connect()
             writer.write(HEAD + b"Content-Length: 100000\r\n\r\n" + b"x" * 100_000)

@@ -43,15 +43,15 @@ def strict(tmp_path: Path) -> Iterator[Daemon]:
 
 @pytest.mark.parametrize(("name", "steps"), scenarios().items(), ids=scenarios())
 def test_every_step_of_a_recording_is_answered_alike_if_strict(strict: Daemon, name: str, steps: list[Step]) -> None:
-    _replay(strict, name, steps)
+    replay(strict, name, steps)
 
 
 @pytest.mark.parametrize(("name", "steps"), _ALIKE.items(), ids=_ALIKE)
 def test_every_other_recording_is_answered_alike_by_default(daemon: Daemon, name: str, steps: list[Step]) -> None:
-    _replay(daemon, name, steps)
+    replay(daemon, name, steps)
 
 
-def _replay(daemon: Daemon, name: str, steps: list[Step]) -> None:
+def replay(daemon: Daemon, name: str, steps: list[Step]) -> None:
     since = (datetime.now(UTC) - timedelta(minutes=1)).strftime("%Y-%m-%d %H:%M:%S")
     for step in steps:
         reply = daemon.ask(step["method"], step["path"], step["body"])

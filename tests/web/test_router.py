@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from anamnesis.web import engram, later
+from anamnesis.web import engram_read_routes, engram_write_routes, plugin_routes
+from anamnesis.web.engram_request import EngramRequest
 from anamnesis.web.message import Request, Response
 from anamnesis.web.parser import Malformed, Parser
 from anamnesis.web.route import Route
 from anamnesis.web.router import Router
 
 GO = [json.loads(line) for line in (Path(__file__).parent / "golden/mux.jsonl").read_bytes().splitlines()]
-ROUTER = Router(engram.ROUTES)
+ENGRAM = (*engram_read_routes.ROUTES, *engram_write_routes.ROUTES)
+ROUTER = Router(ENGRAM)
 
 
 def parse(line: bytes) -> Request:
@@ -47,9 +49,10 @@ def test_a_request_goes_where_go_lets_it_go(line: dict[str, Any]) -> None:
     else:
         assert f"{found.method} {found.path}" == line["pattern"]
         assert encoded(request.parts.get("id", "")) == line["id"]
-        assert encoded(request.text("q")) == line["q"]
-        assert request.integer("limit", -1) == line.get("limit", -1)
-        assert request.flag("hard") == line.get("hard", False)
+        given = EngramRequest(request)
+        assert encoded(given.text("q")) == line["q"]
+        assert given.integer("limit", -1) == line.get("limit", -1)
+        assert given.flag("hard") == line.get("hard", False)
 
 
 def encoded(text: str) -> str:
@@ -74,8 +77,8 @@ def encoded(text: str) -> str:
         (b"POST /context/smart", "GET, HEAD"),
     ],
 )
-def test_later_routes_change_no_answer_that_engram_gives(line: bytes, answered: str) -> None:
-    found = Router(engram.ROUTES, later.routes(Path())).find(parse(line))
+def test_added_routes_change_no_answer_that_engram_gives(line: bytes, answered: str) -> None:
+    found = Router(ENGRAM, plugin_routes.routes(Path())).find(parse(line))
     if isinstance(found, Route):
         assert found.call.__name__ == answered
     else:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.web.answering import Answering
 from tests.web.daemon import Daemon
-
-from anamnesis.web.message import Response
-from anamnesis.web.server import Server
 
 HEALTH = b'{"service":"engram","status":"ok","version":"0.1.0"}\n'
 
@@ -208,43 +202,3 @@ def test_all_requests_sent_before_the_client_shut_its_side_are_answered(connecti
     connection.sendall((get("/search?q=x") + get("/health")) * 100)
     connection.shutdown(socket.SHUT_WR)
     assert read_all(connection).count(b"HTTP/1.1 200 OK\r\n") == 200
-
-
-async def _served(parts: list[bytes | Exception], request: bytes) -> bytes:
-    """What a client gets from a server that answers with these parts."""
-
-    async def body() -> AsyncIterator[bytes]:
-        for part in parts:
-            await asyncio.sleep(0)
-            if isinstance(part, Exception):
-                raise part
-            yield part
-
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = Server()
-    await server.listen(listening, Answering(lambda _: Response(200, body(), "text/plain")))
-    reader, writer = await asyncio.open_connection(*listening.getsockname())
-    writer.write(request)
-    writer.write_eof()
-    with contextlib.suppress(ConnectionResetError):
-        received = b""
-        while part := await reader.read(1 << 20):
-            received += part
-    writer.close()
-    await server.stop(1)
-    return received
-
-
-def test_a_body_may_come_in_parts() -> None:
-    whole = asyncio.run(_served([b"one ", b"", b"two"], get("/") * 2))
-    assert whole.count(b"\r\n\r\n4\r\none \r\n3\r\ntwo\r\n0\r\n\r\n") == 2
-    until_the_end = asyncio.run(_served([b"one ", b"two"], get("/", "Connection: close")))
-    assert until_the_end.endswith(b"Connection: close\r\n\r\none two")
-    large = asyncio.run(_served([b"\xff" * 1_000_000] * 20, get("/")))
-    assert large.count(b"\xff") == 20_000_000
-
-
-def test_a_body_that_breaks_off_is_not_taken_for_whole() -> None:
-    broken = asyncio.run(_served([b"one", ValueError("broken")], get("/")))
-    assert not broken.endswith(b"0\r\n\r\n")

@@ -6,7 +6,7 @@ Whoever has no Engram pays for a look at a file name.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,12 +37,12 @@ def find_engram(settings: Settings) -> Path | None:
 def open_memory(settings: Settings, *, only_to_read: bool = False) -> MemoryStore:
     """The store, in step with engram.db if there is one; what this cannot be now is logged, and is no obstacle.
 
-    Who only reads notes spends no time on a twin that has nothing new.
+    A store that is opened `only_to_read` writes nothing but its index: observations that no note says yet stay for the
+    daemon, the next write or `anamnesis bridge reconcile`.
     """
-    path = find_engram(settings)
-    if path and only_to_read and not has_news(path):
-        path = None
-    store = open_bridged(settings, path)
+    if only_to_read:
+        return MemoryStore(settings.home, only_to_read=True)
+    store = open_bridged(settings, find_engram(settings))
     if (bridged := as_bridged(store)) and not bridged.catch_up(most=_AT_ONCE):
         from anamnesis.background import run_in_background
 
@@ -76,13 +76,3 @@ def around(store: MemoryStore, db: sqlite3.Connection) -> AbstractContextManager
     """A use of engram.db: it sees what the notes of the store say, and they what it leaves, if the two are in step."""
     bridged = as_bridged(store)
     return bridged.around(db) if bridged else nullcontext(db)
-
-
-def has_news(path: Path) -> bool:
-    """Whether an engram.db has observations that the notes lack, or was never asked; a question of a moment."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            (news,) = db.execute("SELECT EXISTS (SELECT 1 FROM anamnesis_changes)").fetchone()
-    except sqlite3.Error:
-        return True
-    return bool(news)

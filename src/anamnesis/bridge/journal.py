@@ -52,7 +52,7 @@ class Revision:
 
 def prepare(db: sqlite3.Connection) -> str:
     """Make what is missing of the journals, and then look at everything anew; the identity of what was agreed."""
-    if not schema.is_made(db, _SCHEMA):
+    if not is_prepared(db):
         with writing(db):
             made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
             if made:
@@ -61,6 +61,11 @@ def prepare(db: sqlite3.Connection) -> str:
             if any(name.startswith("anamnesis_revisions") for name in made):
                 db.execute("UPDATE anamnesis_twins SET revision = :unknown", {"unknown": UNKNOWN})
     return identity(db) or begin(db)
+
+
+def is_prepared(db: sqlite3.Connection) -> bool:
+    """Whether all that the bridge keeps in engram.db is there."""
+    return schema.is_made(db, _SCHEMA)
 
 
 def identity(db: sqlite3.Connection) -> str | None:

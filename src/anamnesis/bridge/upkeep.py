@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from anamnesis.bridge import journal
 from anamnesis.bridge.journal import FOLLOWER
 from anamnesis.bridge.mapping import fingerprint
+from anamnesis.engram import schema
+from anamnesis.engram.database import connect_to_read, reading
 from anamnesis.engram.observations import COLUMNS
 from anamnesis.store import MemoryStore
 
@@ -36,15 +39,33 @@ class State:
     waiting: Waiting
 
 
+def read_state(path: Path, store: MemoryStore) -> State:
+    """The state as it is on the disk; nothing is written, and nothing reconciled."""
+    with closing(connect_to_read(path)) as db, reading(db):
+        schema.refuse_older(db, path)
+        return state(db, store, path)
+
+
+def read_drift(path: Path, store: MemoryStore) -> int:
+    """The drift as it is on the disk; none where the two sides were never reconciled, as everything is waiting then."""
+    with closing(connect_to_read(path)) as db, reading(db):
+        return drift(db, store) if journal.is_prepared(db) else 0
+
+
 def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
-    (rows,) = db.execute("SELECT count(DISTINCT observation_id) FROM anamnesis_changes").fetchone()
-    return Waiting(len(_pending(store)), rows)
+    """What a reconciliation would look at: everything, where there was none yet."""
+    pending = None
+    rows = "SELECT count(*) FROM observations"
+    if journal.is_prepared(db):
+        pending = store.log.pending(FOLLOWER, journal.identity(db))
+        rows = "SELECT count(DISTINCT observation_id) FROM anamnesis_changes"
+    return Waiting(len(store.hashes() if pending is None else pending.changes), db.execute(rows).fetchone()[0])
 
 
 def state(db: sqlite3.Connection, store: MemoryStore, path: Path) -> State:
     (observations,) = db.execute("SELECT count(*) FROM observations WHERE deleted_at IS NULL").fetchone()
-    (twins,) = db.execute("SELECT count(*) FROM anamnesis_twins").fetchone()
-    return State(str(path), store.count(), observations, twins, waiting(db, store))
+    twins = "SELECT count(*) FROM anamnesis_twins" if journal.is_prepared(db) else "SELECT 0"
+    return State(str(path), store.count(), observations, db.execute(twins).fetchone()[0], waiting(db, store))
 
 
 def drift(db: sqlite3.Connection, store: MemoryStore) -> int:

@@ -20,8 +20,9 @@ from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
 def command() -> None:
     """Look after the bridge between notes and Engram's observations.
 
-    It is on where there is an engram.db: what is written on one side is written on the other in the same moment, and
-    what another program changed is taken over when the memory is opened next.
+    It is on where there is an engram.db: what is written on one side is written on the other in the same moment. What
+    another program changed is reconciled by the daemon, by the next write or by `anamnesis bridge reconcile`; commands
+    that only read reconcile nothing.
     """
 
 

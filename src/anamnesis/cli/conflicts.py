@@ -31,7 +31,7 @@ def command(note_id: str | None, keep: str | None, as_json: bool) -> None:
 
     if keep and not note_id:
         raise click.UsageError("Say which conflict: anamnesis conflicts ID --keep this|other|both")
-    with open_store() as store:
+    with open_store(only_to_read=keep is None) as store:
         found = find_conflicts(store, note_id) if note_id else list_conflicts(store)
         if keep:
             for each in found:

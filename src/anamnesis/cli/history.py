@@ -37,7 +37,7 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
     """
     from anamnesis.history.revisions import revisions
 
-    with open_store() as store:
+    with open_store(only_to_read=number is None) as store:
         engram = find_engram(settings())
         found_id = _resolve(store, engram, note_id)
         found = revisions(store, found_id, engram, settings().user_home)

@@ -21,7 +21,7 @@ def command(project: str | None, type: str | None, scope: str | None, limit: int
     In a pipe: id, updated_at, type, project, title, separated by tabs.
     JSON: as of search, without "body" and "score".
     """
-    with open_store() as store:
+    with open_store(only_to_read=True) as store:
         notes = store.list(project=project, type=type, scope=scope, limit=limit, offset=offset)
         total = store.count(project=project, type=type, scope=scope)
     if as_json:

@@ -4,28 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from anamnesis.bridge import open_memory
+from anamnesis.bridge import FAILURES, find_engram, open_memory
 from anamnesis.cli.context import settings
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import SCOPES, TYPES
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 
+if TYPE_CHECKING:
+    from anamnesis.bridge.upkeep import State
+
+# What makes notes of the observations that wait, and observations of the notes.
+RECONCILE = "anamnesis bridge reconcile"
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def open_store(context: click.Context | None = None) -> MemoryStore:
-    return open_memory(settings(context))
+def open_store(context: click.Context | None = None, *, only_to_read: bool = False) -> MemoryStore:
+    return open_memory(settings(context), only_to_read=only_to_read)
 
 
 def project_here() -> Project:
     """The project of this folder."""
     return find_project(Path.cwd(), settings().home, settings().user_home)
+
+
+def bridge_state(store: MemoryStore) -> State | None:
+    """The state of the bridge; None where there is none, or where `anamnesis doctor` says why it cannot be read."""
+    path = find_engram(settings())
+    if path is None:
+        return None
+    from anamnesis.bridge.upkeep import read_state
+
+    try:
+        return read_state(path, store)
+    except FAILURES:
+        return None
 
 
 def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -57,7 +76,7 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    with open_store(context) as store:
+    with open_store(context, only_to_read=True) as store:
         notes = store.list(limit=500)
     started = incomplete.upper()
     return [CompletionItem(note.id, help=note.title) for note in notes if note.id.startswith(started)][:30]

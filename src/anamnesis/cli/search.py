@@ -6,7 +6,7 @@ import re
 
 import click
 
-from anamnesis.cli.options import as_json, filters, open_store
+from anamnesis.cli.options import RECONCILE, as_json, bridge_state, filters, open_store
 from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.recall.query import words
@@ -30,12 +30,15 @@ def command(
             "supersedes", "body", "score"}]
     """
     text = " ".join(query)
-    with open_store() as store:
+    with open_store(only_to_read=True) as store:
         hits = store.hits(text, project=project, type=type, scope=scope, k=k)
+        bridge = bridge_state(store) if on_terminal() and not as_json else None
     if as_json:
         print_json([{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits])
     elif on_terminal():
         _draw(text, hits)
+        if bridge and bridge.waiting.observations:
+            console().draw("[yellow]{:,} observations are not notes yet:[/] {}", bridge.waiting.observations, RECONCILE)
     else:
         found = [(hit.memory, f"{hit.score:.3f}") for hit in hits]
         print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])

@@ -19,7 +19,7 @@ def command(note_id: str, as_json: bool) -> None:
 
     JSON: as of search, without "score".
     """
-    with open_store() as store:
+    with open_store(only_to_read=True) as store:
         note = store.get(full_id(store, note_id))
     if as_json:
         print_json(as_dict(note))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.bridge import as_bridged
 from anamnesis.cli.context import settings
-from anamnesis.cli.options import as_json, open_store, project_here
+from anamnesis.cli.options import RECONCILE, as_json, bridge_state, open_store, project_here
 from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.review import waiting
@@ -36,12 +35,11 @@ def command(as_json: bool) -> None:
     """
     from anamnesis.sync import configured_backend
 
-    with open_store() as store:
+    with open_store(only_to_read=True) as store:
         stats = store.stats()
         sync = configured_backend(store, settings()).state()
         unreadable = len(store.problems())
-        bridged = as_bridged(store)
-        bridge = bridged.bridge.state() if bridged else None
+        bridge = bridge_state(store)
         halves = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
@@ -59,6 +57,8 @@ def command(as_json: bool) -> None:
             rows += [("unreadable_files", unreadable), *(("sync", name, value) for name, value in asdict(sync).items())]
             rows += [("bridge", name, value) for name, value in (halves or {}).items() if name != "waiting"]
             rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
+            if bridge and bridge.waiting.total:
+                rows.append(("waiting", "until", RECONCILE))
             print_lines(rows)
 
 
@@ -98,8 +98,9 @@ def _sync_line(sync: SyncState) -> str:
 
 
 def _bridge_line(bridge: State) -> str:
-    pending = f"{bridge.waiting.total:,} changes waiting" if bridge.waiting.total else "nothing waiting"
-    return f"in step with {bridge.observations:,} observations in {bridge.database}, {pending}"
+    total = bridge.waiting.total
+    pending = f"{total:,} changes wait to be reconciled: {RECONCILE}" if total else "nothing waiting"
+    return f"{bridge.observations:,} observations in {bridge.database}, {pending}"
 
 
 def _weekly(store: MemoryStore) -> list[int]:

@@ -1,4 +1,4 @@
-"""The daemon at work: connections, routes and log put together, until a signal comes."""
+"""Puts the daemon together: memory, application and server, until a signal arrives."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,26 +20,28 @@ from anamnesis.daemon.notes import Notes
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
-from anamnesis.web import engram, later, mcp, operations
-from anamnesis.web.access import Access
+from anamnesis.web import daemon_routes, engram_read_routes, engram_write_routes, mcp_route, plugin_routes
 from anamnesis.web.app import App, Report
+from anamnesis.web.engram_request import bound
 from anamnesis.web.guard import Guard
+from anamnesis.web.http_server import HttpServer
+from anamnesis.web.lanes import Lanes
 from anamnesis.web.limits import Limits
 from anamnesis.web.metrics import Metrics
-from anamnesis.web.server import Server
+from anamnesis.web.mount import Mount
 
 if TYPE_CHECKING:
     from anamnesis.mcp.dispatcher import Server as Tools
 
 _LAST_SECONDS = 10.0
-# A thread that computes lets the event loop in after so long, instead of Python's 5 ms at each of its calls.
+# A thread that computes yields to the event loop after so long; Python's default is 5 ms.
 _SWITCH_SECONDS = 0.0005
 
 
 def serve(
     listening: socket.socket, path: Path, guard: Guard, settings: Settings, announce: Callable[[str], None] | None
 ) -> None:
-    """Answer requests on a bound socket, with this engram.db, until told to stop."""
+    """Answer requests on a bound socket, with this engram.db, until a signal to stop."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     database.prepare(path)
     asyncio.run(_serve(listening, path, guard, settings, announce))
@@ -49,47 +51,60 @@ async def _serve(
     listening: socket.socket, path: Path, guard: Guard, settings: Settings, announce: Callable[[str], None] | None
 ) -> None:
     home = settings.home
-    report = functools.partial(_report, home)
+    report = functools.partial(log_error, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
-    server = Server(Limits(connections=connection_room(Limits().connections)))
-    with ExitStack() as opened:
-        shared = opened.enter_context(closing(Shared(path)))
-        notes = opened.enter_context(closing(Notes(settings, shared, functools.partial(log, home))))
-        access = opened.enter_context(closing(Access(shared, notes if settings.bridge else None)))
+    server = HttpServer(Limits(connections=connection_room(Limits().connections)))
+    with opened_app(path, settings, guard, report, lambda: len(server.connections)) as app:
         stopping = _signalled()
-        await server.listen(listening, _build_app(server, access, notes, guard, report, settings))
+        await server.listen(listening, app)
         host, port = listening.getsockname()[:2]
-        # What was made until now stays: it need not be looked through for garbage again and again.
+        # The objects made until now stay alive: the garbage collector need not visit them again.
         gc.freeze()
         log(home, "daemon started", host=host, port=port, database=path)
         if announce:
             announce(f"http://{f'[{host}]' if ':' in host else host}:{port}")
         name = await stopping
         is_complete = await server.stop(_LAST_SECONDS)
+        await app.close()
         log(home, "daemon stopped", signal=name, finished=is_complete)
 
 
-def _build_app(server: Server, access: Access, notes: Notes, guard: Guard, report: Report, settings: Settings) -> App:
-    metrics = Metrics()
-    new = later.routes(settings.home)
-    added = [*new, *mcp.routes(functools.partial(_both_dialects, access, notes, settings), report)]
-    described = [*engram.ROUTES, *new]
-    added += operations.routes(described, metrics, access, lambda: len(server.connections), notes.halves)
-    return App(engram.ROUTES, added, access, guard, metrics, report, strict=settings.engram_strict)
+@contextmanager
+def opened_app(
+    path: Path,
+    settings: Settings,
+    guard: Guard,
+    report: Report,
+    connections: Callable[[], int],
+    mounts: Sequence[Mount] = (),
+) -> Iterator[App]:
+    """The application of a daemon, with its memory open."""
+    with ExitStack() as opened:
+        shared = opened.enter_context(closing(Shared(path)))
+        notes = opened.enter_context(closing(Notes(settings, shared, functools.partial(log, settings.home))))
+        lanes = opened.enter_context(closing(Lanes(shared, notes if settings.bridge else None)))
+        metrics = Metrics()
+        strict = settings.engram_strict
+        engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict)
+        plugins = bound(plugin_routes.routes(settings.home), strict=strict)
+        mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, notes, settings), lanes, report)
+        own = daemon_routes.routes([*engram, *plugins], metrics, lanes, connections, notes.halves)
+        yield App(engram, [*plugins, *mcp, *own], lanes, guard, metrics, report, mounts)
 
 
-def _both_dialects(access: Access, notes: Notes, settings: Settings) -> Tools:
+def _both_dialects(lanes: Lanes, notes: Notes, settings: Settings) -> Tools:
     """An MCP server with the tools for notes and those of Engram."""
     from anamnesis.bridge import around
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.server import build_server
 
     store = notes.store()
-    memory = Memory(lambda: around(store, access.of_this_thread()), strict=settings.engram_strict)
+    memory = Memory(lambda: around(store, lanes.connection()), strict=settings.engram_strict)
     return build_server(store, engram=memory, settings=settings)
 
 
-def _report(home: Path, trace: str) -> None:
+def log_error(home: Path, trace: str) -> None:
+    """Log an unexpected error."""
     log(home, "daemon error", trace=trace)
 
 
@@ -99,7 +114,7 @@ def _trace(context: dict[str, Any]) -> str:
 
 
 def _signalled() -> asyncio.Future[str]:
-    """What a signal to stop ends."""
+    """A future of the name of the signal that stops the daemon."""
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[str] = loop.create_future()
 

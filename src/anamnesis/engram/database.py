@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from anamnesis.errors import AnamnesisError, StoreUnavailable
+from anamnesis.readonly import is_refused, is_writable, read_only_uri
 
 NAME = "engram.db"
 # SQLite's own busy timeout; after it, the lock is tried again until PATIENCE_SECONDS.
@@ -54,25 +55,42 @@ def prepare(path: Path) -> None:
 def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """A connection to an existing engram.db, without a transaction; see `prepare` and `writing`."""
     with _translated(path):
-        db = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode=rw",
-            uri=True,
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=check_same_thread,
-            cached_statements=256,
-        )
+        return _opened(f"{path.absolute().as_uri()}?mode=rw", check_same_thread=check_same_thread)
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection for reads, also where the disk cannot be written; see `reading`."""
+    with _translated(path):
         try:
-            # Engram truncates texts inside a character; such texts must still be readable.
-            db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-            db.execute("PRAGMA synchronous = NORMAL")
-            db.execute("PRAGMA foreign_keys = ON")
-            db.execute("PRAGMA temp_store = MEMORY")
-            db.execute("PRAGMA cache_size = -16000")
-            db.execute("PRAGMA journal_size_limit = 4000000")
-        except BaseException:
-            db.close()
-            raise
+            if is_writable(path.parent):
+                # SQLite creates a log even for a read, and only a connection that can write removes it.
+                return _opened(f"{path.absolute().as_uri()}?mode=rw")
+        except sqlite3.Error as error:
+            if not is_refused(error):
+                raise
+        return _opened(read_only_uri(path))
+
+
+def _opened(uri: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        uri,
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=check_same_thread,
+        cached_statements=256,
+    )
+    try:
+        # Engram cuts texts between two bytes of a character. They have to be readable all the same.
+        db.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA cache_size = -16000")
+        db.execute("PRAGMA journal_size_limit = 4000000")  # reads the file: one that cannot be read fails here
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from heapq import merge
@@ -14,6 +15,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from anamnesis.bridge import journal
+from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fitting, note_id_of, noted, observed, says_the_same, sync_id_of
 from anamnesis.engram import database
@@ -51,14 +53,17 @@ def revisions(
         versions.append(_present(file, versions, trash))
     found = numbered(versions)
     if not found:
-        raise NoteNotFound(f"Nothing is known of a note {note_id}.", "`anamnesis list` shows the ids.")
+        hint = "`anamnesis list` shows the ids."
+        if engram:
+            hint += " `anamnesis bridge reconcile` makes notes of new observations."
+        raise NoteNotFound(f"Nothing is known of a note {note_id}.", hint)
     return found
 
 
 def note_of(engram: Path, given: str) -> str | None:
     """The id of the note of an observation, given by its number or sync_id."""
     number = int(given) if _NUMBER.fullmatch(given) else 0
-    with closing(database.connect(engram)) as db, database.reading(db):
+    with closing(database.connect_to_read(engram)) as db, database.reading(db):
         row = db.execute(
             "SELECT id, sync_id, created_at FROM observations WHERE id = :number OR sync_id = :given LIMIT 1",
             {"number": number, "given": writable(given)},
@@ -108,7 +113,7 @@ def _with_journal(
     user_home: Path | None,
 ) -> list[Version]:
     """The versions with those of engram.db's journal."""
-    with closing(database.connect(engram)) as db:
+    with closing(database.connect_to_read(engram)) as db:
         if not has_journal(db):
             return versions
         row_states, agreed = _states(db, note_id)
@@ -121,9 +126,20 @@ def _states(db: sqlite3.Connection, note_id: str) -> tuple[list[ObservationState
     """The states of a note's observation, and the note without its body at the last agreement."""
     twins = journal.twins(db, of_notes=[note_id])
     if twins:
-        return states(db, twins[0].observation_id), parse(twins[0].front)
-    rows = journal.unpaired(db, sync_id_of(note_id))
+        return _agreed(db, twins[0]), parse(twins[0].front)
+    pending = journal.changed(db)
+    rows = [row for row in journal.unpaired(db, sync_id_of(note_id)) if row.id not in pending]
     return (states(db, rows[0].id) if rows else []), None
+
+
+def _agreed(db: sqlite3.Connection, twin: Twin) -> list[ObservationState]:
+    """The states of an observation until it last agreed with its note; the later ones are pending."""
+    found = states(db, twin.observation_id)
+    since = 0 if twin.revision == journal.UNKNOWN else len(journal.versions(db, twin.observation_id, twin))
+    if not since or since >= len(found):
+        return found
+    *before, last = found[:-since]
+    return [*before, replace(last, until=None)]
 
 
 def _in_order(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, Protocol
 
 from anamnesis.errors import AnamnesisError
@@ -42,11 +43,24 @@ class ProtocolError(Exception):
         self.data = data
 
 
+class Work(Enum):
+    """What the answer to a message takes. A transport with several threads keeps these kinds of work apart."""
+
+    NONE = auto()
+    READ = auto()
+    WRITE = auto()
+    GIT = auto()
+    NETWORK = auto()
+
+
 class Offered(Protocol):
     """What a server lists and calls as a tool, whatever its dialect."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def work(self) -> Work: ...
 
     def declaration(self) -> Message: ...
 
@@ -55,7 +69,10 @@ class Offered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that agents may call; its docstring is its description."""
+    """A function that agents may call; its docstring is its description.
+
+    `open_world` tools wait for a network, and `runs_git` tools for local git commands.
+    """
 
     call: Callable[..., Any]
     title: str
@@ -64,10 +81,19 @@ class Tool:
     destructive: bool = False
     idempotent: bool = False
     open_world: bool = False
+    runs_git: bool = False
 
     @property
     def name(self) -> str:
         return self.call.__name__
+
+    @property
+    def work(self) -> Work:
+        if self.open_world:
+            return Work.NETWORK
+        if self.runs_git:
+            return Work.GIT
+        return Work.READ if self.read_only else Work.WRITE
 
     def declaration(self) -> Message:
         annotations: Message = {
@@ -160,14 +186,23 @@ class Server:
 
     def answer(self, message: object) -> Message | list[Message] | None:
         """The answer to a message or a batch of them; None where none is due."""
+        return joined(message, [self.answer_one(each) for each in unbatched(message)])
+
+    def work(self, message: object) -> Work:
+        """What the answer to one message takes."""
+        method = message.get("method") if isinstance(message, dict) else None
+        if method in ("resources/list", "resources/read"):
+            return Work.READ
+        params = message.get("params") if isinstance(message, dict) else None
+        if method != "tools/call" or not isinstance(params, dict):
+            return Work.NONE
+        tool = self._tools.get(_name_in(params))
+        return tool.work if tool else Work.NONE
+
+    def answer_one(self, message: object) -> Message | None:
+        """The answer to a message that is no batch; None where none is due."""
         if isinstance(message, list) and len(message) > _MOST_IN_BATCH:
             return error_answer(None, INVALID_REQUEST, f"A batch has {_MOST_IN_BATCH} messages at the most.")
-        if isinstance(message, list) and message:
-            answers = [answer for each in message if (answer := self._answer_one(each))]
-            return answers or None
-        return self._answer_one(message)
-
-    def _answer_one(self, message: object) -> Message | None:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return error_answer(None, INVALID_REQUEST, "This is not a JSON-RPC 2.0 message.")
         method, identity = message.get("method"), message.get("id")
@@ -275,10 +310,27 @@ def _name_in(params: Message) -> str:
     return f"{type(name).__name__}" if isinstance(name, list | dict) else str(name)
 
 
+def unbatched(message: object) -> list[object]:
+    """The messages of a batch, in their order; or the one message, which a batch that is too long counts as."""
+    return message if isinstance(message, list) and 0 < len(message) <= _MOST_IN_BATCH else [message]
+
+
+def joined(message: object, answers: Sequence[Message | None]) -> Message | list[Message] | None:
+    """The answer to what was unbatched."""
+    if isinstance(message, list) and 0 < len(message) <= _MOST_IN_BATCH:
+        return [answer for answer in answers if answer] or None
+    return answers[0]
+
+
 def answer_safely(server: Server, message: object, report: Report) -> Message | list[Message] | None:
-    """The answer, also where something goes wrong inside: then `report` is told what."""
+    """The answer to a message or a batch. An unexpected error becomes an answer, and its trace goes to `report`."""
+    return joined(message, [answer_one_safely(server, each, report) for each in unbatched(message)])
+
+
+def answer_one_safely(server: Server, message: object, report: Report) -> Message | None:
+    """The answer to one message. An unexpected error becomes an answer, and its trace goes to `report`."""
     try:
-        return server.answer(message)
+        return server.answer_one(message)
     except Exception:  # the outermost boundary: one bad call must not end the session
         import traceback  # 2 ms that a start need not spend
 

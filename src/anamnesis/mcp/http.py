@@ -54,11 +54,27 @@ class Reply:
     body: bytes = b""
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """The message or batch of a request, and the media type that its answer has to have."""
+
+    message: Any
+    form: str
+
+
 def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], body: bytes, report: Report) -> Reply:
-    """The answer to a request at the server's address. `report` is told what went wrong inside.
+    """The answer to a request at the server's address. The trace of an unexpected error goes to `report`.
 
     It may wait for the disk: an event loop calls it in a thread. Host and Origin are checked before it is called.
     """
+    received = receive(method, headers, body)
+    if isinstance(received, Reply):
+        return received
+    return reply(received, answer_safely(server, received.message, report))
+
+
+def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> Received | Reply:
+    """What a request carries, or the reply that refuses it."""
     if method != "POST":
         return Reply(405, {"allow": "POST"})
     pairs = [(name.lower(), value.strip()) for name, value in headers]
@@ -75,10 +91,14 @@ def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], bod
         return _reply(error_answer(None, PARSE_ERROR, "The body is not JSON."), form, 400)
     if wrong := _wrong(message, pairs):
         return _reply(wrong, form, _STATUS[wrong["error"]["code"]])
-    answer = answer_safely(server, message, report)
+    return Received(message, form)
+
+
+def reply(received: Received, answer: Message | list[Message] | None) -> Reply:
+    """The reply that carries the answer to what was received."""
     if answer is None:
         return Reply(202)
-    return _reply(answer, form, _status(message, answer))
+    return _reply(answer, received.form, _status(received.message, answer))
 
 
 def _status(message: Any, answer: Message | list[Message]) -> int:

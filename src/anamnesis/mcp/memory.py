@@ -95,7 +95,7 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             read_only=True,
         ),
         Tool(memory_get, "Read a note", parameters(id=_ID), read_only=True),
-        Tool(memory_status, "Memory status", read_only=True),
+        Tool(memory_status, "Memory status", read_only=True, runs_git=True),
     ]
 
 

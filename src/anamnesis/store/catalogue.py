@@ -10,8 +10,9 @@ from itertools import chain
 from typing import TypeVar
 
 from anamnesis.disk import locked
-from anamnesis.errors import NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.errors import NoteConflict, NoteNotFound, StoreUnavailable, Unwritable
 from anamnesis.notes import SCOPES, TYPES, Memory, check_id
+from anamnesis.readonly import is_writable
 from anamnesis.store import change_log, queries
 from anamnesis.store.change_log import Written
 from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
@@ -43,9 +44,9 @@ class _News(threading.local):
 class Catalogue:
     """Note files with their index, for any number of threads and processes.
 
-    `tell` learns that a look was taken at the folders, once a second at most, and that files or the index changed,
-    with what was written if that is all: after the operation, outside of the store's lock, and not about what it does
-    itself.
+    `tell` is called after a look at the folders, once a second at most or if a read found a change, and after an
+    operation that changed files or the index, with what it wrote if that is all: outside of the store's lock, and not
+    about what it does itself.
     """
 
     def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool, Written | None], None]) -> None:
@@ -72,9 +73,7 @@ class Catalogue:
             try:
                 is_outdated = self._index.is_outdated()
                 if is_outdated:
-                    # Perhaps by one of us who is writing: he will say what he did, and no folder need be listed.
-                    with self.alone(_PATIENCE_SECONDS):
-                        self._changed(self._index.catch_up())
+                    self._catch_up()
                 self._checked = now
                 if now - self._told > _TRUST_SECONDS:
                     self._told = now
@@ -83,6 +82,16 @@ class Catalogue:
                 self._behind = True
             self._pass_on()
         return is_outdated
+
+    def _catch_up(self) -> None:
+        """Enter what changed in the folders; where the disk cannot be written, in a private index."""
+        if is_writable(self._files.root):
+            with contextlib.suppress(Unwritable):
+                # Another process may be writing. It enters its own changes, and then no folder need be listed.
+                with self.alone(_PATIENCE_SECONDS):
+                    self._news.looked |= self._index.catch_up()
+                return
+        self._index.private().catch_up()
 
     def enter(
         self,
@@ -125,21 +134,31 @@ class Catalogue:
         self._pass_on()
         return entered
 
-    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False) -> bool:
-        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now."""
+    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False, steps: Sequence[Step] = ()) -> bool:
+        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now.
+
+        Where the edits are all that was done to a folder, `steps` says so, and the folder need not be listed.
+        """
 
         def change(db: Connection) -> Written | None:
             before = change_log.last_seq(db)
             enter_files(db, stale, self._files.exists)
+            for step in steps:
+                advance_folder(db, step)
             return _written(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
 
         try:
-            written = self._index.write(change, patient=patient)
+            written = self._index.enter(change, patient=patient)
         except StoreUnavailable:
             return False
+        if self._index.is_private:
+            return True
         if written is None:
             self._index.settle()
-        self._changed(bool(stale), written)
+        if patient:
+            self._changed(bool(stale), written)
+        else:
+            self._news.looked |= bool(stale)
         self._pass_on()
         return True
 

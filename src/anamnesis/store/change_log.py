@@ -12,6 +12,8 @@ from anamnesis.store.files import NoteFile
 from anamnesis.store.index import Connection, Index
 
 _BATCH = 200
+# No follower has it.
+_NO_CURSOR = (b"", 0)
 
 
 class Change(NamedTuple):
@@ -80,7 +82,10 @@ class ChangeLog:
     def pending(self, follower: str, identity: str | None = None, limit: int = -1) -> Pending | None:
         """The changes after the cursor of a follower; None if it has to `subscribe` first, with this identity."""
         self._refresh()
-        return self._index.read(lambda db: _pending(db, follower, identity, limit))
+        found = self._index.read(lambda db: _pending(db, follower, identity, limit))
+        if found and self._index.is_private:
+            return Pending(_NO_CURSOR, found.changes)  # sequence numbers of an index in memory: no cursor moves there
+        return found
 
     def count(self, follower: str) -> int:
         """How many changes a follower has not processed yet."""

@@ -2,6 +2,7 @@
 
 Reads take no lock. A rebuild happens in a file beside the live index and replaces its content in one
 transaction; the other processes' readers go from the old content to the new one between two statements.
+Where the disk cannot be written, reads go to a private index, which is index.db as it is or a copy in memory.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from anamnesis.disk import locked
 from anamnesis.erasure import erase_deleted
-from anamnesis.errors import StoreUnavailable
+from anamnesis.errors import StoreUnavailable, Unwritable
+from anamnesis.readonly import is_refused, is_writable
 from anamnesis.store.files import NoteFiles
 from anamnesis.store.refresh import Difference, Progress, outdated, refresh
+
+if TYPE_CHECKING:
+    from anamnesis.store.private import PrivateIndex
 
 # Of the earlier releases' indexes, none went beyond 9.
 SCHEMA_VERSION = 13
@@ -44,28 +49,55 @@ class Index:
         self._identity: _Identity | None = None  # of the file that the idle connections are open on
         self._opening = threading.Lock()
         self._writing = threading.Lock()
+        self._private: PrivateIndex | None = None  # for reads, from the first that the disk refuses to the next write
 
     def read(self, query: Callable[[Connection], T]) -> T:
         """Run `query` on one snapshot of the index; a damaged or missing index is rebuilt first."""
-        return self._run(_READ, query)
+        if self._private is None and (self._identity or is_writable(self.path.parent)):
+            with contextlib.suppress(Unwritable):
+                return self._run(_READ, query)
+        with self._translated():
+            return self.private().read(query)
+
+    @property
+    def is_private(self) -> bool:
+        return self._private is not None
+
+    def private(self) -> PrivateIndex:
+        """The index for reads while the disk cannot be written."""
+        from anamnesis.store.private import PrivateIndex
+
+        with self._opening:
+            self._private = self._private or PrivateIndex(self.path, self._files)
+            return self._private
 
     def write(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
         """Run `change` as one transaction; where not `patient`, only if nobody else is writing."""
         if not self._writing.acquire(blocking=patient):
             raise StoreUnavailable(f"The index {self.path} is being written.")
         try:
-            return self._run(_WRITE if patient else _WRITE_NOW, change)
+            result = self._run(_WRITE if patient else _WRITE_NOW, change)
+            self._leave_private()
+            return result
         finally:
             self._writing.release()
 
+    def enter(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
+        """As `write`, for what a read found in the files: where the disk cannot be written, it is kept in memory."""
+        if is_writable(self.path.parent):
+            with contextlib.suppress(Unwritable):
+                return self.write(change, patient=patient)
+        with self._translated():
+            return self.private().write(change)
+
     def refresh(self) -> Difference:
         """Enter what differs between the files and the index."""
-        return refresh(self.read, self.write, self._files)
+        return refresh(self._read_disk, self.write, self._files)
 
     def settle(self) -> None:
         """Let a second file of an id take the place of the first, where that has gone; not if somebody is writing."""
         with contextlib.suppress(StoreUnavailable):
-            refresh(self.read, partial(self.write, patient=False), self._files, only=[])
+            refresh(self._read_disk, partial(self.write, patient=False), self._files, only=[])
 
     def is_outdated(self) -> bool:
         """Whether a folder has another time than it had when it was entered."""
@@ -73,10 +105,11 @@ class Index:
 
     def catch_up(self) -> bool:
         """Enter what changed in the folders whose time changed, unless somebody else is writing; whether any did."""
-        changed = self.read(lambda db: outdated(db, self._files))
+        changed = self._read_disk(lambda db: outdated(db, self._files))
         if changed is None:
+            self._leave_private()
             return False
-        found = refresh(self.read, partial(self.write, patient=False), self._files, only=changed)
+        found = refresh(self._read_disk, partial(self.write, patient=False), self._files, only=changed)
         return not changed or bool(found.changed or found.gone)
 
     def rebuild(self, progress: Progress | None = None) -> None:
@@ -86,6 +119,7 @@ class Index:
             if usable:
                 usable.close()
             self._rebuild(progress, in_place=usable is not None)
+        self._leave_private()
 
     def erase(self) -> bool:
         """Leave nothing of deleted rows in index.db and beside it; False if somebody was in the way."""
@@ -103,35 +137,37 @@ class Index:
             while True:
                 self._idle.pop().close()
         self._identity = None
+        self._leave_private()
+
+    def _leave_private(self) -> None:
+        private, self._private = self._private, None
+        if private:
+            private.close()
+
+    def _read_disk(self, query: Callable[[Connection], T]) -> T:
+        return self._run(_READ, query)
 
     def _run(self, mode: str, work: Callable[[Connection], T]) -> T:
         with self._translated():
             try:
                 return self._transact(mode, work)
             except sqlite3.DatabaseError as error:
-                if not _is_unusable(error):
+                if not is_unusable(error):
                     raise
             self._replace()
             return self._transact(mode, work)
 
     def _transact(self, mode: str, work: Callable[[Connection], T]) -> T:
         with self._connection() as db:
-            _begin(db, mode)
-            try:
-                result = work(db)
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-            return result
+            return transact(db, work, mode)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreUnavailable(
+            kind = Unwritable if is_refused(error) else StoreUnavailable
+            raise kind(
                 f"The index {self.path} cannot be used now: {error}.",
                 "The notes are safe in their files; run `anamnesis doctor`.",
             ) from error
@@ -189,7 +225,7 @@ class Index:
             if version == SCHEMA_VERSION:
                 return db
         except sqlite3.DatabaseError as error:
-            if not _is_unusable(error):
+            if not is_unusable(error):
                 raise
         if db:
             db.close()
@@ -197,6 +233,8 @@ class Index:
 
     def _stamp(self) -> tuple[int, int] | None:
         """What changes when the index is replaced: the file, or the schema cookie that a rebuild raises."""
+        if not self.path.exists():  # SQLite would create it
+            return None
         try:
             with contextlib.closing(_connect(self.path)) as db:
                 (cookie,) = db.execute("PRAGMA schema_version").fetchone()
@@ -217,23 +255,25 @@ class Index:
     def _rebuild(self, progress: Progress | None, *, in_place: bool) -> None:
         beside = self.path.with_name(f"{self.path.name}.new")
         beside.unlink(missing_ok=True)
-        with contextlib.closing(_connect(beside, create=True)) as db:
-            db.execute("PRAGMA journal_mode = OFF")
-            db.execute("PRAGMA synchronous = OFF")
-            db.execute("PRAGMA cache_size = -200000")
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
-            schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-            tables, indexes = schema.split("\n-- Indexes", 1)
-            db.executescript(tables)
-            bring_up = partial(refresh, partial(_apply, db), partial(_apply, db), self._files)
-            db.execute("BEGIN")
-            bring_up(progress=progress)
-            db.execute("COMMIT")
-            db.executescript(indexes.partition("\n")[2])
-            if not in_place:
-                self._discard()
-            self._copy(db, bring_up)
-        beside.unlink(missing_ok=True)
+        try:
+            with contextlib.closing(_connect(beside, create=True)) as db:
+                self._build(db, progress, in_place=in_place)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def _build(self, db: Connection, progress: Progress | None, *, in_place: bool) -> None:
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA cache_size = -200000")
+        create_indexes = create_tables(db)
+        bring_up = partial(refresh, partial(_apply, db), partial(_apply, db), self._files)
+        db.execute("BEGIN")
+        bring_up(progress=progress)
+        db.execute("COMMIT")
+        db.executescript(create_indexes)
+        if not in_place:
+            self._discard()
+        self._copy(db, bring_up)
 
     def _discard(self) -> None:
         """Take an unusable index away. Who has it open sees that another file has its name, and leaves it."""
@@ -306,6 +346,27 @@ def _connect(path: Path, *, create: bool = False) -> Connection:
     return db
 
 
+def create_tables(db: Connection) -> str:
+    """Make the tables of a new index; the SQL for what is cheaper to make once they are filled."""
+    tables, _, rest = Path(__file__).with_name("schema.sql").read_text("utf-8").partition("\n-- Indexes")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
+    db.executescript(tables)
+    return rest.partition("\n")[2]
+
+
+def transact(db: Connection, work: Callable[[Connection], T], mode: str = _READ) -> T:
+    """Run `work` as one transaction."""
+    _begin(db, mode)
+    try:
+        result = work(db)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return result
+
+
 def _begin(db: Connection, mode: str) -> None:
     if mode == _READ:
         db.execute("BEGIN")
@@ -323,7 +384,7 @@ def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
     return query(db)
 
 
-def _is_unusable(error: sqlite3.DatabaseError) -> bool:
+def is_unusable(error: sqlite3.DatabaseError) -> bool:
     """Damaged, not a database, its journal taken away, or the tables of another version."""
     code = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE) or code == _SHORT_READ or "no such" in str(error)

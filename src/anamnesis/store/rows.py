@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from anamnesis.notes import Memory
 from anamnesis.store.files import TREES, NoteFile, note_path, proper_path, scope_of
 from anamnesis.store.steps import Step
+from anamnesis.store.unsynced import record_listed
 
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
@@ -80,11 +81,13 @@ def enter_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exi
 
 def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
     """Remember that everything in a folder up to this time is in the index."""
-    db.execute(
+    recorded = db.execute(
         "INSERT INTO folders (path, mtime_ns) VALUES (:path, :mtime_ns)"
-        " ON CONFLICT (path) DO UPDATE SET mtime_ns = excluded.mtime_ns",
+        " ON CONFLICT (path) DO UPDATE SET mtime_ns = excluded.mtime_ns WHERE mtime_ns <> excluded.mtime_ns",
         {"path": path, "mtime_ns": mtime_ns},
     )
+    if recorded.rowcount:
+        record_listed(db, path)
 
 
 def advance_folder(db: sqlite3.Connection, step: Step) -> None:

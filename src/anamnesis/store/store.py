@@ -24,6 +24,7 @@ from anamnesis.store.projects import by_any_name, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
+from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
 
@@ -51,17 +52,18 @@ class Saved(NamedTuple):
 class MemoryStore:
     """The notes under one root. Any number of threads and processes may use it at once."""
 
-    def __init__(self, root: Path | str) -> None:
+    def __init__(self, root: Path | str, *, only_to_read: bool = False) -> None:
+        """Open the notes under `root`, which is created unless they are `only_to_read`."""
         self.root = Path(root).expanduser().absolute()
         self.memory_dir = self.root / TREES["portable"]
         self.local_dir = self.root / TREES["machine-local"]
         self.db_path = self.root / "index.db"
-        self._files = NoteFiles(self.root)
+        self._files = NoteFiles(self.root, only_to_read=only_to_read)
         self._index = Index(self.db_path, self._files)
-        # Called after a look at the folders, and after each operation that changed notes or found them changed, in
-        # the thread that did it and outside of the store's lock; not for what they do themselves. They get what
-        # was written if that is all that changed. An error in them reaches the caller of the operation, which is
-        # done by then: they have to handle their own.
+        # `on_look` is called after a look at the folders and after a read that found notes changed, `on_change` after
+        # each operation that changed notes or entered changes, with what it wrote if that is all: in the thread that
+        # did it and outside of the store's lock; not for what they do themselves. An error in them reaches the caller
+        # of the operation, which is done by then: they have to handle their own.
         self.on_look: Callable[[], None] | None = None
         self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._tell)
@@ -338,17 +340,17 @@ class MemoryStore:
         """Look at every file's size and time, and enter what changed."""
         return self._catalogue.refresh()
 
-    def receive(self, paths: Sequence[str]) -> None:
-        """Enter files that another program has just changed, given by their paths under the root; if they have."""
+    def receive(self, paths: Sequence[str], steps: Sequence[Step] = ()) -> None:
+        """Refresh the index for these paths under the root, and for folders that changed otherwise than by `steps`."""
         if len(paths) > _MANY_FILES:
             self.refresh()
             return
         notes = [path for path in paths if path.endswith(".md")]
         with self._catalogue.alone():
-            entered = self._catalogue.ask(lambda db: queries.seen(db, notes))
+            entered = self._index.read(lambda db: queries.seen(db, notes))  # no folder is listed before the `steps`
             read = {path: self._files.read(path) for path in notes if self._files.seen(path) != entered.get(path)}
-            if read:
-                self._catalogue.mend(read, patient=True)
+            if read or steps:
+                self._catalogue.mend(read, patient=True, steps=steps)
             self._catalogue.look(again=True)
 
     def reindex(self, progress: Progress | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Notes on every machine: commit, fetch, merge note by note, push, and index what changed."""
+"""Sync of the notes between machines: commit, fetch, merge note by note, push, and refresh the index."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from anamnesis.log import log
 from anamnesis.notes import writable
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES
+from anamnesis.store.unsynced import find_unsynced, forget_unsynced
 from anamnesis.sync.backend import SyncBackend, SyncResult, SyncState
 from anamnesis.sync.git_backend import GitSyncBackend
 
@@ -14,34 +15,39 @@ __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configur
 
 
 def configured_backend(store: MemoryStore, settings: Settings) -> GitSyncBackend:
-    """The backend that this machine's settings ask for."""
+    """The backend of this machine's settings."""
     return GitSyncBackend(
         store.memory_dir, remote=settings.remote, machine_id=settings.machine_id, timeout=settings.sync_timeout
     )
 
 
 def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
-    """Sync a store's portable notes and bring its index up to date."""
+    """Sync a store's portable notes and refresh its index."""
     begun = store.root / "sync.begun"
     was_interrupted = begun.exists()
     begun.touch(mode=0o600)
-    result = backend.sync()
+    unsynced = find_unsynced(store)
+    result = backend.sync(unsynced.paths)
     if was_interrupted:
-        store.refresh()  # nobody has told the index what that sync found edited in place
+        store.refresh()  # the interrupted sync may have committed edits in place that the index does not know
     else:
-        store.receive([f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)])
+        is_all = all(writable(path) == path for path in result.written)
+        changed = [f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)]
+        store.receive(changed, result.steps if is_all else ())
+    written = {path: hash for path, hash in result.written.items() if _can_hold_a_note(path)}
+    forget_unsynced(store, unsynced, written)
     begun.unlink(missing_ok=True)
     log(store.root, "sync", **report(store, result))
     return result
 
 
 def _can_hold_a_note(path: str) -> bool:
-    """Whether the store looks at a file: not in hidden places, nor under a name that is not UTF-8."""
+    """Whether the index knows a file: not in hidden folders, nor with a name that is not UTF-8."""
     return "/." not in f"/{path}" and writable(path) == path
 
 
 def report(store: MemoryStore, result: SyncResult) -> dict[str, Any]:
-    """What a sync did, as every surface shows it to programs; `indexed` is how many notes the index holds now."""
+    """What a sync did, as JSON of every surface; `indexed` is the number of notes in the index."""
     return {
         "pushed": result.pushed,
         "pulled": result.pulled,

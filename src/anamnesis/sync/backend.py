@@ -1,9 +1,12 @@
-"""What a way of carrying notes between machines has to offer."""
+"""What carries notes between machines: the protocol, and what it reports."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from anamnesis.store.steps import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +16,13 @@ class SyncResult:
     pushed: bool  # whether the remote moved
     pulled: int  # how many commits of other machines came
     conflicted: bool  # whether two machines had changed the same lines; both versions are kept
-    head: str  # the commit the notes are at now, in short
+    head: str  # the commit the notes are at now, abbreviated
     detail: str
-    reached: bool = True  # false where there is a remote and it could not be asked
+    reached: bool = True  # false if there is a remote and it could not be reached
     changed: tuple[str, ...] = ()  # files that may not be in the index as they are now
+    # For the index: the hash of each file that the sync wrote (None if removed), and what that did to the folders.
+    written: Mapping[str, bytes | None] = field(default_factory=dict)
+    steps: Sequence[Step] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,7 @@ class SyncState:
     initialized: bool
     remote: str | None
     head: str
-    dirty: bool  # whether there are changes that no sync has taken up yet
+    dirty: bool  # whether there are changes that no sync has committed yet
     detail: str
 
 
@@ -35,6 +41,7 @@ class SyncBackend(Protocol):
 
     def init(self) -> None: ...
 
-    def sync(self) -> SyncResult: ...
+    def sync(self, changed: Collection[str] | None = None) -> SyncResult:
+        """One sync. Only these files can have changed since the last one; None if that is not known."""
 
     def state(self) -> SyncState: ...

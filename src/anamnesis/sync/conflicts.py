@@ -1,4 +1,4 @@
-"""Notes that two machines changed in the same lines: both versions, their difference, and which is to stay."""
+"""Notes that two machines changed in the same lines: lists both versions, and resolves them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Conflict:
 
 
 def list_conflicts(store: MemoryStore) -> list[Conflict]:
-    """All conflicts that nobody has resolved, the newest first."""
+    """All unresolved conflicts, the newest first."""
     found = []
     for other_id in store.tagged(CONFLICT_TAG):
         other = store.find(other_id)
@@ -43,7 +43,7 @@ def list_conflicts(store: MemoryStore) -> list[Conflict]:
 
 
 def find_conflicts(store: MemoryStore, given: str) -> list[Conflict]:
-    """The conflicts of a note, or that of an other version, given by the beginning of either's id."""
+    """The conflicts of a note or of an other version, given by a prefix of its id."""
     known = list_conflicts(store)
     wanted = given.upper()
     found = [each for each in known if each.id.upper().startswith(wanted) or each.other.id.upper().startswith(wanted)]
@@ -56,13 +56,13 @@ def find_conflicts(store: MemoryStore, given: str) -> list[Conflict]:
 
 
 def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Memory:
-    """End a conflict: let this version stay, or the other, or both as notes of their own. The one that stays."""
+    """Resolve a conflict: keep this version, the other, or both as separate notes. Returns the one that is kept."""
     own = without_conflict_tag(conflict.other)
     if keep == "both":
         return store.update(conflict.other.id, tags=own.tags, extra=own.extra)
     if keep == "other":
         if conflict.note:
-            store.delete(conflict.id)  # to the trash: what it says now may be nowhere else
+            store.delete(conflict.id)  # to the trash: its current text may be nowhere else
         note = store.put(replace(in_place_of(conflict.note, own), id=conflict.id, updated_at=utcnow()))
     elif conflict.note:
         note = conflict.note

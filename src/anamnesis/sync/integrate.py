@@ -1,6 +1,6 @@
-"""Bringing two lines of change together: files are matched by the note they hold, and notes merge as notes.
+"""Merges the changes of two sides: files are matched by the note they hold, and notes are merged by field.
 
-Pure. The same two lines give the same files whichever is called ours, so that machines agree.
+Pure. The result does not depend on which side is called ours, so that all machines get the same files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from anamnesis.notes.merge import merge
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of one side: what it holds, and the blob that git keeps it as, where it has one."""
+    """A file of one side: its content, and its blob if git has one."""
 
     path: str
     data: bytes
@@ -32,7 +32,7 @@ class File:
 
     @property
     def memory(self) -> Memory | None:
-        """The note that the file holds, if it does."""
+        """The note in the file; None if it holds none."""
         try:
             memory = parse(decode(self.data), scope="portable")
             validate(memory)
@@ -43,7 +43,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The files that one side changed, as they were and as it has them."""
+    """The files that one side changed, before and after."""
 
     before: list[File]
     after: list[File]
@@ -51,15 +51,15 @@ class Side:
 
 @dataclass(slots=True)
 class Integration:
-    """What our files become: those that go, those that come or change, and whether both sides changed the same."""
+    """The result for our files: those to remove, those to write, and whether both sides changed the same lines."""
 
-    folders: set[str] = field(default_factory=set)  # what no file can be called
+    folders: set[str] = field(default_factory=set)  # paths that no file can have
     removed: set[str] = field(default_factory=set)
     files: dict[str, File] = field(default_factory=dict)
     conflicted: bool = False
 
     def put(self, file: File) -> None:
-        """Add a file; over no other that came from elsewhere."""
+        """Add a file; under another name if its path is taken."""
         path = file.path
         if path in self.folders or self.files.get(path, file).data != file.data:
             path = _beside(path, "", file.data)
@@ -68,7 +68,7 @@ class Integration:
 
 @dataclass(slots=True)
 class _Change:
-    """What one side did to one note, or to one file that is none."""
+    """The change of one note, or of one file that holds none, by one side."""
 
     before: File | None = None
     after: File | None = None
@@ -78,12 +78,12 @@ _UNCHANGED = _Change()
 
 
 def integrate(ours: Side, theirs: Side, purged: Collection[str] = ()) -> Integration:
-    """What has to be done to our files, so that they have both sides' changes; no note comes back that we purged."""
+    """Merge both sides' changes into our files. A note that was purged here does not come back."""
     ambiguous = _ambiguous(ours, theirs)
     mine, other = _by_note(ours, ambiguous), _by_note(theirs, ambiguous)
     after = [*ours.after, *theirs.after]
     result = Integration(folders={str(folder) for file in after for folder in PurePosixPath(file.path).parents})
-    # First what one side alone changed: it stays where that side has it.
+    # First what only one side changed: it keeps its path.
     for key in sorted({*mine, *other}, key=lambda key: (key in mine and key in other, key)):
         one, two = mine.get(key, _UNCHANGED), other.get(key, _UNCHANGED)
         result.removed |= {file.path for file in (one.before, one.after, two.before, two.after) if file}
@@ -98,7 +98,7 @@ def integrate(ours: Side, theirs: Side, purged: Collection[str] = ()) -> Integra
 
 
 def _is_gone(ours: _Change, theirs: _Change) -> bool:
-    """Whether we have no file of a note that they have: we removed it, or never had what they add."""
+    """Whether they have a file of a note and we do not: we removed it, or they added it."""
     return ours.after is None and (ours.before is not None or theirs.before is None)
 
 
@@ -109,7 +109,7 @@ def _put_all(result: Integration, files: Iterable[File | None]) -> None:
 
 
 def _merged(result: Integration, base: File | None, one: File | None, two: File | None) -> list[File | None]:
-    """One note of both sides' versions. A change counts more than a removal."""
+    """Merge both sides' versions of a note. A change wins over a removal."""
     if one is None or two is None or (one.path, one.data) == (two.path, two.data):
         return [one or two]
     before = base.memory if base else None
@@ -121,21 +121,21 @@ def _merged(result: Integration, base: File | None, one: File | None, two: File 
         if merged.other:
             aside = PurePosixPath(path).with_name(f"{merged.other.id}.md")
             files.append(File(str(aside), render(merged.other).encode("utf-8")))
-        if all(file.memory for file in files):  # foreign lines may lean on a line of ours (a YAML alias)
+        if all(file.memory for file in files):  # a foreign line may refer to a line of ours (a YAML alias)
             result.conflicted |= len(files) > 1
             return [*files]
     return _merged_texts(result, base, one, two)
 
 
 def _path(note: Memory, base: File | None, *versions: tuple[File, Memory]) -> str:
-    """Where the merged note goes: where the side put it that moved it."""
+    """The path of the merged note: that of the side that moved it."""
     fitting = [file.path for file, memory in versions if memory.type == note.type] or [versions[0][0].path]
     moved = [path for path in fitting if not base or path != base.path]
     return min(moved or fitting)
 
 
 def _as_file(path: str, note: Memory, versions: Iterable[tuple[File, Memory]]) -> File:
-    """A merged note as a file; if it is just what a side has, that side's very text."""
+    """A merged note as a file; if it equals one side's note, with the exact text of that side."""
     same = [file for file, memory in versions if memory == note]
     if same:
         chosen = min(same, key=lambda file: file.data)
@@ -144,7 +144,7 @@ def _as_file(path: str, note: Memory, versions: Iterable[tuple[File, Memory]]) -
 
 
 def _merged_texts(result: Integration, base: File | None, one: File, two: File) -> list[File | None]:
-    """Files that are no notes, or no longer the same one: merged by lines, or else both are kept."""
+    """Merge files that do not hold the same note by lines; if that fails, keep both."""
     yielding, prevailing = sorted((one, two), key=lambda file: (file.memory is not None, file.data))
     path = min(one.path, two.path)
     text = None if prevailing.memory else _merged_text(base, yielding, prevailing)
@@ -156,25 +156,25 @@ def _merged_texts(result: Integration, base: File | None, one: File, two: File) 
 
 
 def _beside(path: str, word: str, data: bytes) -> str:
-    """Another name for a file, which no other file has and every machine gives it."""
+    """Another name for a file, unique and the same on every machine: it has a digest of the content."""
     digest = hashlib.blake2b(data, digest_size=4).hexdigest()
     return str(PurePosixPath(path).with_stem(f"{PurePosixPath(path).stem}{word}-{digest}"))
 
 
 def _merged_text(base: File | None, yielding: File, prevailing: File) -> bytes | None:
-    """Both sides' changes of a text; None where they met, or where it is none."""
+    """Merge both sides' changes of a text; None if they overlap or it is no text."""
     if yielding.data == prevailing.data:
         return prevailing.data
     try:
         before = base.data.decode("utf-8") if base else None
-        text, met = merge_lines(before, yielding.data.decode("utf-8"), prevailing.data.decode("utf-8"))
+        text, overlaps = merge_lines(before, yielding.data.decode("utf-8"), prevailing.data.decode("utf-8"))
     except UnicodeDecodeError:
         return None
-    return None if met else text.encode("utf-8")
+    return None if overlaps else text.encode("utf-8")
 
 
 def _by_note(side: Side, ambiguous: set[str]) -> dict[str, _Change]:
-    """What a side did, by note; by path where a file holds none or its id is not its own."""
+    """The changes of a side by note; by path where a file holds none or shares its id with another file."""
     changes: dict[str, _Change] = {}
     for file in side.before:
         changes.setdefault(_key(file, ambiguous), _Change()).before = file
@@ -189,7 +189,7 @@ def _key(file: File, ambiguous: set[str]) -> str:
 
 
 def _ambiguous(ours: Side, theirs: Side) -> set[str]:
-    """Ids that more than one file of a tree has."""
+    """Ids that several files of one tree have."""
     before = {(file.note_id, file.path) for file in (*ours.before, *theirs.before)}
     groups = [[note_id for note_id, _ in before]]
     for side in (ours, theirs):

@@ -1,4 +1,4 @@
-"""What git's history still holds of purged notes, and the commands that rewrite it. Changes nothing."""
+"""Finds purged notes in git's history, and the commands that rewrite it. Changes nothing."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _LOG = ("log", "--all", "--full-history", "--no-renames", "--no-show-signature",
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """How many commits wrote or removed the files of some notes, whether a remote has any, and how to rewrite them."""
+    """The commits that wrote or removed the files of some notes, and how to rewrite them."""
 
     commits: int
-    is_pushed: bool
+    is_pushed: bool  # whether the remote has any of them
     commands: tuple[str, ...]
 
 
 def find_past(folder: Path, ids: Sequence[str]) -> Past:
-    """What the repository of a folder holds of notes. A path that another file has by now is left out."""
+    """The commits of a repository that hold these notes. A path that another file has now is left out."""
     repository = Repository(folder, "")
     if not repository.exists or not ids:
         return Past(0, False, ())
@@ -37,7 +37,7 @@ def find_past(folder: Path, ids: Sequence[str]) -> Past:
 
 
 def _paths(folder: Path, ids: Sequence[str]) -> list[str]:
-    """The paths that the files of notes ever had: those named after them, and those whose front matter names them."""
+    """All paths that the files of notes had, found by their name or by the id in their front matter."""
     named = [f":(glob)**/{note_id}.*" for note_id in ids]
     found = _names(folder, "--", *named)
     for note_id in ids:
@@ -47,8 +47,8 @@ def _paths(folder: Path, ids: Sequence[str]) -> list[str]:
 
 
 def _names(folder: Path, *arguments: str) -> set[str]:
-    told = git(folder, *_LOG, "--format=", "--name-only", *arguments, options=("--git-dir=.git", "--work-tree=."))
-    return {name.decode("utf-8", "surrogateescape").strip("\n") for name in told.split(b"\0") if name.strip(b"\n")}
+    output = git(folder, *_LOG, "--format=", "--name-only", *arguments, options=("--git-dir=.git", "--work-tree=."))
+    return {name.decode("utf-8", "surrogateescape").strip("\n") for name in output.split(b"\0") if name.strip(b"\n")}
 
 
 def _commands(folder: Path, paths: Sequence[str], is_pushed: bool) -> tuple[str, ...]:

@@ -1,7 +1,4 @@
-"""The git repository of the notes: snapshots, differences, merged trees, and the way to the remote and back.
-
-The files are the truth and the index is no more than git's memory of them. Nothing here changes a note's file.
-"""
+"""The git repository of the notes: its index, commits, references and objects. Nothing here changes a note's file."""
 
 from __future__ import annotations
 
@@ -13,22 +10,23 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from anamnesis.disk import TEMPORARY_SUFFIX
 from anamnesis.git import LOCAL_TIMEOUT, GitFailed, git
 from anamnesis.store.files import is_type_folder, without_shapeless
+from anamnesis.sync.checkpoint import Checkpoint, version_of
 
 BRANCH = "main"
-_MAIN = f"refs/heads/{BRANCH}"
-_REMOTE = "refs/remotes/origin/"
+MAIN = f"refs/heads/{BRANCH}"
 _PENDING = "refs/anamnesis/pending"
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_EXCLUDED = f".*{TEMPORARY_SUFFIX}"
 _FILE_MODE = "100644"
 _GITLINK = "160000"
-# The files as a merge by git has left them, markers and all.
+# The tree that a merge by git has written to the files, with its markers.
 LEFT_BY_MERGE = "AUTO_MERGE"
-# A sync makes four or five; what is packed is each file of objects that is not twice as large as all smaller ones.
+# A sync makes four or five. `--geometric` packs those, and each pack that is not twice as large as all smaller ones.
 _MOST_LOOSE_OBJECTS = 2_000
 _UNFINISHED_COMMITS = (
     "rebase-merge/autostash",
@@ -52,21 +50,15 @@ _UNFINISHED = (
 )
 
 
-# What no note is called and no repository may make us write: git's own folder in all its spellings, and ways out.
+# Paths that no repository may make us write: git's own folder in all its spellings, and ways out of the folder.
 _UNSAFE = re.compile(
     r"(?:^|/)(?:|\.{1,2}|\.git[ .]*|git~\d+)(?:/|$)|\0" + (r"|[\\:]" if sys.platform == "win32" else ""), re.IGNORECASE
 )
-# How git says that somebody else has pushed since, or is pushing now.
-_MOVED = re.compile(r"\[rejected\]|failed to update ref|cannot lock ref|incorrect old value")
 
 
 def is_safe(path: str) -> bool:
-    """Whether a file of a tree can have this path in the folder."""
+    """Whether a file of a tree may be written to this path."""
     return not _UNSAFE.search(without_shapeless(path)) and not is_type_folder(path)
-
-
-class Rejected(GitFailed):
-    """The remote has moved since it was fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +71,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One path of two trees; None where it is not there."""
+    """One path of two trees; None in the tree that does not have it."""
 
     path: str
     before: Blob | None
@@ -87,13 +79,18 @@ class Difference:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is not a reference to another repository, which has no file here."""
+        """Whether it is a file, and not a reference to another repository."""
         return not any(blob and blob.mode == _GITLINK for blob in (self.before, self.after))
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it brings a file, a link or a repository with the name of a note type's folder."""
+        return self.after is not None and is_type_folder(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Dirt:
-    """Paths whose files are not as the last commit has them, and those of them that a merge left unfinished."""
+    """Paths whose files differ from the last commit, and those of them that a merge left unresolved."""
 
     changed: list[str]
     unmerged: list[str]
@@ -111,11 +108,13 @@ class Repository:
             for who in ("AUTHOR", "COMMITTER")
             for what, value in (("NAME", "anamnesis"), ("EMAIL", f"anamnesis@{email or 'unknown'}"))
         }
+        self._main = self._pending = ""
+        self.trees: dict[str, str] = {}  # those that are known, by commit
 
     def git(
         self, *arguments: str, input: bytes | None = None, as_user: bool = False, timeout: float = LOCAL_TIMEOUT
     ) -> bytes:
-        # Named outright: a folder without a repository of its own must not be taken for part of another one.
+        # `--git-dir` is explicit: a folder without a repository must not be taken for part of another one.
         return git(
             self.folder,
             *arguments,
@@ -127,7 +126,7 @@ class Repository:
         )
 
     def line(self, *arguments: str) -> str:
-        """The one line that git prints; "" where it fails."""
+        """The one line of git's output; "" if it fails."""
         with contextlib.suppress(GitFailed):
             return self.git(*arguments).decode("utf-8", "replace").strip()
         return ""
@@ -135,6 +134,14 @@ class Repository:
     @property
     def exists(self) -> bool:
         return self.metadata.exists()
+
+    @property
+    def index(self) -> Path:
+        return self.metadata / "index"
+
+    @property
+    def config(self) -> Path:
+        return self.metadata / "config"
 
     def create(self) -> None:
         """Make the folder a repository, if it is none yet."""
@@ -144,38 +151,51 @@ class Repository:
         for name, value in (
             ("core.untrackedCache", "true"),
             (f"branch.{BRANCH}.remote", "origin"),
-            (f"branch.{BRANCH}.merge", _MAIN),
+            (f"branch.{BRANCH}.merge", MAIN),
         ):
             self.git("config", name, value)
 
-    def settle_rules(self) -> None:
-        """Keep files that are still being written out of the snapshots, and all others in them as they are."""
+    def write_rules(self) -> None:
+        """Exclude temporary files from commits, and commit all others byte for byte."""
         if self.metadata.is_dir():
-            _append_line(self.metadata / "info" / "exclude", f".*{TEMPORARY_SUFFIX}")
+            _append_line(self.metadata / "info" / "exclude", _EXCLUDED)
             _append_line(self.metadata / "info" / "attributes", "* -text !ident !filter !working-tree-encoding")
 
-    def set_remote(self, url: str) -> None:
-        """Let the remote be at this address; what is known of another one is forgotten."""
-        if self.line("config", "--get-all", "remote.origin.url") == url:
-            return
-        self.line("config", "--remove-section", "remote.origin")
-        self.git("config", "remote.origin.url", url)
-        self.git("config", "remote.origin.fetch", f"+refs/heads/*:{_REMOTE}*")
-        for name in self.references(_REMOTE):
-            self.git("update-ref", "-d", name)
-
     def references(self, *prefixes: str) -> dict[str, str]:
-        """The references under these names, with what they point at."""
+        """The references under these names, with the commits they point at."""
         listed = self.git("for-each-ref", "--format=%(refname) %(objectname)", *prefixes).decode("utf-8", "replace")
         return {name: commit for name, _, commit in (line.partition(" ") for line in listed.splitlines())}
 
+    def locate(self) -> None:
+        """Read where the branch is, and the commit of an interrupted sync. The methods of a sync rely on it."""
+        known = self.references(MAIN, _PENDING)
+        self._main, self._pending = known.get(MAIN, ""), known.get(_PENDING, "")
+
     def head(self) -> str:
-        """The commit that the files were last in step with; "" before the first."""
+        """The commit that the files were last in agreement with; "" before the first."""
         return self.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
+    def is_at(self, checkpoint: Checkpoint) -> bool:
+        """Whether nobody has used git here since this checkpoint. Needs `locate`."""
+        return (
+            (self._main, self._pending) == (checkpoint.head, "")
+            and version_of(self.index) == checkpoint.index != ""
+            and self._on_branch()
+            and not self.is_merging
+        )
+
+    def has_rules_for(self, paths: Iterable[str]) -> bool:
+        """Whether rules of the user's, or a repository inside this one, may exclude one of these files."""
+        excluded = (self.metadata / "info" / "exclude").read_text("utf-8", "replace").splitlines()
+        if [line for line in excluded if line not in ("", _EXCLUDED) and not line.startswith("#")]:
+            return True
+        folders = {self.folder / parent for path in paths for parent in PurePosixPath(path).parents}
+        inner = [folder / ".git" for folder in folders if folder != self.folder]
+        return any(os.path.lexists(path) for path in (*inner, *(folder / ".gitignore" for folder in folders)))
+
     def dirt(self) -> Dirt:
-        """What is not as the last commit has it."""
-        # Unlike `all` untracked files, of the `normal` ones git remembers which folders have nothing new.
+        """Compare all files with the last commit."""
+        # Unlike `all` untracked files, git caches which folders have no `normal` ones.
         options = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal")
         found = self.git("status", *options)
         entries = [(entry[:2], entry[3:]) for entry in _split(found)]
@@ -187,9 +207,11 @@ class Repository:
         unmerged = [path for state, path in entries if "U" in state or state in ("AA", "DD")]
         return Dirt([path for path in changed if is_safe(path)], unmerged)
 
-    def snapshot(self, paths: Sequence[str], parents: Sequence[str], message: str) -> str:
-        """Commit these files as they are now; the first parent if nothing differs from it."""
+    def stage_files(self, paths: Iterable[str]) -> bool:
+        """Bring git's index up to date with these files; false if some have to be staged again."""
         waiting = list(paths)
+        # What is in a folder that has the path of a file, git sees only after the file was removed from its index.
+        is_complete = not any(os.path.isdir(self.folder / path) for path in waiting)
         while waiting:
             try:
                 self.git("update-index", "-z", "--add", "--remove", "--stdin", input=_joined(waiting))
@@ -199,49 +221,67 @@ class Repository:
                 if not unreadable:
                     raise
                 waiting.remove(unreadable[0])  # it is committed when it can be read
-        return self._commit(parents, message)
+                is_complete = False
+        return is_complete
 
-    def record(self, changes: Iterable[Difference], parents: Sequence[str], message: str) -> str:
-        """Commit the first parent with these changes."""
-        self.note_in_index(changes)
-        return self._commit(parents, message)
-
-    def note_in_index(self, changes: Iterable[Difference]) -> None:
-        """Let git know these files as they are about to be."""
+    def stage(self, changes: Iterable[Difference]) -> None:
+        """Bring git's index to these changes; the files follow."""
         lines = [
             f"{each.after.mode} {each.after.id}\t{each.path}" if each.after else f"0 {'0' * 40}\t{each.path}"
-            for each in sorted(changes, key=lambda each: each.after is not None)  # a file may make way for a folder
+            for each in sorted(changes, key=lambda each: each.after is not None)  # a file may give way to a folder
         ]
         if lines:
             self.git("update-index", "-z", "--index-info", input=_joined(lines))
 
-    def _commit(self, parents: Sequence[str], message: str) -> str:
+    def commit(self, parents: Sequence[str], message: str) -> str:
+        """Commit what is staged; the one parent if nothing differs from it."""
         tree = self.git("write-tree").decode().strip()
-        if len(parents) < 2 and tree == (self.line("rev-parse", f"{parents[0]}^{{tree}}") if parents else _EMPTY_TREE):
+        if len(parents) < 2 and tree == (self._tree_of(parents[0]) if parents else _EMPTY_TREE):
             return parents[0] if parents else ""
         lineage = [word for parent in parents for word in ("-p", parent)]
-        return self.git("commit-tree", tree, *lineage, "-m", message).decode().strip()
+        commit = self.git("commit-tree", tree, *lineage, "-m", message).decode().strip()
+        self.trees[commit] = tree
+        return commit
+
+    def commit_changes(self, changes: Iterable[Difference], parents: Sequence[str], message: str) -> str:
+        """Commit what is staged with these changes."""
+        self.stage(changes)
+        return self.commit(parents, message)
+
+    def _tree_of(self, commit: str) -> str:
+        return self.trees.get(commit) or self.line("rev-parse", f"{commit}^{{tree}}")
 
     def move_to(self, commit: str) -> None:
-        """The files are as in this commit now: let the branch and HEAD be there."""
-        if self.references(_MAIN).get(_MAIN) != commit:
-            self.git("update-ref", _MAIN, commit)
+        """Move the branch and HEAD to a commit that the files agree with; nothing is pending then."""
+        changes = [f"update {MAIN} {commit}"] if self._main != commit else []
+        self._update([*changes, *self._end_of_pending()])
+        self._main = commit
         if not self._on_branch():
-            self.git("symbolic-ref", "HEAD", _MAIN)
+            self.git("symbolic-ref", "HEAD", MAIN)
+
+    def _update(self, changes: Sequence[str]) -> None:
+        """Change references, all or none."""
+        if changes:
+            self.git("update-ref", "--stdin", input="".join(f"{each}\n" for each in changes).encode())
 
     def _on_branch(self) -> bool:
         try:
-            return (self.metadata / "HEAD").read_text("utf-8", "replace").strip() == f"ref: {_MAIN}"
+            return (self.metadata / "HEAD").read_text("utf-8", "replace").strip() == f"ref: {MAIN}"
         except OSError:  # the folder is a worktree of a repository elsewhere
-            return self.line("symbolic-ref", "--quiet", "HEAD") == _MAIN
+            return self.line("symbolic-ref", "--quiet", "HEAD") == MAIN
 
     def begin(self, commit: str) -> None:
-        """Remember a commit that the files are being brought to, in case that is interrupted."""
-        self.git("update-ref", _PENDING, commit)
+        """Keep a commit that the files are being brought to, in case that is interrupted."""
+        self._update([f"update {_PENDING} {commit}"])
+        self._pending = commit
+
+    def _end_of_pending(self) -> list[str]:
+        ended, self._pending = self._pending, ""
+        return [f"delete {_PENDING}"] if ended else []
 
     @property
     def is_merging(self) -> bool:
-        """Whether a merge or rebase by git stopped half-way."""
+        """Whether a merge or rebase by git was interrupted."""
         return any((self.metadata / name).exists() for name in _UNFINISHED)
 
     def has(self, tree: str, path: str) -> bool:
@@ -249,14 +289,13 @@ class Repository:
         return bool(self.line("rev-parse", "--verify", "--quiet", f"{tree}:{path}"))
 
     def unfinished(self) -> list[str]:
-        """The commits that hold what an interrupted sync, merge or rebase had not brought together yet."""
-        known = self.references(_MAIN, _PENDING)
-        found = [known.get(_PENDING, "")]
+        """The commits that an interrupted sync, merge or rebase had still to bring in. Needs `locate`."""
+        found = [self._pending]
         for name in _UNFINISHED_COMMITS:
             with contextlib.suppress(OSError):
                 found += (self.metadata / name).read_text("utf-8", "replace").split()
         if not self._on_branch():
-            found.append(known.get(_MAIN, ""))
+            found.append(self._main)
         return [
             commit
             for commit in found
@@ -264,9 +303,8 @@ class Repository:
         ]
 
     def finish(self) -> None:
-        """Forget what was unfinished: it has been brought together."""
-        if self.references(_PENDING):
-            self.git("update-ref", "-d", _PENDING)
+        """Remove all traces of an interrupted sync, merge or rebase, whose commits have been brought in."""
+        self._update(self._end_of_pending())
         for name in _UNFINISHED:
             path = self.metadata / name
             if path.is_dir():
@@ -275,21 +313,26 @@ class Repository:
                 path.unlink(missing_ok=True)
 
     def pack(self) -> None:
-        """Put the objects of many syncs into one file, when there are many; one of git's 256 folders tells how many."""
+        """Pack the objects of many syncs. Their number is estimated from one of git's 256 folders."""
         with contextlib.suppress(OSError, GitFailed):
             if len(os.listdir(self.metadata / "objects" / "17")) * 256 > _MOST_LOOSE_OBJECTS:
                 self.git("repack", "-d", "-l", "-q", "--geometric=2")
 
     def common(self, one: str, two: str) -> str:
-        """The last commit that both have in their history; "" if there is none."""
+        """The merge base of two commits; "" if there is none."""
         return self.line("merge-base", one, two)
 
+    def divergence(self, one: str, two: str) -> tuple[int, int]:
+        """How many commits only the one has in its history, and how many only the other."""
+        ones, twos = self.git("rev-list", "--left-right", "--count", f"{one}...{two}").split()
+        return int(ones), int(twos)
+
     def count_missing(self, commit: str, known: str) -> int:
-        """How many commits lead to `commit` that are not in the history of `known`."""
+        """How many commits are in the history of `commit` and not in that of `known`."""
         return int(self.git("rev-list", "--count", commit, *([f"^{known}"] if known else [])))
 
     def differences(self, before: str, after: str) -> list[Difference]:
-        """What differs between two commits; "" stands for an empty tree."""
+        """The differences between two commits; "" stands for an empty tree."""
         fields = _split(self.git("diff-tree", "-r", "-z", "--no-renames", before or _EMPTY_TREE, after))
         found = []
         for facts, path in zip(fields[::2], fields[1::2], strict=True):
@@ -298,8 +341,7 @@ class Repository:
         return found
 
     def blocking(self, commit: str) -> list[Difference]:
-        """What a commit has in the place of a note type's folder: a file, a link or another repository; each as its
-        removal."""
+        """The removal of each entry of a commit that has the name of a note type's folder and is no folder."""
         found = []
         for entry in _split(self.git("ls-tree", "-z", commit)) if commit else ():
             facts, _, path = entry.partition("\t")
@@ -323,7 +365,7 @@ class Repository:
         return found
 
     def store(self, contents: Sequence[bytes]) -> list[Blob]:
-        """Put contents into the repository."""
+        """Write contents as blobs."""
         if not contents:
             return []
         with tempfile.TemporaryDirectory(dir=self.metadata) as folder:
@@ -333,43 +375,6 @@ class Repository:
             names = "".join(f"{path.relative_to(self.folder).as_posix()}\n" for path in paths).encode()
             output = self.git("hash-object", "-w", "--no-filters", "--stdin-paths", input=names)
         return [Blob(_FILE_MODE, each) for each in output.decode().split()]
-
-    def fetch(self, timeout: float) -> None:
-        """Learn what the remote has."""
-        options = ("--quiet", "--no-tags", "--prune", "--no-auto-maintenance", "--no-recurse-submodules")
-        fetch = ("fetch", *options, "origin", f"+refs/heads/*:{_REMOTE}*")
-        try:
-            self.git(*fetch, as_user=True, timeout=timeout)
-        except GitFailed as error:
-            if not _MOVED.search(error.message):
-                raise
-            self.git(*fetch, as_user=True, timeout=timeout)  # a fetch of a sync that was killed had gone on
-
-    def remote_head(self, timeout: float) -> tuple[str, str]:
-        """Where the remote's main branch was when it was fetched, and what of the remote is to be brought in: that, or
-        its default branch where it has no main one; "" for nothing."""
-        branches = self.references(_REMOTE)
-        if len(branches) > 1 and _REMOTE + BRANCH not in branches:
-            listed = self.git("ls-remote", "--symref", "origin", "HEAD", as_user=True, timeout=timeout).decode()
-            default = listed.partition("\t")[0].removeprefix("ref: refs/heads/")
-            return "", branches.get(_REMOTE + default) or min(branches.values())
-        main = branches.get(_REMOTE + BRANCH, "")
-        return main, main or next(iter(branches.values()), "")
-
-    def push(self, commit: str, timeout: float) -> None:
-        """Let the remote's main branch be at this commit."""
-        options = (
-            "--quiet",
-            "--porcelain",
-            "--no-verify",
-            "--no-signed",
-            "--no-follow-tags",
-            "--recurse-submodules=no",
-        )
-        try:
-            self.git("push", *options, "origin", f"{commit}:{_MAIN}", as_user=True, timeout=timeout)
-        except GitFailed as error:
-            raise (Rejected if _MOVED.search(error.message) else GitFailed)(error.message) from None
 
 
 def _append_line(path: Path, line: str) -> None:
@@ -384,7 +389,7 @@ def _blob(mode: str, name: str) -> Blob | None:
 
 
 def _split(output: bytes) -> list[str]:
-    """What git separates by NUL; a path that is not UTF-8 survives."""
+    """Split output of `-z`; paths that are not UTF-8 are kept as surrogates."""
     return [part.decode("utf-8", "surrogateescape") for part in output.split(b"\0") if part]
 
 

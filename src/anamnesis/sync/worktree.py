@@ -1,4 +1,4 @@
-"""The files that a sync brings up to date. One that somebody has changed meanwhile is left, and named."""
+"""Writes the files that a sync changes, unless another program has changed them meanwhile."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import shutil
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from anamnesis.disk import create_beside, fill, locked, move, put_in_place, sync_files, sync_folder
 from anamnesis.errors import LockHeld, StoreUnavailable
 from anamnesis.store.files import trash_place
+from anamnesis.store.steps import Step, Steps
 from anamnesis.sync.integrate import File
 from anamnesis.sync.repository import is_safe
 
@@ -31,34 +33,53 @@ class Replacement:
     after: bytes | None
 
 
-def replace_files(folder: Path, replacements: Iterable[Replacement]) -> list[str]:
-    """Bring files up to date; the paths of those that are not as expected, which are left as they are."""
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What was done: files that were not as expected are `left`, and `steps` changed the folders."""
+
+    left: list[str]
+    steps: list[Step]
+
+
+def replace_files(folder: Path, replacements: Iterable[Replacement]) -> Replaced:
+    """Replace files that are as expected; the others are left as they are."""
     wanted = [each for each in replacements if is_safe(each.path)]
     kept = {File(each.path, each.after).note_id for each in wanted if each.after}
+    steps = Steps(partial(_time_of, folder.parent))
     try:
         staged = _stage(folder, wanted)
         with locked(folder.parent / "store.lock"):
-            turns = _turns(folder, wanted)
-            left = [each.path for each in turns if not _replace(folder, each, staged.get(each.path), kept)]
+            left = []
+            for each in _in_order(folder, wanted):
+                with steps.change(f"{folder.name}/{each.path}".rpartition("/")[0]):
+                    if not _replace(folder, each, staged.get(each.path), kept):
+                        left.append(each.path)
         for parent in {(folder / each.path).parent for each in wanted}:
             if parent.is_dir():
                 sync_folder(parent)
-        return left
+        return Replaced(left, steps.undisturbed())
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
     finally:
         shutil.rmtree(folder / _STAGE, ignore_errors=True)
 
 
+def _time_of(root: Path, folder: str) -> int:
+    try:
+        return os.stat(root / folder).st_mtime_ns
+    except OSError:
+        return -1
+
+
 def forget_staged(folder: Path) -> None:
-    """Remove the new contents that a killed sync left; one that is running removes its own."""
+    """Remove the staged contents of a killed sync; a running one removes its own."""
     if (folder / _STAGE).exists():
         with contextlib.suppress(LockHeld), locked(folder / ".git" / LOCK, timeout=0.0):
             shutil.rmtree(folder / _STAGE, ignore_errors=True)
 
 
 def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, Path]:
-    """The new contents as files by path, not yet in their places: a kill here leaves no trace among the notes."""
+    """Write the new contents outside of the notes' folders, where a killed sync leaves nothing; the files by path."""
     stage = folder / _STAGE
     shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir(mode=0o700)
@@ -73,24 +94,24 @@ def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, Path]:
     return staged
 
 
-def _turns(folder: Path, wanted: Sequence[Replacement]) -> list[Replacement]:
-    """In which order: a moved note is at its new place before it goes from the old one. But a file in the way of a
-    folder goes first, and a file comes last where there is a folder still."""
+def _in_order(folder: Path, wanted: Sequence[Replacement]) -> list[Replacement]:
+    """A moved note is written to its new path before it is removed from the old one. But a file in the place of a
+    folder is removed first, and a file in the place of a folder is written last."""
     folders = {str(parent) for each in wanted if each.after is not None for parent in PurePosixPath(each.path).parents}
 
-    def turn(each: Replacement) -> int:
+    def order(each: Replacement) -> int:
         if each.after is None:
             return 2 if each.path not in folders else 0
         return 1 if not (folder / each.path).is_dir() else 3
 
-    return sorted(wanted, key=turn)
+    return sorted(wanted, key=order)
 
 
 def _replace(folder: Path, wanted: Replacement, staged: Path | None, kept: Collection[str]) -> bool:
     """Whether the file is now as wanted."""
     target = folder / wanted.path
     if target.parent.resolve() != (folder.resolve() / wanted.path).parent:
-        return True  # a link leads away from here: nothing is written through it
+        return True  # a parent folder is a link: nothing is written through it
     if target.is_dir() and not target.is_symlink():
         _remove_empty_folders(target)
     found = _read(target)
@@ -107,13 +128,13 @@ def _replace(folder: Path, wanted: Replacement, staged: Path | None, kept: Colle
 
 
 def _remove_empty_folders(folder: Path) -> None:
-    """A folder in the place of a file goes, if there is nothing in it."""
+    """Remove a folder that holds nothing but empty folders; any other is an error."""
     for place, _, _ in os.walk(folder, topdown=False):
         os.rmdir(place)
 
 
 def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
-    """A note that was deleted elsewhere goes to the trash here: it can be restored, and nothing writes it anew."""
+    """Move a note that was deleted elsewhere to the trash: it can be restored, and no import writes it again."""
     target = folder / gone.path
     note = File(gone.path, gone.before or b"").memory
     if note and note.id not in kept:

@@ -1,4 +1,4 @@
-"""One client: bytes in, answers out, in order. A request is refused at its head where it can be. Knows no routes."""
+"""One client: bytes in, answers out, in order. Requests are refused by their head where possible. Knows no routes."""
 
 from __future__ import annotations
 
@@ -6,49 +6,30 @@ import asyncio
 import functools
 import time
 from asyncio import Future, Transport
-from collections.abc import AsyncIterator
 from enum import IntEnum
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
-from anamnesis.web.message import TEXT, Request, Response, failure
+from anamnesis.errors import AnamnesisError
+from anamnesis.web.exchange import Exchange
+from anamnesis.web.message import Request, Response, failure
+from anamnesis.web.mount import Mount
 from anamnesis.web.parser import Malformed, Parser, TooLong
+from anamnesis.web.response_head import date_line, head_of, refusal_of
 
 if TYPE_CHECKING:
+    from anamnesis.web.http_server import HttpServer
     from anamnesis.web.route import Route
-    from anamnesis.web.server import Server
 
-# What a client may send ahead while its request is worked on, and how many requests it may have answered in a row
-# before others have their turn.
+# Bytes that a client may send ahead while its request is being answered, and the number of its requests that are
+# answered in a row before other clients have their turn.
 _MOST_AHEAD = 1 << 18
 _MOST_IN_A_ROW = 64
 _RETRY = ("Retry-After", "1")
-_REASONS = {status.value: status.phrase for status in HTTPStatus}
-# No answer may be taken for another type than it says, be framed, or be embedded by a page of another origin.
-_SAFE = (
-    "X-Content-Type-Options: nosniff\r\n"
-    "X-Frame-Options: DENY\r\n"
-    "Content-Security-Policy: frame-ancestors 'none'\r\n"
-    "Cross-Origin-Resource-Policy: same-origin\r\n"
-    "Referrer-Policy: no-referrer\r\n"
-)
-
-
-class App(Protocol):
-    """What answers requests."""
-
-    def admit(self, request: Request) -> Route | Response:
-        """The route of a request whose body has not come yet, or the answer that refuses it."""
-
-    def respond(self, request: Request, route: Route) -> Response | Future[Response]:
-        """The answer, or what will have it: most answers are there at once and need no task."""
-
-    def refuse_body(self, request: Request, route: Route) -> Response:
-        """The answer to a body that is too long for the route."""
+_FAILED = failure(500, "the application failed; the log under ANAMNESIS_HOME has the reason")
 
 
 class Phase(IntEnum):
-    """What a connection does: the least important first, which are the first to be closed for a new one."""
+    """What a connection does, the least important first: these are closed first to make room for a new one."""
 
     LINGER = 0
     IDLE = 1
@@ -63,7 +44,7 @@ LINGER, IDLE, HEAD, BODY, WORK = Phase
 class Connection(asyncio.Protocol):
     """One client: its requests are answered one after the other."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: HttpServer) -> None:
         self.phase = HEAD
         self.held = 0
         self._since = time.monotonic()
@@ -75,6 +56,8 @@ class Connection(asyncio.Protocol):
         self._can_write.set()
         self._request: Request | None = None
         self._route: Route | None = None
+        self._exchange: Exchange | None = None
+        self._may_send_leave = False
         self._at_work = 0
         self._unsent = 0
         self._unsent_since = 0.0
@@ -89,6 +72,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.connections.discard(self)
         self._can_write.set()
+        if self._exchange:
+            self._exchange.disconnect()
         self._drop()
 
     def data_received(self, data: bytes) -> None:
@@ -98,26 +83,43 @@ class Connection(asyncio.Protocol):
         if self.phase is not WORK:
             self._advance()
             return
+        if self._exchange:
+            self._since = time.monotonic()
+            self._feed_exchange(self._exchange)
         self._weigh()
-        if self._parser.size > _MOST_AHEAD:
+        if self._parser.size + (self._exchange.unread if self._exchange else 0) > _MOST_AHEAD:
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """A client may shut its side after its last request and still wait for the answers."""
+        """A client may close its side after its last request and still wait for the answers."""
         self._has_all = True
+        early = Malformed(400, "the body ended too early")
         if self.phase is BODY:
-            self._refuse(Malformed(400, "the body ended too early"))
+            self._refuse(early)
+        elif self._exchange and not self._exchange.has_body:
+            self._cut_exchange(refusal_of(early))
+        elif self._exchange:
+            self._exchange.disconnect()
         return self.phase is WORK
 
     def pause_writing(self) -> None:
-        """A client that does not read its answers is not read either."""
+        """Stop reading from a client that does not read its answers."""
         self._can_write.clear()
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
         self._can_write.set()
         self._unsent = 0
+        if self._exchange and self._exchange.unread <= _MOST_AHEAD:
+            self._transport.resume_reading()
         self._advance()
+
+    def end_stream(self) -> None:
+        """End a response that may go on without end. Other applications learn that the server stops."""
+        if self._exchange and self._exchange.is_stream:
+            self._cut_exchange()
+        elif self._exchange:
+            self._exchange.disconnect()
 
     def end_if_idle(self) -> None:
         if self.phase is LINGER or (self.phase <= HEAD and not self._parser.size):
@@ -127,14 +129,14 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def importance(self) -> tuple[Phase, float]:
-        """What is closed first for a new connection, if it is not above a head: what has waited longest."""
+        """The order in which connections are closed for a new one: what has waited longest goes first."""
         return WORK if self._transport.get_write_buffer_size() else self.phase, self._since
 
     def refuse_for_memory(self) -> None:
         self._refuse_with(failure(503, "too many requests are unfinished; send this one again in a moment", _RETRY))
 
     def check(self, now: float) -> None:
-        """End the connection where its client has taken too long."""
+        """Close the connection if its client has taken too long."""
         limits = self._server.limits
         if unsent := self._transport.get_write_buffer_size():
             if unsent != self._unsent:
@@ -149,22 +151,28 @@ class Connection(asyncio.Protocol):
         elif self.phase is IDLE and waited > limits.idle:
             self._transport.close()
         elif late := self._late(waited, now - self._body_since):
-            # A client that has sent nothing has asked nothing.
-            self._refuse_with(failure(408, late)) if self._parser.size or self._route else self._transport.close()
+            # A client that has sent nothing gets no answer.
+            if self._exchange:
+                self._cut_exchange(failure(408, late))
+            elif self._parser.size or self._route:
+                self._refuse_with(failure(408, late))
+            else:
+                self._transport.close()
 
     def _late(self, waited: float, body_waited: float) -> str:
-        """What has not come of a request in time; nothing where there is still time."""
+        """Which part of a request did not arrive in time; "" if there is time left."""
         limits = self._server.limits
+        is_in_body = self._exchange.awaits_body if self._exchange else self.phase is BODY
         if self.phase is HEAD and waited > limits.head:
-            return f"the head of the request did not come within {limits.head:g} seconds"
-        if self.phase is BODY and waited > limits.body:
-            return f"nothing more of the body came for {limits.body:g} seconds"
-        if self.phase is BODY and body_waited > limits.whole_body:
-            return f"the body did not come within {limits.whole_body:g} seconds"
+            return f"the head of the request did not arrive within {limits.head:g} seconds"
+        if is_in_body and waited > limits.body:
+            return f"nothing more of the body arrived for {limits.body:g} seconds"
+        if is_in_body and body_waited > limits.whole_body:
+            return f"the body did not arrive within {limits.whole_body:g} seconds"
         return ""
 
     def _advance(self) -> None:
-        """Answer the requests that are there; stop at one whose answer takes longer."""
+        """Answer the requests that have arrived; stop at one whose answer is not ready at once."""
         try:
             for _ in range(_MOST_IN_A_ROW):
                 if not IDLE <= self.phase <= BODY or not self._can_write.is_set() or self._transport.is_closing():
@@ -179,7 +187,7 @@ class Connection(asyncio.Protocol):
             self._weigh()
 
     def _take_request(self) -> bool:
-        """Answer the next request or begin to, if what that needs has come; whether it had."""
+        """Answer the next request or begin to, if it has arrived; whether it had."""
         request, route = self._request, self._route
         if request is None or route is None:
             request = self._parser.head()
@@ -188,6 +196,9 @@ class Connection(asyncio.Protocol):
             found = self._server.app.admit(request)
             if isinstance(found, Response):
                 self._answer(request, found, is_cut=self._parser.has_body)
+                return True
+            if isinstance(found, Mount):
+                self._begin_exchange(request, found)
                 return True
             self._request, self._route = request, route = request, found
         if self._parser.has_body:
@@ -237,14 +248,9 @@ class Connection(asyncio.Protocol):
         self._advance()
 
     def _answer(self, request: Request, response: Response, *, is_cut: bool = False) -> None:
-        """Send the answer. Where the request is cut, for its body has not come, the connection ends with it."""
-        keeps_alive = self._parser.keeps_alive and not is_cut and not self._server.is_stopping
-        if not isinstance(response.body, bytes):
-            self.phase = WORK
-            task = asyncio.ensure_future(self._stream(request, response, response.body, keeps_alive))
-            task.add_done_callback(self._end_stream)
-            return
-        head = _head(response, f"Content-Length: {len(response.body)}\r\n", keeps_alive)
+        """Send the answer. If the body of the request has not arrived (`is_cut`), close the connection after it."""
+        keeps_alive = self.keeps_alive and not is_cut
+        head = head_of(response, f"Content-Length: {len(response.body)}\r\n", keeps_alive)
         self._transport.write(head if request.method == "HEAD" else head + response.body)
         self.phase = IDLE
         if is_cut:
@@ -252,83 +258,135 @@ class Connection(asyncio.Protocol):
         elif not keeps_alive:
             self._transport.close()
 
-    async def _stream(
-        self, request: Request, response: Response, parts: AsyncIterator[bytes], keeps_alive: bool
-    ) -> None:
-        """Send a body in parts as they come, no faster than the client takes them.
+    def _begin_exchange(self, request: Request, mount: Mount) -> None:
+        """Let a mounted application answer; the body of the request may still have to arrive."""
+        self.phase, self._since = WORK, time.monotonic()
+        self._body_since = self._since
+        self._may_send_leave = self._parser.waits_for_leave
+        self._exchange = exchange = Exchange(self, mount, request)
+        self._server.keep(exchange.task)
+        exchange.task.add_done_callback(functools.partial(self._end_exchange, exchange))
+        self._feed_exchange(exchange)
 
-        Where the connection goes on, each part has its length; where it ends, its end is that of the body.
-        """
-        self._transport.write(_head(response, "Transfer-Encoding: chunked\r\n" if keeps_alive else "", keeps_alive))
-        async for part in parts:
-            await self._can_write.wait()
-            if self._transport.is_closing() or request.method == "HEAD":
-                break
-            if part:
-                self._transport.write(b"%x\r\n%b\r\n" % (len(part), part) if keeps_alive else part)
-        if not keeps_alive:
-            self._transport.close()
-        elif request.method != "HEAD":
-            self._transport.write(b"0\r\n\r\n")
+    def _feed_exchange(self, exchange: Exchange) -> None:
+        if exchange.has_body:
+            return
+        try:
+            if self._parser.has_body:
+                part, is_last = self._parser.part(exchange.mount.limit.bytes)
+                exchange.add(part, is_last=is_last)
+            else:
+                exchange.add(b"", is_last=True)
+        except TooLong:
+            self._cut_exchange(exchange.mount.limit.refusal())
+        except Malformed as error:
+            self._cut_exchange(refusal_of(error))
 
-    def _end_stream(self, task: asyncio.Task[None]) -> None:
-        self.phase = IDLE
-        if task.cancelled() or task.exception():
-            # The client must not take a part for the whole.
-            self.abort()
-            if not task.cancelled():
-                context = {"message": "a stream failed", "exception": task.exception()}
-                asyncio.get_running_loop().call_exception_handler(context)
+    def _cut_exchange(self, refusal: Response | None = None) -> None:
+        """End what a mounted application does, with a refusal where it has not begun to respond."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
+            return
+        exchange.disconnect()
+        exchange.task.cancel()
+        if refusal and not exchange.is_started and not self.is_closing:
+            self._server.app.count(exchange.request, exchange.mount.prefix, refusal.status, 0.0)
+            self._refuse_with(refusal)
         else:
-            self._advance()
+            self.abort()
+
+    def _end_exchange(self, exchange: Exchange, task: asyncio.Task[None]) -> None:
+        """Handle an application that has returned or failed. Most have sent all of their response by then."""
+        error = None if task.cancelled() else task.exception()
+        if error and not self.is_closing and not isinstance(error, AnamnesisError):
+            context = {"message": "a mounted application failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
+        if exchange is self._exchange and not exchange.is_complete:
+            self._cut_exchange(failure(503, str(error)) if isinstance(error, AnamnesisError) else _FAILED)
+
+    # What an exchange asks of its connection.
+
+    @property
+    def keeps_alive(self) -> bool:
+        return self._parser.keeps_alive and not self._server.is_stopping
+
+    @property
+    def is_http_11(self) -> bool:
+        return self._parser.is_http_11
+
+    @property
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def address(self, name: str) -> tuple[str, int] | None:
+        found = self._transport.get_extra_info(name)
+        return (found[0], found[1]) if found else None
+
+    def ask_for_body(self) -> None:
+        """Read on, for the application waits for more of the body."""
+        self._since = time.monotonic()
+        self._weigh()
+        if self._may_send_leave:
+            self._may_send_leave = False
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self._can_write.is_set():
+            self._transport.resume_reading()
+
+    def start_response(self, exchange: Exchange, status: int, head: bytes, *, has_date: bool) -> None:
+        self._may_send_leave = False
+        self._weigh()
+        seconds = time.monotonic() - self._body_since
+        self._server.app.count(exchange.request, exchange.mount.prefix, status, seconds)
+        date = "" if has_date else date_line()
+        end = "" if exchange.keeps_alive else "Connection: close\r\n"
+        self._transport.write(head + f"{date}{end}\r\n".encode())
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
+    async def drain(self) -> None:
+        """Wait until the client has read most of what was written."""
+        await self._can_write.wait()
+
+    def end_response(self, exchange: Exchange) -> None:
+        """Go on with the next request, while the application may still do what it does after a response."""
+        self._exchange = None
+        self.phase = IDLE
+        if not exchange.has_body:
+            self._linger()
+        elif not exchange.keeps_alive or self._server.is_stopping:
+            self._transport.close()
+        else:
+            asyncio.get_running_loop().call_soon(self._advance)
 
     def _refuse(self, error: Malformed) -> None:
-        reason = f"{error.status} {_REASONS[error.status]}" + (f": {error.reason}" if error.reason else "")
-        self._refuse_with(Response(error.status, reason.encode(), TEXT))
+        self._refuse_with(refusal_of(error))
 
     def _refuse_with(self, response: Response) -> None:
-        """Answer what has not come whole, and end."""
+        """Answer a request that has not arrived completely, and close the connection."""
         self._say(response)
         self._linger()
 
     def _say(self, response: Response) -> None:
-        body = cast(bytes, response.body)
-        self._transport.write(_head(response, f"Content-Length: {len(body)}\r\n", False) + body)
+        head = head_of(response, f"Content-Length: {len(response.body)}\r\n", False)
+        self._transport.write(head + response.body)
 
     def _linger(self) -> None:
-        """Let the client read its answer before the connection goes: closing at once would discard it."""
+        """Let the client read its answer before the connection is closed: closing at once would discard it."""
         self.phase, self._since = LINGER, time.monotonic()
         self._drop()
         self._transport.write_eof()
         self._transport.resume_reading()
 
     def _drop(self) -> None:
-        """Forget what has come and is no request yet."""
+        """Discard the buffered bytes that are no request yet."""
         self._parser = Parser()
         self._request = self._route = None
         self._weigh()
 
     def _weigh(self) -> None:
-        """Let the server know how much is held now."""
-        held = self._parser.size + self._at_work
+        """Report the number of bytes that are held now to the server."""
+        held = self._parser.size + (self._exchange.unread if self._exchange else self._at_work)
         if held != self.held:
             change, self.held = held - self.held, held
             self._server.hold(change)
-
-
-def _head(response: Response, framing: str, keeps_alive: bool) -> bytes:
-    start = _start_of_head(response.status, response.type, response.headers)
-    end = "" if keeps_alive else "Connection: close\r\n"
-    return f"{start}Date: {_date(int(time.time()))}\r\n{framing}{end}\r\n".encode("latin-1")
-
-
-@functools.lru_cache(maxsize=64)
-def _start_of_head(status: int, type: str, headers: tuple[tuple[str, str], ...]) -> str:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    type_line = f"Content-Type: {type}\r\n" if type else ""
-    return f"HTTP/1.1 {status} {_REASONS[status]}\r\n{type_line}{lines}{_SAFE}"
-
-
-@functools.lru_cache(maxsize=1)
-def _date(second: int) -> str:
-    return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(second))

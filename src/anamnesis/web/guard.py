@@ -1,4 +1,4 @@
-"""Who may speak to the daemon: programs of this machine, with the token if there is one; never a page of another site.
+"""Who may send requests: programs of this machine, with the token if one is set; never a page of another site.
 
 Decides by the head of a request alone, before a byte of its body is kept.
 """
@@ -18,7 +18,7 @@ Guard = Callable[[Request], Response | None]
 
 _LEAST_TOKEN = 16
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::[0-9]*)?")
-# Engram's plugins ask here, without a token, whether they have to start a daemon. The answer is always the same.
+# Engram's plugins check here, without a token, whether they have to start a daemon. The answer is always the same.
 _HEALTH = "/health"
 UNAUTHORIZED = "a bearer token is required: send the daemon's ANAMNESIS_TOKEN as `Authorization: Bearer ...`"
 _CHALLENGE = (("WWW-Authenticate", 'Bearer realm="anamnesis"'),)
@@ -37,7 +37,7 @@ def is_loopback(host: str) -> bool:
 
 
 def build_guard(host: str, token: str) -> Guard:
-    """What refuses requests to a daemon that is bound to `host`. A token that is set is needed, also on loopback."""
+    """A guard for a daemon that is bound to `host`. A token that is set is required, also on loopback."""
     is_local = is_loopback(host)
     if not token and not is_local:
         raise InvalidArgument(
@@ -64,7 +64,7 @@ def build_guard(host: str, token: str) -> Guard:
 
 
 def _refuse_other_hosts(request: Request) -> Response | None:
-    """Refuse a page whose name was made to point at this machine: it sends its own name as the host."""
+    """Refuse DNS rebinding: a page whose name points at this machine sends its own name as the host."""
     host = request.headers.get("host")
     if not host or _is_own(host):
         return None
@@ -81,8 +81,8 @@ def _is_own(host: str) -> bool:
 def _refuse_pages(request: Request) -> Response | None:
     """Refuse what a browser sends on behalf of a page of another origin, whether to read, write, frame or embed.
 
-    Links from other sites are refused too: nothing here is a page yet. A dashboard would let top-level navigation
-    (`Sec-Fetch-Mode: navigate`, `Sec-Fetch-Dest: document`) reach its own pages, by GET, at this place.
+    Links from other sites are refused too: nothing here is a page yet. A dashboard would allow top-level navigation
+    (`Sec-Fetch-Mode: navigate`, `Sec-Fetch-Dest: document`) to its own pages by GET here.
     """
     origin = request.headers.get("origin")
     if origin is not None:

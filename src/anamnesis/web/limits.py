@@ -1,4 +1,4 @@
-"""How long a client of the server may take and how much it may make it hold."""
+"""Timeouts and size limits of the server's clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Limits:
     """Times in seconds, sizes in bytes. Times are checked once per `sweep`, and only while there are connections.
 
-    A request that is worked on and an answer that is read are never cut.
+    A request that is being answered and an answer that is being read are never cut.
     """
 
     # From the first byte of a head, or from the start of the connection, to the head's end.
@@ -19,11 +19,11 @@ class Limits:
     whole_body: float = 600.0
     # Between requests.
     idle: float = 60.0
-    # Without a byte being read of an answer that waits to be sent.
+    # Without the client reading any of an answer.
     unread: float = 60.0
     # For the client of a refused request to read its answer, while the rest of the request is discarded.
     linger: float = 2.0
     sweep: float = 1.0
-    # Of all requests that are not answered yet.
+    # Bytes of all requests that are not answered yet.
     held: int = 128 << 20
     connections: int = 1024

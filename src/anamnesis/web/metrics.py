@@ -1,4 +1,4 @@
-"""What the daemon has done, counted, in the text form that Prometheus reads."""
+"""Counters of the daemon, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Counts of answers and the time they took, by route and status."""
+    """Number and duration of answers, by route and status."""
 
     def __init__(self) -> None:
         self.started = time.time()
         self._answers: dict[tuple[str, str, int], list[float]] = {}
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Note an answer. `path` is the route's, so that there are no more rows than routes."""
+        """Count an answer. `path` is the route's, so that there are no more rows than routes."""
         entry = self._answers.get((method, path, status))
         if entry is None:
             entry = self._answers[method, path, status] = [0, 0.0]
@@ -26,7 +26,7 @@ class Metrics:
         entry[1] += seconds
 
     def text(self, **gauges: float) -> str:
-        """The page, with these values of the moment."""
+        """The page, with these current values."""
         return "\n".join([*self._requests(), *self._gauges(gauges), ""])
 
     def _requests(self) -> Iterator[str]:
@@ -50,7 +50,7 @@ class Metrics:
 
 
 def _resident_bytes() -> int | None:
-    """The memory of this process, where the system tells it in a file."""
+    """The memory of this process, where the system shows it in a file."""
     if sys.platform != "linux":
         return None
     with open("/proc/self/statm", "rb") as file:

@@ -1,4 +1,4 @@
-"""The document that describes the API, made of the table of routes."""
+"""The OpenAPI document, built from the table of routes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from anamnesis.web.message import JSON
 from anamnesis.web.route import ERROR, Body, Content, ListOf, Parameter, Route
 
 _REFUSALS = {
-    401: "No token, where one is needed.",
-    403: "A page of another site, or another host.",
-    408: "The body did not come in time.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from a page of another site, or is for another host.",
+    408: "The body did not arrive in time.",
     413: "The body is too large.",
-    503: "Too many requests are unfinished; retry.",
+    503: "The daemon has too many unfinished requests; retry.",
 }
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -65,7 +65,7 @@ def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(route: Route, name: str) -> dict[str, Any]:
-    """A wildcard of the path: where it can be refused, it is a number."""
+    """A wildcard of the path: a number if the route can refuse it."""
     schema = {"type": "integer", "format": "int64"} if 400 in route.answers else {"type": "string", "minLength": 1}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
@@ -81,7 +81,7 @@ def _parameter(name: str, parameter: Parameter) -> dict[str, Any]:
 
 
 def _body(body: Body) -> dict[str, Any]:
-    """What a body has to be."""
+    """The schema of a body."""
     schema = _readable(body.kind)
     schema["properties"] |= {name: {"type": "string", "minLength": 1} for name in body.needed}
     schema["required"] = list(body.needed)
@@ -93,7 +93,7 @@ def _body(body: Body) -> dict[str, Any]:
 
 
 def _readable(kind: Any) -> dict[str, Any]:
-    """What is read as such a value: null is as good as nothing there, and nothing has to be there."""
+    """The schema of what is read as such a value: every field may be null or missing."""
     if get_origin(kind) in (typing.Union, types.UnionType):
         (kind,) = (each for each in get_args(kind) if each is not types.NoneType)
     if kind is int:
@@ -111,7 +111,7 @@ def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _response(status: int, content: Content, components: dict[str, Any]) -> dict[str, Any]:
-    about = "As asked." if status < 300 else "Not as asked; the message says why."
+    about = "Success." if status < 300 else "Failure; the message gives the reason."
     if isinstance(content, str):
         return {"description": about, "content": {content: {"schema": {"type": "string"}}}}
     if isinstance(content, ListOf):
@@ -124,7 +124,7 @@ def _response(status: int, content: Content, components: dict[str, Any]) -> dict
 
 
 def _reference(kind: type, components: dict[str, Any]) -> dict[str, str]:
-    """Where the schema of a dataclass is, put there if it is not yet."""
+    """A reference to the schema of a dataclass, which is added if it is missing."""
     name = kind.__name__
     if name not in components:
         components[name] = {}
@@ -151,5 +151,5 @@ def _schema(kind: Any, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_left_out(kind: Any) -> bool:
-    """Whether a field of this type may be missing: an optional scalar."""
+    """Whether an answer omits a field of this type if it is null: an optional scalar."""
     return type(None) in get_args(kind) and any(each in _TYPES for each in get_args(kind))

@@ -1,4 +1,4 @@
-"""HTTP/1.1 from bytes to requests. Strict where leniency would let two readers see two different requests."""
+"""HTTP/1.1 from bytes to requests. Strict where two parsers could read two different requests from the same bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_EXCESS = 16 << 10
 
 
 class Malformed(Exception):
-    """Bytes that are not a request that can be answered; after them the connection cannot go on."""
+    """Bytes that are no valid request; the connection has to be closed after them."""
 
     def __init__(self, status: int, reason: str = "") -> None:
         super().__init__(reason)
@@ -41,25 +41,27 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands after the first line of a request, and what it says about the body and the connection."""
+    """The headers of a request, and what they say about the body and the connection."""
 
     headers: Headers
     length: int
     is_chunked: bool
     keeps_alive: bool
     waits_for_leave: bool
+    is_http_11: bool
 
 
 class TooLong(Exception):
-    """A body that is longer than its route takes; after it the connection cannot go on."""
+    """A body that is longer than its route accepts; the connection has to be closed after it."""
 
 
 class Parser:
-    """Takes bytes as they come and gives the head of each request, then its body. Nothing is looked through twice."""
+    """Takes bytes as they arrive and gives the head of each request, then its body. No byte is searched twice."""
 
     def __init__(self) -> None:
         self.keeps_alive = True
         self.waits_for_leave = False
+        self.is_http_11 = True
         self.has_body = False
         self._buffer = bytearray()
         self._searched = 0
@@ -70,20 +72,21 @@ class Parser:
         self._left_of_chunk = 0
         self._excess = 0
         self._is_in_trailer = False
+        self._given = 0
 
     @property
     def size(self) -> int:
-        """How many bytes have been taken that are no request yet."""
+        """The number of buffered bytes that are no request yet."""
         return len(self._buffer) + len(self._chunks)
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
 
     def head(self) -> Request | None:
-        """The next request without its body, or None until its head is whole. The body before it has been taken."""
+        """The next request without its body, or None until its head is complete. The body before it has been taken."""
         if not self._buffer:
             return None
-        # A head that comes byte by byte is not looked through from its start each time.
+        # A head that arrives byte by byte is not searched from its start each time.
         end = _HEAD_END.search(self._buffer, max(0, self._searched - 3))
         self._searched = 0 if end else len(self._buffer)
         if not end or end.start() > MOST_HEAD:
@@ -96,12 +99,13 @@ class Parser:
         method, target, version = _request_line(line)
         head = _kept_head(lines, version) if len(lines) < _MOST_KEPT else _head(lines, version)
         self.keeps_alive, self.waits_for_leave = head.keeps_alive, head.waits_for_leave
+        self.is_http_11 = head.is_http_11
         self._length, self._is_chunked = head.length, head.is_chunked
         self.has_body = head.is_chunked or head.length > 0
         return _request(method, target, head.headers)
 
     def body(self, most: int) -> bytes | None:
-        """The body that follows the head, or None until it is whole; raises for one of more than `most` bytes."""
+        """The body that follows the head, or None until it is complete; raises for one of more than `most` bytes."""
         if self._length > most:
             raise TooLong
         if self._is_chunked:
@@ -113,8 +117,28 @@ class Parser:
         del self._buffer[: self._length]
         return body
 
+    def part(self, most: int) -> tuple[bytes, bool]:
+        """What has arrived of the body since the last call, and whether that is its end.
+
+        Raises for a body of more than `most` bytes.
+        """
+        if self._is_chunked:
+            is_at_end = self._is_in_trailer or self._take_chunks(most - self._given)
+            part = bytes(self._chunks)
+            self._chunks.clear()
+            is_last = is_at_end and self._take_trailer() is not None
+            self._given = 0 if is_last else self._given + len(part)
+            return part, is_last
+        if self._length > most:
+            raise TooLong
+        with memoryview(self._buffer) as view:
+            part = bytes(view[: self._length])
+        del self._buffer[: len(part)]
+        self._length -= len(part)
+        return part, not self._length
+
     def _take_chunks(self, most: int) -> bool:
-        """Take the data of the chunks as far as it has come; whether the last chunk has."""
+        """Take the chunks that have arrived; whether the last one has."""
         at = 0
         while True:
             if self._left_of_chunk:
@@ -145,14 +169,14 @@ class Parser:
         return self._is_in_trailer
 
     def _check_start_of_line(self, at: int, start: int) -> None:
-        """Refuse bytes that no more bytes can make the line of a chunk."""
+        """Refuse bytes that cannot become the line of a chunk, whatever follows."""
         ending = self._buffer[at:start]
         length = len(self._buffer) - start
         if not b"\r\n".startswith(ending) or self._buffer.find(b"\n", start) >= 0 or length >= _LONGEST_CHUNK_LINE:
             raise Malformed(400, "malformed chunked encoding")
 
     def _take_trailer(self) -> bytes | None:
-        """The body, once the lines after the last chunk are there; they are checked and passed over."""
+        """The body, once the trailers after the last chunk have arrived; they are checked and discarded."""
         end = self._buffer.find(b"\r\n\r\n", max(0, self._searched - 3))
         self._searched = 0 if end >= 0 else len(self._buffer)
         if end > MOST_TRAILER or (end < 0 and len(self._buffer) > MOST_TRAILER + 4):
@@ -169,7 +193,7 @@ class Parser:
 
 
 def _lines(data: bytes | bytearray) -> str:
-    """The lines of a head, ended by LF alone. A CR that is left stands where it may not."""
+    """The lines of a head, ended by LF alone. A CR that is left is not allowed there."""
     return data.decode("latin-1").replace("\r\n", "\n")
 
 
@@ -208,6 +232,7 @@ def _head(lines: str, version: str) -> Head:
         is_chunked=bool(codings),
         keeps_alive=version == "HTTP/1.1" and "close" not in wishes,
         waits_for_leave=(headers.get("expect") or "").lower() == "100-continue",
+        is_http_11=version == "HTTP/1.1",
     )
 
 
@@ -228,7 +253,7 @@ def _header(line: str) -> tuple[str, str]:
 
 def _request(method: str, target: str, headers: Headers) -> Request:
     if absolute := _ABSOLUTE.match(target):
-        # The address itself says which host is meant, and it goes before the header.
+        # The host of the target overrides the header.
         if not _HOST.fullmatch(absolute[1]):
             raise Malformed(400, "malformed host")
         headers = Headers([("host", absolute[1]), *(pair for pair in headers.pairs if pair[0] != "host")])

@@ -1,26 +1,14 @@
-"""What a route is: where it is, what it does, in which lane it runs, and what the API's document says of it."""
+"""A route: its path, its function, its lane, and its description in the OpenAPI document."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Any
 
-from anamnesis.web.message import Request, Response, failure
-
-
-class Lane(Enum):
-    """Where a route runs: at once on the event loop, in a thread, or among the writes.
-
-    What may take long has threads of its own, so that a list never waits for a search.
-    """
-
-    HERE = auto()
-    ASIDE = auto()
-    LONG = auto()
-    WRITE = auto()
+from anamnesis.web.lanes import Lane
+from anamnesis.web.message import Response, failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +22,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What a request carries: a dataclass, and which of its fields have to be there and not be empty."""
+    """The body of a request: a dataclass, and the fields that are required and must not be empty."""
 
     kind: type
     needed: tuple[str, ...] = ()
@@ -43,43 +31,50 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class BodyLimit:
-    """How long a body may be, and the answer to a longer one."""
+    """The longest body that is accepted, and the answer to a longer one."""
 
     bytes: int = 1 << 20
     status: int = 413
     message: str = ""
 
     def refusal(self) -> Response:
-        return failure(self.status, self.message or f"the body is too large: at most {self.bytes} bytes are taken here")
+        return failure(
+            self.status, self.message or f"the body is too large: at most {self.bytes} bytes are accepted here"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of such values; null where it is empty."""
+    """A list of such values; null if it is empty."""
 
     kind: type
 
 
-# What an answer carries: a dataclass, a list of one, a schema, or a media type that is not JSON.
+# The body of an answer: a dataclass, a list of one, a schema, or a media type that is not JSON.
 Content = type | ListOf | Mapping[str, Any] | str
+
+
+# Gives the response to a request; in the lane TASK it is an async function. Engram's routes take an EngramRequest, and
+# are bound to plain requests before they are served.
+Call = Callable[[Any, sqlite3.Connection], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """One method of one path. Its function's docstring is its summary; its first answer is the usual one.
+    """One method of one path. The docstring of `call` is its summary.
 
-    A route that writes may have a faster way to do several requests in a row: it does all of them, or raises and has
-    done none.
+    `call_all` of a route that writes is a faster way to answer several requests in a row: it makes all changes, or
+    raises and has made none.
     """
 
     method: str
     path: str
-    call: Callable[[Request, sqlite3.Connection], Response]
+    call: Call
     lane: Lane
     answers: Mapping[int, Content]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     body: Body | None = None
-    call_all: Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]] | None = None
+    call_all: Callable[[Sequence[Any], sqlite3.Connection], Sequence[Response]] | None = None
     limit: BodyLimit = BodyLimit()
 
 
@@ -96,11 +91,11 @@ def identity(about: str) -> Parameter:
 
 
 def number(about: str, default: int) -> Parameter:
-    return Parameter(f"{about} What is no whole number above 0 counts as not given.", {"default": default})
+    return Parameter(f"{about} Anything but a whole number above 0 counts as missing.", {"default": default})
 
 
 def flag(about: str) -> Parameter:
-    return Parameter(f"{about} `1`, `t` or `true` is yes; what is none of Go's truth values is no.", {"default": False})
+    return Parameter(f"{about} `1`, `t` or `true` is yes; anything but Go's truth values is no.", {"default": False})
 
 
 def values(**types: str) -> Mapping[str, Any]:
@@ -113,3 +108,5 @@ def values(**types: str) -> Mapping[str, Any]:
 
 
 ERROR = values(error="string")
+PROJECT = text("Only of this project, whatever the case of its name.")
+SCOPE = text("`personal`, or `project` for anything else.")

@@ -1,4 +1,4 @@
-"""Which route a request takes, as Go's ServeMux decides it: patterns, redirects, 404 and 405 with `Allow`."""
+"""Finds the route of a request as Go's ServeMux does: patterns, redirects, 404 and 405 with `Allow`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from anamnesis.web.message import TEXT, Request, Response, unescape
 
-# What Go leaves as it is in a path, and what it takes from a client without escaping it anew.
+# What Go does not escape in a path, and what it accepts from a client without escaping it again.
 _PLAIN = "$&+,/:;=@"
 _TAKEN = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
 _UNESCAPED = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]]*")
@@ -19,7 +19,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Pattern(Protocol):
-    """What a router asks of a route: its method and its path, in which `{name}` takes one segment."""
+    """What a router needs of a route: its method and its path, in which `{name}` matches one segment."""
 
     @property
     def method(self) -> str: ...
@@ -41,19 +41,19 @@ class _Node(Generic[R]):
 
 
 class Router(Generic[R]):
-    """Finds routes. Those of `later` answer only what `routes` leave as they are, errors included.
+    """Finds routes. Those of `added` change no answer of `routes`, errors included.
 
-    A client of the dialect gets the 404, the 405 and the `Allow` that it always got, whatever has been added since.
+    A client of the dialect gets the same 404, 405 and `Allow`, whatever has been added.
     """
 
-    def __init__(self, routes: Sequence[R], later: Sequence[R] = ()) -> None:
+    def __init__(self, routes: Sequence[R], added: Sequence[R] = ()) -> None:
         self._first = _trees(routes)
-        self._later = _trees(later)
-        # What most requests are for is found without a walk.
-        self._literal = {(each.method, each.path): each for each in (*later, *routes) if "{" not in each.path}
+        self._added = _trees(added)
+        # Most requests are found here, without a walk.
+        self._literal = {(each.method, each.path): each for each in (*added, *routes) if "{" not in each.path}
 
     def find(self, request: Request) -> R | Response:
-        """The route of a request, whose parts are set; or the answer where there is none."""
+        """The route of a request, whose parts are set; or the answer if there is none."""
         if literal := self._literal.get((request.method, request.path)):
             return literal
         if request.path == "*":
@@ -65,11 +65,11 @@ class Router(Generic[R]):
         if route := _match(self._first, request, segments):
             return route
         allowed = _allowed(self._first, segments)
-        route = _match(self._later, request, segments)
-        # A name that one of the first routes has is no value for a wildcard of the later ones.
+        route = _match(self._added, request, segments)
+        # A name that one of the first routes has is no value for a wildcard of the added ones.
         if route and not (allowed and request.parts):
             return route
-        if allowed := allowed or _allowed(self._later, segments):
+        if allowed := allowed or _allowed(self._added, segments):
             return Response(405, b"Method Not Allowed\n", TEXT, (("Allow", ", ".join(allowed)),))
         return Response(404, b"404 page not found\n", TEXT)
 
@@ -91,7 +91,7 @@ def _trees(routes: Iterable[R]) -> dict[str, _Node[R]]:
 
 
 def _segments(path: str) -> list[str]:
-    """The unescaped segments; a slash at the end is a segment that no wildcard takes."""
+    """The unescaped segments; a slash at the end is a segment that no wildcard matches."""
     segments = [unescape(each) for each in path[1:].split("/")]
     if segments[-1] == "":
         segments[-1] = "/"
@@ -110,7 +110,7 @@ def _match(trees: dict[str, _Node[R]], request: Request, segments: list[str]) ->
 
 
 def _walk(node: _Node[R], segments: list[str], at: int, taken: list[str]) -> tuple[_Node[R], list[str]] | None:
-    """The node at the end of the segments; a literal goes before a wildcard."""
+    """The node at the end of the segments; a literal has precedence over a wildcard."""
     if at == len(segments):
         return (node, taken) if node.route else None
     segment = segments[at]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from anamnesis.engram.gotext import truncated
 from anamnesis.engram.strings import valid
 from anamnesis.errors import AnamnesisError
-from anamnesis.mcp.dispatcher import Message, text_result, unwrapped
+from anamnesis.mcp.dispatcher import Message, Work, text_result, unwrapped
 from anamnesis.mcp.schema import Schema
 
 if TYPE_CHECKING:
@@ -118,6 +118,10 @@ class BoundTool:
     @property
     def name(self) -> str:
         return self.tool.name
+
+    @property
+    def work(self) -> Work:
+        return Work.READ if self.tool.read_only else Work.WRITE
 
     def declaration(self) -> Message:
         return self.tool.declaration()

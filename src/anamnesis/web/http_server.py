@@ -1,22 +1,45 @@
-"""The listening socket and its connections: how many there are, how much they hold, until the daemon is to stop."""
+"""The listening socket and its connections, within limits of number, memory and time, until the daemon stops."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 import time
+from asyncio import Future
+from typing import TYPE_CHECKING, Protocol
 
-from anamnesis.web.connection import App, Connection, Phase
+from anamnesis.web.connection import Connection, Phase
 from anamnesis.web.limits import Limits
 
+if TYPE_CHECKING:
+    from anamnesis.web.message import Request, Response
+    from anamnesis.web.mount import Mount
+    from anamnesis.web.route import Route
+
 _BACKLOG = 1024
-# Connections that the event loop accepts before it does anything else. Until they are counted they are above the limit
-# of connections, so there must be descriptors in reserve for some times as many.
+# Connections that the event loop accepts at a time. They exceed the limit of connections until they are counted, so
+# there must be descriptors in reserve for several times as many.
 _ACCEPTED_AT_ONCE = 8
 _PENDING_SECONDS = 0.05
 
 
-class Server:
+class App(Protocol):
+    """What answers requests."""
+
+    def admit(self, request: Request) -> Route | Mount | Response:
+        """The route of a request whose body has not arrived yet, or a mounted application, or a refusal."""
+
+    def respond(self, request: Request, route: Route) -> Response | Future[Response]:
+        """The answer, or what will have it: most answers are there at once and need no task."""
+
+    def refuse_body(self, request: Request, route: Route) -> Response:
+        """The answer to a body that is too long for the route."""
+
+    def count(self, request: Request, path: str, status: int, seconds: float) -> None:
+        """Count an answer of a mounted application."""
+
+
+class HttpServer:
     """Serves an application within the limits."""
 
     app: App
@@ -26,36 +49,49 @@ class Server:
         self.is_stopping = False
         self.connections: set[Connection] = set()
         self.held = 0
+        self._tasks: set[asyncio.Task[None]] = set()
         self._is_sweeping = False
         self._listener: asyncio.Server | None = None
 
     async def listen(self, listening: socket.socket, app: App) -> None:
-        """Take connections from a socket that is bound already."""
+        """Accept connections from a bound socket."""
         self.app = app
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), sock=listening, backlog=_ACCEPTED_AT_ONCE)
-        # To asyncio the backlog is both; the kernel's queue is to stay long.
+        # asyncio uses one number for both; the queue of the kernel stays long.
         listening.listen(_BACKLOG)
 
     async def stop(self, seconds: float) -> bool:
-        """Answer what has come, then end; whether everything was answered in that time."""
+        """Answer the requests that have arrived, then end; whether all were answered in that time.
+
+        Streams of mounted applications are cut at once.
+        """
         self.is_stopping = True
-        # Connections and requests that the kernel already has are taken before the door is shut.
+        # Connections and requests that the kernel already holds are accepted before the listener is closed.
         await asyncio.sleep(_PENDING_SECONDS)
         if self._listener:
             self._listener.close()
         for connection in list(self.connections):
             connection.end_if_idle()
         deadline = time.monotonic() + seconds
-        while self.connections and time.monotonic() < deadline:
+        while (self.connections or self._tasks) and time.monotonic() < deadline:
+            for connection in list(self.connections):
+                connection.end_stream()
             await asyncio.sleep(0.01)
         is_complete = not any(connection.phase is Phase.WORK for connection in self.connections)
         for connection in list(self.connections):
             connection.abort()
+        for task in self._tasks:
+            task.cancel()
         return is_complete
 
+    def keep(self, task: asyncio.Task[None]) -> None:
+        """Keep the task of a mounted application until it ends: the event loop itself would not."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     def take(self, new: Connection) -> bool:
-        """Count a connection in, in the place of one that does nothing if there are too many; whether it could be."""
+        """Count a new connection, and close an idle one for it if there are too many; False if none is idle."""
         if len(self.connections) >= self.limits.connections:
             oldest = min(self.connections, key=Connection.importance)
             if oldest.importance()[0] > Phase.HEAD:
@@ -69,7 +105,7 @@ class Server:
         return True
 
     def hold(self, change: int) -> None:
-        """Count bytes of unanswered requests; where they are too many, the client that sends most is refused."""
+        """Count bytes of unanswered requests; beyond the limit, refuse the client that is sending most."""
         self.held += change
         while change > 0 and self.held > self.limits.held:
             sending = [each for each in self.connections if each.phase in (Phase.HEAD, Phase.BODY) and each.held]
@@ -78,7 +114,7 @@ class Server:
             max(sending, key=lambda each: each.held).refuse_for_memory()
 
     def _sweep(self) -> None:
-        """Look for clients that take too long: one timer for all, none per request or packet."""
+        """Check all clients for timeouts: one timer for all, none per request or packet."""
         now = time.monotonic()
         for connection in list(self.connections):
             connection.check(now)

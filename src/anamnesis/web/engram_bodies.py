@@ -1,4 +1,4 @@
-"""What requests carry besides what the store itself takes. Fields have the names that clients send."""
+"""The bodies of Engram's requests that are no records of the store. Fields have the names that clients send."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SessionEnd:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """New values of an observation's fields; what is not there stays."""
+    """New values of an observation's fields; missing ones stay as they are."""
 
     type: str | None
     title: str | None

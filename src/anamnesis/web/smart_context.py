@@ -1,4 +1,4 @@
-"""A context that weighs: what is recent, what keeps coming back, and what is personal. Pure but for its reads."""
+"""The context of a new session in three parts: recent, recurring and personal observations. Only reads."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from anamnesis.engram.strings import shorten
 
 DEFAULT_LIMIT = 15
 MOST = 100
-# How far back something that keeps coming back is looked for.
+# The number of newest observations among which recurring ones are searched.
 _HORIZON = 500
 _OFTEN = 3
 _CONTENT = 300
 
 
 def smart_context(db: sqlite3.Connection, project: str, limit: int) -> str:
-    """Markdown with six tenths recent, three tenths revised or repeated, one tenth personal observations.
+    """Markdown of 60 % recent, 30 % revised or repeated and 10 % personal observations.
 
-    A part that has less leaves its place to what is recent.
+    Recent observations fill the places that the other parts leave.
     """
     limit = min(limit, MOST) if limit > 0 else DEFAULT_LIMIT
     newest = observations.recent(db, project, "", _HORIZON)

@@ -13,7 +13,7 @@ import pytest
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.shared import Shared
-from anamnesis.web.access import Access
+from anamnesis.web.lanes import Lanes
 from anamnesis.web.message import Request, Response
 
 
@@ -55,7 +55,7 @@ def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: s
     sessions.create(db, "s", "p")
 
     async def write() -> tuple[list[int], int, int]:
-        access = Access(Shared(path))
+        lanes = Lanes(Shared(path))
         begun, may_end = threading.Event(), threading.Event()
 
         def hold(*_: object) -> list[Response]:
@@ -64,15 +64,15 @@ def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: s
             return [Response(200)]
 
         try:
-            first = access.write(hold, ask(), failed)
+            first = lanes.write(hold, ask(), failed)
             await asyncio.to_thread(begun.wait, 30)
             names = ["s" if number % 10 else "nobody" for number in range(100)]
-            waiting = [access.write(save, ask(name, str(n)), failed) for n, name in enumerate(names)]
+            waiting = [lanes.write(save, ask(name, str(n)), failed) for n, name in enumerate(names)]
             may_end.set()
             replies = await asyncio.gather(first, *waiting)
-            return [each.status for each in replies[1:]], access.writer.transactions, access.writer.changes
+            return [each.status for each in replies[1:]], lanes.writer.transactions, lanes.writer.changes
         finally:
-            access.close()
+            lanes.close()
 
     statuses, transactions, changes = asyncio.run(write())
     assert statuses == [500 if number % 10 == 0 else 201 for number in range(100)]
@@ -84,15 +84,15 @@ def test_nothing_is_answered_before_it_is_committed(path: Path, db: sqlite3.Conn
     sessions.create(db, "s", "p")
 
     async def write() -> None:
-        access = Access(Shared(path))
+        lanes = Lanes(Shared(path))
         try:
             for number in range(50):
-                waiting = [access.write(save, ask("s", f"{number}-{each}"), failed) for each in range(5)]
+                waiting = [lanes.write(save, ask("s", f"{number}-{each}"), failed) for each in range(5)]
                 for answered in asyncio.as_completed(waiting):
                     assert (await answered).status == 201
                 assert len(observations.recent(db, limit=1000)) == (number + 1) * 5
         finally:
-            access.close()
+            lanes.close()
 
     asyncio.run(write())
 
@@ -104,7 +104,7 @@ def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.C
         return [Response(201) for _ in requests]
 
     async def write() -> list[int]:
-        access = Access(Shared(path))
+        lanes = Lanes(Shared(path))
         begun, may_end = threading.Event(), threading.Event()
 
         def hold(*_: object) -> list[Response]:
@@ -113,13 +113,13 @@ def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.C
             return [Response(200)]
 
         try:
-            first = access.write(hold, ask(), failed)
+            first = lanes.write(hold, ask(), failed)
             await asyncio.to_thread(begun.wait, 30)
-            waiting = [access.write(damage, ask(), failed) for _ in range(3)]
+            waiting = [lanes.write(damage, ask(), failed) for _ in range(3)]
             may_end.set()
             return [each.status for each in await asyncio.gather(first, *waiting)]
         finally:
-            access.close()
+            lanes.close()
 
     assert asyncio.run(write()) == [200, 500, 500, 500]
     assert db.execute("SELECT count(*) FROM user_prompts").fetchone() == (0,)

@@ -1,4 +1,4 @@
-"""Routes about the daemon itself: whether it is ready, what it has done, what its API is."""
+"""Routes about the daemon itself: readiness, metrics and the description of the API."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from collections.abc import Callable, Sequence
 from anamnesis import __version__
 from anamnesis.engram.stats import stats
 from anamnesis.web import metrics, openapi
-from anamnesis.web.access import Access
-from anamnesis.web.message import Request, Response, answer, failure
+from anamnesis.web.lanes import Lane, Lanes
+from anamnesis.web.message import Request, Response, failure
 from anamnesis.web.metrics import Metrics
-from anamnesis.web.route import ERROR, Lane, Route, values
+from anamnesis.web.route import ERROR, Route, values
 
 
 def routes(
     described: Sequence[Route],
     counted: Metrics,
-    access: Access,
+    lanes: Lanes,
     connections: Callable[[], int],
-    halves: Callable[[], dict[str, object]],
+    state: Callable[[], dict[str, object]],
 ) -> list[Route]:
-    """The routes of a daemon that has these others; `halves` tells how the notes and engram.db are."""
+    """The routes of a daemon whose API has the `described` ones; `state` reports on notes, engram.db and the bridge."""
 
     def ready(request: Request, db: sqlite3.Connection) -> Response:
-        """Say that the memory can be read, who serves it, and how its two halves stand to each other."""
+        """Report that the memory can be read, which process serves it, and the state of the bridge."""
         try:
             db.execute("SELECT 1 FROM sessions LIMIT 1").fetchone()
         except sqlite3.Error as error:
             return failure(503, f"engram.db cannot be read: {error}")
         about = {"status": "ready", "service": "anamnesis", "version": __version__, "pid": os.getpid()}
-        return answer({**about, **halves()})
+        return Response(200, json.dumps({**about, **state()}, separators=(",", ":"), sort_keys=True).encode() + b"\n")
 
     def show_metrics(request: Request, db: sqlite3.Connection) -> Response:
-        """Show what the daemon has done, for Prometheus."""
+        """Show the metrics of the daemon, for Prometheus."""
         kept = stats(db)
         page = counted.text(
             anamnesis_connections=connections(),
-            anamnesis_write_transactions_total=access.writer.transactions,
-            anamnesis_writes_total=access.writer.changes,
+            anamnesis_write_transactions_total=lanes.writer.transactions,
+            anamnesis_writes_total=lanes.writer.changes,
             anamnesis_sessions=kept.total_sessions,
             anamnesis_observations=kept.total_observations,
             anamnesis_prompts=kept.total_prompts,
@@ -53,8 +53,8 @@ def routes(
 
     about = values(bridge="string", pid="integer", service="string", status="string", version="string")
     own = [
-        Route("GET", "/ready", ready, Lane.ASIDE, {200: about, 503: ERROR}),
-        Route("GET", "/metrics", show_metrics, Lane.ASIDE, {200: metrics.TYPE}),
-        Route("GET", "/openapi.json", describe, Lane.ASIDE, {200: {"type": "object"}}),
+        Route("GET", "/ready", ready, Lane.LIST, {200: about, 503: ERROR}),
+        Route("GET", "/metrics", show_metrics, Lane.LIST, {200: metrics.TYPE}),
+        Route("GET", "/openapi.json", describe, Lane.LIST, {200: {"type": "object"}}),
     ]
     return own

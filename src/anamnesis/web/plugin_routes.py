@@ -1,4 +1,4 @@
-"""Routes that came after Engram's 21: those that today's plugins of Engram call, and Reverie's context."""
+"""Routes beyond Engram's 21: those that newer plugins of Engram call, and Reverie's context."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from anamnesis.engram.record import Observation, Session
 from anamnesis.engram.strings import valid
 from anamnesis.history.observation import ObservationRevision, revisions
 from anamnesis.project import git_says
-from anamnesis.web.engram import path_id
-from anamnesis.web.message import JSON, Request, Response, answer, failure
-from anamnesis.web.route import ERROR, Lane, ListOf, Route, number, text, values
-from anamnesis.web.smart import DEFAULT_LIMIT, smart_context
+from anamnesis.web.engram_request import EngramRequest, answer, failure
+from anamnesis.web.lanes import Lane
+from anamnesis.web.message import JSON, Response
+from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, number, text, values
+from anamnesis.web.smart_context import DEFAULT_LIMIT, smart_context
 
 
 def _project_of(cwd: str, home: Path) -> Response:
@@ -29,60 +30,59 @@ def _project_of(cwd: str, home: Path) -> Response:
     return answer({**found, "available_projects": [found["project"]]})
 
 
-def get_session(request: Request, db: sqlite3.Connection) -> Response:
+def get_session(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Read a session."""
-    found = sessions.get(db, request.cleaning(request.parts["id"]))
+    found = sessions.get(db, request.name_in_path())
     return answer(found) if found else failure(404, "session not found")
 
 
-def delete_session(request: Request, db: sqlite3.Connection) -> Response:
+def delete_session(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Remove a session and its prompts, unless it has observations."""
-    id = request.cleaning(request.parts["id"])
+    id = request.name_in_path()
     sessions.delete(db, id)
     return answer({"id": id, "status": "deleted"})
 
 
-def delete_prompt(request: Request, db: sqlite3.Connection) -> Response:
+def delete_prompt(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Remove a prompt."""
-    id = path_id(request, "prompt")
+    id = request.number_in_path("prompt")
     prompts.delete(db, id)
     return answer({"id": id, "status": "deleted"})
 
 
-def list_observations(request: Request, db: sqlite3.Connection) -> Response:
-    """List the newest observations. Where there are none, the list is empty, not null."""
-    found = observations.recent(db, request.stored("project"), request.text("scope"), request.integer("limit", 0))
+def list_observations(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """List the newest observations. Without any, the list is empty, not null."""
+    found = observations.recent(db, request.stored("project"), request.text("scope"), request.integer("limit"))
     return answer(found) if found else Response(200, b"[]\n", JSON)
 
 
-def observation_history(request: Request, db: sqlite3.Connection) -> Response:
+def observation_history(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """List the revisions of an observation, the newest first, each with its difference from the one before."""
-    limit = request.integer("limit", 0)
-    found = revisions(db, path_id(request, "observation"), limit if limit > 0 else DEFAULT_RECENT)
+    limit = request.integer("limit")
+    found = revisions(db, request.number_in_path("observation"), limit if limit > 0 else DEFAULT_RECENT)
     return answer(found) if found else failure(404, "observation not found")
 
 
-def context_smart(request: Request, db: sqlite3.Connection) -> Response:
-    """Tell a starting session what is recent, what keeps coming back and what is personal, as markdown."""
-    return answer({"context": smart_context(db, request.stored("project"), request.integer("limit", 0))})
+def context_smart(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Give the context of a new session: recent, recurring and personal observations, as markdown."""
+    return answer({"context": smart_context(db, request.stored("project"), request.integer("limit"))})
 
 
-_PROJECT = text("Only of this project, whatever the case of its name.")
 _STATUS = values(id="string", status="string")
 
 
 def routes(home: Path) -> list[Route]:
     """The routes; `home` is ANAMNESIS_HOME, which records the trusted names of projects."""
 
-    def current_project(request: Request, db: sqlite3.Connection) -> Response:
-        """Say which project a folder belongs to, and how that is known."""
+    def current_project(request: EngramRequest, db: sqlite3.Connection) -> Response:
+        """Detect the project of a folder, and report the source of its name."""
         return _project_of(valid(request.text("cwd")), home)
 
     project = Route(
         "GET",
         "/project/current",
         current_project,
-        Lane.LONG,
+        Lane.GIT,
         {200: values(project="string", project_source="string", project_path="string", cwd="string")},
         {"cwd": text("The absolute path of a folder.")},
     )
@@ -90,7 +90,7 @@ def routes(home: Path) -> list[Route]:
 
 
 _ROUTES = (
-    Route("GET", "/sessions/{id}", get_session, Lane.HERE, {200: Session, 404: ERROR}),
+    Route("GET", "/sessions/{id}", get_session, Lane.LOOP, {200: Session, 404: ERROR}),
     Route("DELETE", "/sessions/{id}", delete_session, Lane.WRITE, {200: _STATUS, 404: ERROR, 409: ERROR}),
     Route(
         "DELETE",
@@ -103,20 +103,20 @@ _ROUTES = (
         "GET",
         "/observations",
         list_observations,
-        Lane.ASIDE,
+        Lane.LIST,
         {200: ListOf(Observation)},
         {
-            "project": _PROJECT,
-            "scope": text("`personal`, or `project` for anything else."),
+            "project": PROJECT,
+            "scope": SCOPE,
             "limit": number("How many at the most.", 20),
-            "sort": text("Taken and passed over: the order is always created_at:desc."),
+            "sort": text("Ignored: the order is always created_at:desc."),
         },
     ),
     Route(
         "GET",
         "/observations/{id}/history",
         observation_history,
-        Lane.LONG,
+        Lane.SEARCH,
         {200: ListOf(ObservationRevision), 400: ERROR, 404: ERROR},
         {"limit": number("How many at the most.", DEFAULT_RECENT)},
     ),
@@ -124,8 +124,8 @@ _ROUTES = (
         "GET",
         "/context/smart",
         context_smart,
-        Lane.ASIDE,
+        Lane.LIST,
         {200: values(context="string")},
-        {"project": _PROJECT, "limit": number("How many observations at the most, up to 100.", DEFAULT_LIMIT)},
+        {"project": PROJECT, "limit": number("How many observations at the most, up to 100.", DEFAULT_LIMIT)},
     ),
 )

@@ -1,4 +1,4 @@
-"""Routes that came after Engram's own: those that today's plugins call, Reverie's, and those about the daemon."""
+"""Routes beyond Engram's own: those that newer plugins call, Reverie's, and those about the daemon."""
 
 from __future__ import annotations
 

@@ -1,0 +1,103 @@
+"""The index for reads while the disk cannot be written: index.db as it is, or a copy in memory once that is stale."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from anamnesis.readonly import read_only_uri
+from anamnesis.store.files import NoteFiles
+from anamnesis.store.index import SCHEMA_VERSION, Connection, create_tables, transact
+from anamnesis.store.refresh import outdated, refresh
+
+T = TypeVar("T")
+C = TypeVar("C", Connection, None)
+
+
+class PrivateIndex:
+    """One connection, for one thread at a time. Nothing that is written to it reaches the disk."""
+
+    def __init__(self, path: Path, files: NoteFiles) -> None:
+        self._path = path
+        self._files = files
+        self._lock = threading.RLock()
+        self._db: Connection | None = None
+        self._in_memory = self._is_built = False
+
+    def close(self) -> None:
+        with self._lock:
+            self._use(None)
+
+    def read(self, query: Callable[[Connection], T]) -> T:
+        """Run `query` on the index; a damaged or missing one is built in memory first."""
+        with self._lock:
+            return self._transact(self._db or self._open(), query)
+
+    def write(self, change: Callable[[Connection], T]) -> T:
+        """Run `change` on a copy of the index in memory."""
+        with self._lock:
+            return self._transact(self._db if self._db and self._in_memory else self._copy(), change)
+
+    def catch_up(self) -> None:
+        """Enter what changed in the folders whose time changed."""
+        with self._lock:
+            changed = self.read(lambda db: outdated(db, self._files))
+            if changed is not None:
+                refresh(self.read, self.write, self._files, only=changed)
+
+    def _transact(self, db: Connection, work: Callable[[Connection], T]) -> T:
+        try:
+            return transact(db, work)
+        except sqlite3.Error:
+            if self._is_built:
+                raise
+        return transact(self._build(), work)
+
+    def _open(self) -> Connection:
+        """index.db itself, if it is an index of this version that can be read without writing."""
+        with contextlib.suppress(sqlite3.Error):
+            db = _connect(read_only_uri(self._path))
+            try:
+                (version,) = db.execute("PRAGMA user_version").fetchone()
+            except sqlite3.Error:
+                version = None
+            if version == SCHEMA_VERSION:
+                return self._use(db)
+            db.close()
+        return self._build()
+
+    def _build(self) -> Connection:
+        db = self._use(_connect("file::memory:"), in_memory=True, is_built=True)
+        create_indexes = create_tables(db)
+        refresh(self.read, self.write, self._files)
+        db.executescript(create_indexes)
+        return db
+
+    def _copy(self) -> Connection:
+        self.close()  # somebody else may have written the file since it was opened
+        source = self._open()
+        if self._in_memory:
+            return source
+        db = _connect("file::memory:")
+        try:
+            source.backup(db)
+        except sqlite3.Error:
+            db.close()
+            return self._build()
+        return self._use(db, in_memory=True)
+
+    def _use(self, db: C, *, in_memory: bool = False, is_built: bool = False) -> C:
+        if self._db:
+            self._db.close()
+        self._db, self._in_memory, self._is_built = db, in_memory, is_built
+        return db
+
+
+def _connect(uri: str) -> Connection:
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Connection)
+    db.execute("PRAGMA temp_store = MEMORY")  # the disk for temporary files may be the same
+    return db

@@ -1,0 +1,308 @@
+"""One sync: commit what changed here, merge what changed elsewhere, push.
+
+Every step can be killed: the files are changed before the branch moves, and the next sync finishes what was begun.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anamnesis.git import GitFailed
+from anamnesis.store.files import digest
+from anamnesis.store.steps import Step
+from anamnesis.store.tombstones import purged_ids
+from anamnesis.sync.backend import SyncResult
+from anamnesis.sync.checkpoint import Checkpoint
+from anamnesis.sync.integrate import File, Side, integrate
+from anamnesis.sync.remote import Rejected, Remote
+from anamnesis.sync.repository import LEFT_BY_MERGE, Blob, Difference, Dirt, Repository
+from anamnesis.sync.worktree import Replacement, replace_files
+
+SHORT = 7
+# Retries of a sync when another program edits files or another machine pushes at the same moment.
+_MOST_ROUNDS = 20
+_MARKERS = (b"<" * 7, b">" * 7)  # more of them where git merges a merge
+
+
+@dataclass(slots=True)
+class Cycle:
+    """The progress of one sync."""
+
+    repository: Repository
+    remote: Remote | None
+    machine_id: str
+    head: str = ""
+    only: list[str] | None = None  # the files to compare, in the first round; None for all
+    is_trusted: bool = False  # whether the head is one that a sync made
+    is_complete: bool = True  # whether all files that changed could be committed
+    is_merged: bool = False  # whether branch, git's index and files agree
+    pulled: int = 0
+    pushed: bool = False
+    committed: bool = False
+    conflicted: bool = False
+    changed: set[str] = field(default_factory=set)
+    written: dict[str, bytes | None] = field(default_factory=dict)  # hashes of the files
+    steps: list[Step] = field(default_factory=list)
+    included: set[str] = field(default_factory=set)  # commits known to be in the history of the head
+    missing: dict[tuple[str, str], int] = field(default_factory=dict)  # how many commits a head lacked of another
+
+    def trust(self, last: Checkpoint) -> None:
+        """Start from where the last sync ended."""
+        self.head, self.is_trusted = last.head, True
+        if last.tree:
+            self.repository.trees = {last.head: last.tree}
+
+    @property
+    def is_consistent(self) -> bool:
+        """Whether the next sync may start from where this one ended."""
+        return self.is_complete and self.is_merged and bool(self.head)
+
+    def run(self) -> SyncResult:
+        fetching = _InBackground(self.remote.fetch) if self.remote else None
+        self._commit_all()
+        if self.remote is None or fetching is None:
+            done = "committed locally" if self.committed else "nothing to commit"
+            return self._result(f"{done}; no remote configured")
+        try:
+            fetching.join()
+            self._exchange(self.remote)
+        except GitFailed as error:
+            done = "committed locally; " if self.committed else ""
+            return self._result(f"{done}the remote cannot be used now: {error.message}", reached=False)
+        return self._result(
+            "both versions of a note are kept; see `anamnesis conflicts`" if self.conflicted else "synced"
+        )
+
+    def _result(self, detail: str, *, reached: bool = True) -> SyncResult:
+        return SyncResult(
+            self.pushed,
+            self.pulled,
+            self.conflicted,
+            self.head[:SHORT],
+            detail,
+            reached,
+            tuple(sorted(self.changed)),
+            self.written,
+            tuple(self.steps),
+        )
+
+    def _commit_all(self) -> None:
+        """Commit the files as they are, and merge the commits of an interrupted sync, merge or rebase."""
+        for _ in range(_MOST_ROUNDS):
+            self.is_complete = self._commit()
+            unfinished = self.repository.unfinished()
+            if all(self._merge_in(commit) for commit in unfinished):
+                if unfinished:
+                    self.repository.finish()
+                if self.head:
+                    self.repository.move_to(self.head)
+                self.is_merged = True
+                return
+        raise _always_changing(self.repository)
+
+    def _commit(self) -> bool:
+        """Commit the files as they are; false if some have to be committed later."""
+        self.head = self.head or self.repository.head()
+        if not self.is_trusted and (blocking := self.repository.blocking(self.head)):
+            self._move(self.repository.commit_changes(blocking, [self.head], self._message()))
+        self.is_trusted = True
+        dirt = self.repository.dirt() if self.only is None else Dirt(self.only, [])
+        self.only = None  # files that change from now on are not in it
+        if not dirt.changed:
+            return True
+        is_complete = self.repository.stage_files(dirt.changed)
+        before = self.head
+        self._move(self.repository.commit([before] if before else [], self._message()))
+        self.changed |= set(dirt.changed)
+        for path in dirt.changed:
+            self.written.pop(path, None)
+        marked = self._marked(dirt, before)
+        if marked:
+            self._undo_markers(marked, before)
+        return is_complete
+
+    def _move(self, commit: str) -> None:
+        """Go on from a new commit of the files."""
+        self.committed |= commit != self.head
+        self.included.add(self.head)
+        self.head = commit
+
+    def _marked(self, dirt: Dirt, before: str) -> list[str]:
+        """Files in which a merge has left its markers; a killed sync may have staged them as resolved.
+
+        One may be where neither side has it: git moves files whose folder it takes for a moved one.
+        """
+        paths = dirt.changed if self.repository.is_merging else dirt.unmerged
+        marked = [path for path in paths if _is_marked(self.repository.folder / path)]
+        merged = [before, LEFT_BY_MERGE, *self.repository.unfinished()] if marked else []
+        unmerged = {*dirt.unmerged}
+        return [path for path in marked if path in unmerged or any(self.repository.has(tree, path) for tree in merged)]
+
+    def _undo_markers(self, paths: Sequence[str], before: str) -> None:
+        """Replace a text with markers by the version before the merge. The other version comes with the commit that
+        was being merged, and the text with the markers is in the history."""
+        undone = [
+            Difference(each.path, each.after, each.before)
+            for each in self.repository.differences(before, self.head)
+            if each.path in paths
+        ]
+        commit = self.repository.commit_changes(undone, [self.head], self._message())
+        self._apply(undone)
+        self._move(commit)
+
+    def _exchange(self, remote: Remote) -> None:
+        """Merge what the remote has and push what it lacks, until both are at the same commit."""
+        known, refused = self.head, ""
+        for _ in range(_MOST_ROUNDS):
+            main, theirs = remote.head()
+            if theirs and not self._merge_in(theirs):
+                self._commit_all()
+                continue
+            if theirs and self.head != known:
+                self.repository.finish()
+                counted = self.missing.get((known, theirs))
+                self.pulled = self.repository.count_missing(theirs, known) if counted is None else counted
+            if self.head == main:
+                return
+            try:
+                remote.push(self.head)
+            except Rejected as error:
+                refused = f" ({error.message})"
+                remote.fetch()
+            else:
+                self.pushed = True
+                return
+        raise GitFailed(f"Other machines push all the time{refused}.", "Sync again in a while.")
+
+    def _merge_in(self, theirs: str) -> bool:
+        """Merge a commit into the files and the branch; false if another program has just changed one of the files."""
+        base = self._base(theirs)
+        if base == theirs:
+            return True
+        self.is_merged = False
+        purged = purged_ids(self.repository.folder.parent)
+        changes = self.repository.differences(self.head, theirs) if base == self.head else []
+        if base == self.head and not (purged and self._has_purged(changes, purged)):
+            wanted = [each for each in changes if not each.is_blocking]
+            commit = theirs
+            if wanted == changes:
+                self.repository.stage(changes)
+            else:  # a file that blocks a note type's folder is not checked out, and other machines do not get it
+                commit = self.repository.commit_changes(wanted, [theirs], self._message())
+        else:
+            commit, wanted = self._merge(base, theirs, purged)
+        self.repository.begin(commit)
+        if self._apply(wanted):
+            return False
+        self.included |= {self.head, theirs}
+        self.head = commit
+        self.repository.move_to(commit)
+        self.is_merged = True
+        return True
+
+    def _base(self, theirs: str) -> str:
+        """The last commit that the head and another one have in common; "" if there is none."""
+        if not self.head or theirs == self.head or theirs in self.included:
+            return theirs if self.head else ""
+        only_ours, only_theirs = self.repository.divergence(self.head, theirs)
+        self.missing[self.head, theirs] = only_theirs
+        if not only_theirs:
+            return theirs
+        return self.repository.common(self.head, theirs) if only_ours else self.head
+
+    def _has_purged(self, changes: Sequence[Difference], purged: Collection[str]) -> bool:
+        """Whether a note that was purged here is among the new files."""
+        added = [each.after for each in changes if each.is_file and each.after]
+        contents = self.repository.contents(added)
+        return any(File(".md", data).note_id in purged for data in contents.values())
+
+    def _merge(self, base: str, theirs: str, purged: Collection[str]) -> tuple[str, list[Difference]]:
+        """A merge commit, and what it changes of our files.
+
+        It has neither files of theirs that block a note type's folder nor notes that were purged here.
+        """
+        ours_changed = self.repository.differences(base, self.head) if base != self.head else []
+        theirs_changed = [each for each in self.repository.differences(base, theirs) if not each.is_blocking]
+        files = [each for each in (*ours_changed, *theirs_changed) if each.is_file]
+        contents = self.repository.contents(blob for each in files for blob in (each.before, each.after))
+        result = integrate(_side(ours_changed, contents), _side(theirs_changed, contents), purged)
+        self.conflicted |= result.conflicted
+        new = [file for file in result.files.values() if file.blob is None]
+        stored = dict(zip((file.path for file in new), self.repository.store([file.data for file in new]), strict=True))
+        changes = [each for each in theirs_changed if not each.is_file]
+        changes += [Difference(path, None, None) for path in result.removed]
+        for path, file in result.files.items():
+            blob = file.blob if isinstance(file.blob, Blob) else stored[path]
+            changes.append(Difference(path, None, blob))
+        parents = [each for each in (self.head, theirs) if each]
+        commit = self.repository.commit_changes(changes, parents, self._message())
+        return commit, self.repository.differences(self.head, commit)
+
+    def _apply(self, changes: Sequence[Difference]) -> list[str]:
+        """Change the files; the paths of those that were not as the last commit has them."""
+        changes = [each for each in changes if each.is_file]
+        contents = self.repository.contents(blob for each in changes for blob in (each.before, each.after))
+        wanted = [
+            Replacement(
+                each.path,
+                contents[each.before.id] if each.before else None,
+                contents[each.after.id] if each.after else None,
+            )
+            for each in changes
+        ]
+        replaced = replace_files(self.repository.folder, wanted)
+        self.changed |= {each.path for each in changes}
+        self.written |= {each.path: None if each.after is None else digest(each.after) for each in wanted}
+        for path in replaced.left:
+            del self.written[path]
+        self.steps += replaced.steps
+        return replaced.left
+
+    def _message(self) -> str:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return f"anamnesis: sync from {self.machine_id} at {now}"
+
+
+class _InBackground:
+    """Work in another thread; what it raises is raised by `join`."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:
+            self._error = error
+
+    def join(self) -> None:
+        self._thread.join()
+        if self._error:
+            raise self._error
+
+
+def _side(changes: Sequence[Difference], contents: dict[str, bytes]) -> Side:
+    files = [each for each in changes if each.is_file]
+    return Side(
+        [File(each.path, contents[each.before.id], each.before) for each in files if each.before],
+        [File(each.path, contents[each.after.id], each.after) for each in files if each.after],
+    )
+
+
+def _is_marked(path: Path) -> bool:
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return False
+    return all(any(line.startswith(marker) for line in lines) for marker in _MARKERS)
+
+
+def _always_changing(repository: Repository) -> GitFailed:
+    return GitFailed(f"Files in {repository.folder} change all the time.", "Sync again when nothing writes there.")

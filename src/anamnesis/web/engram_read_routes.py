@@ -1,0 +1,198 @@
+"""The routes of Engram's 21 that read. Their parameters, answers and errors are exactly those of the Go program."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from anamnesis.engram import exchange, observations, prompts, sessions
+from anamnesis.engram.context import context as format_context
+from anamnesis.engram.gotext import whole
+from anamnesis.engram.record import Export, Observation, Prompt, SearchResult, SessionSummary, Stats, Timeline
+from anamnesis.engram.search import search as search_observations
+from anamnesis.engram.stats import stats as count
+from anamnesis.engram.strings import byte_length, cut
+from anamnesis.engram.timeline import timeline as find_timeline
+from anamnesis.web.engram_request import EngramRequest, Invalid, answer, failure
+from anamnesis.web.lanes import Lane
+from anamnesis.web.message import Response
+from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, flag, identity, number, text, values, words
+
+VERSION = "0.1.0"
+_MOST_CONTEXT = 1 << 16
+_CUT = "\n[truncated]"
+
+
+def health(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Report that the daemon is alive."""
+    return answer({"status": "ok", "service": "engram", "version": VERSION})
+
+
+def recent_sessions(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """List the sessions that were active last."""
+    return answer(sessions.recent(db, request.stored("project"), request.integer("limit")))
+
+
+def recent_observations(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """List the newest observations."""
+    limit = request.integer("limit")
+    return answer(observations.recent(db, request.stored("project"), request.text("scope"), limit))
+
+
+def get_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Read an observation."""
+    found = observations.get(db, request.number_in_path("observation"))
+    return answer(found) if found else failure(404, "observation not found")
+
+
+def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Find observations by their words, best first."""
+    found = search_observations(
+        db,
+        request.words(),
+        type=request.text("type"),
+        project=request.stored("project"),
+        scope=request.text("scope"),
+        limit=request.integer("limit"),
+        match_any=request.text("match") == "any",
+    )
+    return answer(found)
+
+
+def timeline(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """List the observations before and after an observation, in its session."""
+    given = request.text("observation_id")
+    if not given:
+        raise Invalid("observation_id parameter is required")
+    id = whole(given)
+    if id is None:
+        raise Invalid("invalid observation_id")
+    return answer(find_timeline(db, id, request.integer("before"), request.integer("after")))
+
+
+def recent_prompts(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """List the newest prompts."""
+    return answer(prompts.recent(db, request.stored("project"), request.integer("limit")))
+
+
+def search_prompts(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Find prompts by their words. The project must have its stored spelling."""
+    return answer(prompts.search(db, request.words(), request.stored("project"), request.integer("limit")))
+
+
+def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Give the context of a new session: recent sessions, prompts and observations, as markdown."""
+    found = format_context(
+        db,
+        request.stored("project"),
+        request.text("scope"),
+        request.integer("limit"),
+        request.flag("compact"),
+    )
+    most = min(request.integer("max_bytes"), _MOST_CONTEXT)
+    if 0 < most < byte_length(found):
+        found = cut(found, most - len(_CUT)) + _CUT if most > len(_CUT) else cut(found, most)
+    return answer({"context": found})
+
+
+def export(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Export everything as one document, including deleted observations."""
+    everything = exchange.export(db, clean=request.cleaning.outgoing)
+    return answer(everything, 200, ("Content-Disposition", "attachment; filename=engram-export.json"))
+
+
+def stats(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Count sessions, observations and prompts, and list the projects."""
+    return answer(count(db))
+
+
+def sync_status(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Report that no cloud sync is configured."""
+    return answer({"enabled": False, "message": "background sync is not configured"})
+
+
+_QUERY = words("Words that all have to match; punctuation is ignored.")
+
+ROUTES = (
+    Route("GET", "/health", health, Lane.LOOP, {200: values(service="string", status="string", version="string")}),
+    Route(
+        "GET",
+        "/sessions/recent",
+        recent_sessions,
+        Lane.LIST,
+        {200: ListOf(SessionSummary)},
+        {"project": PROJECT, "limit": number("How many at the most.", 5)},
+    ),
+    Route(
+        "GET",
+        "/observations/recent",
+        recent_observations,
+        Lane.LIST,
+        {200: ListOf(Observation)},
+        {"project": PROJECT, "scope": SCOPE, "limit": number("How many at the most.", 20)},
+    ),
+    Route("GET", "/observations/{id}", get_observation, Lane.LOOP, {200: Observation, 400: ERROR, 404: ERROR}),
+    Route(
+        "GET",
+        "/search",
+        search,
+        Lane.SEARCH,
+        {200: ListOf(SearchResult), 400: ERROR},
+        {
+            "q": _QUERY,
+            "type": text("Only of this type."),
+            "project": PROJECT,
+            "scope": SCOPE,
+            "limit": number("How many at the most, up to 20.", 10),
+            "match": text("`any` matches observations with any of the words; otherwise all have to match."),
+        },
+    ),
+    Route(
+        "GET",
+        "/timeline",
+        timeline,
+        Lane.LIST,
+        {200: Timeline, 400: ERROR, 404: ERROR},
+        {
+            "observation_id": identity("The observation in the middle."),
+            "before": number("How many before it.", 5),
+            "after": number("How many after it.", 5),
+        },
+    ),
+    Route(
+        "GET",
+        "/prompts/recent",
+        recent_prompts,
+        Lane.LIST,
+        {200: ListOf(Prompt)},
+        {"project": PROJECT, "limit": number("How many at the most.", 20)},
+    ),
+    Route(
+        "GET",
+        "/prompts/search",
+        search_prompts,
+        Lane.SEARCH,
+        {200: ListOf(Prompt), 400: ERROR},
+        {
+            "q": _QUERY,
+            "project": text("Only of this project, in its stored spelling."),
+            "limit": number("How many at the most.", 10),
+        },
+    ),
+    Route(
+        "GET",
+        "/context",
+        context,
+        Lane.LIST,
+        {200: values(context="string")},
+        {
+            "project": PROJECT,
+            "scope": SCOPE,
+            "limit": number("How many observations at the most.", 20),
+            "compact": flag("Leave the contents out."),
+            "max_bytes": number("Bytes at the most, up to 65536; a text that is cut says so.", 0),
+        },
+    ),
+    Route("GET", "/export", export, Lane.SEARCH, {200: Export}),
+    Route("GET", "/stats", stats, Lane.LIST, {200: Stats}),
+    Route("GET", "/sync/status", sync_status, Lane.LOOP, {200: values(enabled="boolean", message="string")}),
+)

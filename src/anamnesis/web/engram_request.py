@@ -1,0 +1,164 @@
+"""Requests and answers of Engram's routes: values and JSON are read and written by Go's rules, and texts redacted."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from anamnesis.engram import gojson
+from anamnesis.engram.clean import Row, cleaned
+from anamnesis.engram.database import NotFound, Refused
+from anamnesis.engram.gotext import whole
+from anamnesis.engram.sessions import SessionInUse
+from anamnesis.engram.strings import trim_space
+from anamnesis.notes.cleaning import Cleaning
+from anamnesis.web.lanes import Lane
+from anamnesis.web.message import JSON, Request, Response, unescape
+from anamnesis.web.route import Route
+
+# Names the kinds of secrets that were removed from a request before it was stored.
+REDACTED = "X-Anamnesis-Redacted"
+
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_MOST_PARAMETERS = 10_000
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+_STATUSES = ((NotFound, 404), (SessionInUse, 409), (Refused, 500))
+
+Answer = Callable[["EngramRequest", sqlite3.Connection], Response]
+
+
+class Invalid(Exception):
+    """A request that cannot be answered as it is; the message says why, with status 400."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class EngramRequest:
+    """One request. `cleaning` redacts the texts that it carries."""
+
+    __slots__ = ("_parameters", "_request", "cleaning")
+
+    def __init__(self, request: Request, *, strict: bool = False) -> None:
+        self.cleaning = Cleaning(strict=strict)
+        self._request = request
+        self._parameters: Mapping[str, str] | None = None
+
+    def text(self, name: str) -> str:
+        """A query parameter, "" if it is missing; the first of several."""
+        if self._parameters is None:
+            self._parameters = parse_query(self._request.query)
+        return self._parameters.get(name, "")
+
+    def stored(self, name: str) -> str:
+        """A query parameter in the form in which it is stored."""
+        return self.cleaning(self.text(name))
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """A query parameter as a number; anything else counts as missing."""
+        number = whole(self.text(name))
+        return default if number is None else number
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A query parameter as true or false; anything else counts as missing."""
+        value = self.text(name)
+        return True if value in _TRUE else False if value in _FALSE else default
+
+    def words(self) -> str:
+        """The words to search for."""
+        query = self.text("q")
+        if not trim_space(query):
+            raise Invalid("q parameter is required")
+        return query
+
+    def number_in_path(self, what: str) -> int:
+        """The id of such a row, from the path."""
+        id = whole(self._request.parts["id"])
+        if id is None:
+            raise Invalid(f"invalid {what} id")
+        return id
+
+    def name_in_path(self) -> str:
+        """The id of a session, from the path, as it is stored."""
+        return self.cleaning(self._request.parts["id"])
+
+    def body(self, kind: type[Row], *, alone: bool = False) -> Row:
+        """The body as such a value, redacted."""
+        try:
+            return cleaned(gojson.loads(self._request.body, kind, alone=alone), self.cleaning)
+        except gojson.InvalidJSON as error:
+            raise Invalid(f"invalid json: {error}") from error
+
+    def body_as_sent(self, kind: type[Row], most: int | None = None) -> Row | None:
+        """The body's first bytes as such a value, not redacted; None if they are not JSON."""
+        try:
+            return gojson.loads(self._request.body[:most], kind)
+        except gojson.InvalidJSON:
+            return None
+
+
+def answer(value: object, status: int = 200, *headers: tuple[str, str]) -> Response:
+    """The value as JSON, as Go's encoder writes it."""
+    return Response(status, gojson.dumps(value) + b"\n", JSON, headers)
+
+
+def failure(status: int, message: str) -> Response:
+    """An error with its reason, as Engram answers it."""
+    return answer({"error": message}, status)
+
+
+def bound(routes: Iterable[Route], *, strict: bool = False) -> list[Route]:
+    """Routes of Engram as the server calls them: with plain requests, and with answers instead of Engram's errors.
+
+    If `strict`, texts are stored as they were sent.
+    """
+    return [_bound(route, strict=strict) for route in routes]
+
+
+def _bound(route: Route, *, strict: bool) -> Route:
+    call, call_all = route.call, route.call_all
+    shows_kinds = route.lane is Lane.WRITE
+
+    @functools.wraps(call)
+    def call_one(request: Request, db: sqlite3.Connection) -> Response:
+        given = EngramRequest(request, strict=strict)
+        response = _answered(call, given, db)
+        return _with_kinds(given, response) if shows_kinds else response
+
+    def call_in_a_row(requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
+        given = [EngramRequest(request, strict=strict) for request in requests]
+        return list(map(_with_kinds, given, call_all(given, db) if call_all else ()))
+
+    return replace(route, call=call_one, call_all=call_in_a_row if call_all else None)
+
+
+def _answered(call: Answer, given: EngramRequest, db: sqlite3.Connection) -> Response:
+    try:
+        return call(given, db)
+    except Invalid as error:
+        return failure(400, error.message)
+    except Refused as error:
+        return failure(next(status for kind, status in _STATUSES if isinstance(error, kind)), error.message)
+
+
+def _with_kinds(given: EngramRequest, response: Response) -> Response:
+    """The answer with a header that names what was redacted: the body stays as Engram's clients know it."""
+    kinds = given.cleaning.kinds
+    return replace(response, headers=(*response.headers, (REDACTED, ", ".join(kinds)))) if kinds else response
+
+
+def parse_query(query: str) -> Mapping[str, str]:
+    """The first value of each parameter, as Go's net/url reads them. Malformed pairs are ignored."""
+    if query.count("&") >= _MOST_PARAMETERS:
+        return {}
+    found: dict[str, str] = {}
+    for pair in query.split("&"):
+        if pair and ";" not in pair and not _BAD_ESCAPE.search(pair):
+            name, _, value = pair.replace("+", " ").partition("=")
+            found.setdefault(unescape(name), unescape(value))
+    return found

@@ -1,0 +1,189 @@
+"""The routes of Engram's 21 that write. Their parameters, answers and errors are exactly those of the Go program."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from anamnesis.engram import exchange, observations, passive, projects, prompts, sessions
+from anamnesis.engram.observations import NewObservation
+from anamnesis.engram.record import Export, ImportResult, Observation, PassiveResult
+from anamnesis.web.engram_bodies import Changes, Learnings, Migration, NewPrompt, NewSession, SessionEnd
+from anamnesis.web.engram_request import EngramRequest, Invalid, answer
+from anamnesis.web.lanes import Lane
+from anamnesis.web.message import Response
+from anamnesis.web.route import ERROR, Body, BodyLimit, Route, flag, values
+
+_MOST_MIGRATION = 1 << 10
+# The source of observations that a request imports.
+_IMPORTED = "http-import"
+
+
+def create_session(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Create a session; an existing one only gets the fields that it lacks."""
+    new = request.body(NewSession)
+    if not new.id or not new.project:
+        raise Invalid("id and project are required")
+    sessions.create(db, new.id, new.project, new.directory)
+    return answer({"id": new.id, "status": "created"}, 201)
+
+
+def end_session(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """End a session, with or without a summary. Neither an unknown session nor a body that is not JSON is an error."""
+    given = request.body_as_sent(SessionEnd)
+    id = request.name_in_path()
+    sessions.end(db, id, request.cleaning(given.summary) if given else "")
+    return answer({"id": id, "status": "completed"})
+
+
+def add_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Save an observation: as a new one, in place of its topic's, or as a repetition of one of the last 15 minutes."""
+    [response] = _add_observations([request], db)
+    return response
+
+
+def _add_observations(requests: Sequence[EngramRequest], db: sqlite3.Connection) -> list[Response]:
+    saved = observations.add_all(db, list(map(_new_observation, requests)))
+    return [answer({"id": each.id, "status": "saved"}, 201) for each in saved]
+
+
+def _new_observation(request: EngramRequest) -> NewObservation:
+    new = request.body(NewObservation)
+    if not new.session_id or not new.title or not new.content:
+        raise Invalid("session_id, title, and content are required")
+    return new
+
+
+def capture_passively(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Save the learnings that a text lists under a heading such as "Key Learnings"."""
+    given = request.body(Learnings)
+    if not given.session_id:
+        raise Invalid("session_id is required")
+    return answer(passive.capture(db, given.session_id, given.content, given.project, given.source))
+
+
+def update_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Change fields of an observation."""
+    id = request.number_in_path("observation")
+    changes = asdict(request.body(Changes))
+    if all(value is None for value in changes.values()):
+        raise Invalid("at least one field is required")
+    return answer(observations.update(db, id, changes))
+
+
+def delete_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Soft-delete an observation, or delete it for good. An unknown one is no error."""
+    id, hard = request.number_in_path("observation"), request.flag("hard")
+    observations.delete(db, id, hard, strict=request.cleaning.strict)
+    return answer({"id": id, "status": "deleted", "hard_delete": hard})
+
+
+def add_prompt(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Save a prompt of the user."""
+    new = request.body(NewPrompt)
+    if not new.session_id or not new.content:
+        raise Invalid("session_id and content are required")
+    return answer({"id": prompts.add(db, new.session_id, new.content, new.project), "status": "saved"}, 201)
+
+
+def import_(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Import an exported document of 50 MB at the most: all of it or nothing."""
+    return answer(exchange.import_(db, request.body(Export, alone=True), _IMPORTED))
+
+
+def migrate_project(request: EngramRequest, db: sqlite3.Connection) -> Response:
+    """Move everything of a project to another. The names are not normalised."""
+    # Engram reads no more: a value that ends before the limit is accepted, whatever follows.
+    names = request.body_as_sent(Migration, most=_MOST_MIGRATION)
+    if names is None:
+        raise Invalid("invalid JSON")
+    if not names.old_project or not names.new_project:
+        raise Invalid("old_project and new_project are required")
+    names = replace(names, new_project=request.cleaning(names.new_project))
+    if names.old_project == names.new_project:
+        return answer({"status": "skipped", "reason": "names are identical"})
+    moved = projects.migrate(db, names.old_project, names.new_project)
+    if not moved.migrated:
+        return answer({"status": "skipped", "reason": "no records found"})
+    counts = {
+        "observations": moved.observations_updated,
+        "sessions": moved.sessions_updated,
+        "prompts": moved.prompts_updated,
+    }
+    return answer({"status": "migrated", **asdict(names), **counts})
+
+
+_STATUS = values(id="string", status="string")
+_SAVED = values(id="integer", status="string")
+_REFUSED = {400: ERROR, 500: ERROR}
+
+ROUTES = (
+    Route(
+        "POST",
+        "/sessions",
+        create_session,
+        Lane.WRITE,
+        {201: _STATUS, 400: ERROR},
+        body=Body(NewSession, ("id", "project")),
+    ),
+    Route("POST", "/sessions/{id}/end", end_session, Lane.WRITE, {200: _STATUS}, body=Body(SessionEnd)),
+    Route(
+        "POST",
+        "/observations",
+        add_observation,
+        Lane.WRITE,
+        {201: _SAVED, **_REFUSED},
+        body=Body(NewObservation, ("session_id", "title", "content")),
+        call_all=_add_observations,
+    ),
+    Route(
+        "POST",
+        "/observations/passive",
+        capture_passively,
+        Lane.WRITE,
+        {200: PassiveResult, **_REFUSED},
+        body=Body(Learnings, ("session_id",)),
+    ),
+    Route(
+        "PATCH",
+        "/observations/{id}",
+        update_observation,
+        Lane.WRITE,
+        {200: Observation, 400: ERROR, 404: ERROR},
+        body=Body(Changes, is_one_needed=True),
+    ),
+    Route(
+        "DELETE",
+        "/observations/{id}",
+        delete_observation,
+        Lane.WRITE,
+        {200: values(hard_delete="boolean", id="integer", status="string"), 400: ERROR},
+        {"hard": flag("Delete it for good.")},
+    ),
+    Route(
+        "POST",
+        "/prompts",
+        add_prompt,
+        Lane.WRITE,
+        {201: _SAVED, **_REFUSED},
+        body=Body(NewPrompt, ("session_id", "content")),
+    ),
+    Route(
+        "POST",
+        "/import",
+        import_,
+        Lane.WRITE,
+        {200: ImportResult, **_REFUSED},
+        body=Body(Export),
+        limit=BodyLimit(50 << 20, 400, "failed to read body: http: request body too large"),
+    ),
+    Route(
+        "POST",
+        "/projects/migrate",
+        migrate_project,
+        Lane.WRITE,
+        {200: values(status="string"), 400: ERROR},
+        body=Body(Migration, ("old_project", "new_project")),
+    ),
+)

@@ -1,0 +1,157 @@
+"""Where routes run, so that no kind of work delays another: the event loop, threads for reads, pools for calls that
+wait, and the one writer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import queue
+import sqlite3
+import sys
+import threading
+from asyncio import Future
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Future as ThreadFuture
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anamnesis.engram import database
+from anamnesis.engram.shared import Shared
+from anamnesis.errors import AnamnesisError, StoreUnavailable
+from anamnesis.web.message import Request, Response
+from anamnesis.web.writer import Batch, Failed, Follower, Writer
+
+T = TypeVar("T")
+# What a route does with a connection. It does not raise: errors are answers too.
+Read = Callable[[sqlite3.Connection], Response]
+
+# As many as a small machine has cores, for each kind of reads.
+_THREADS = 2
+# By how much threads that search lower their priority: two of them could occupy a small machine.
+_NICE = 10
+# Calls that wait use no CPU, so there may be more of them at a time. Each is bounded by a timeout of its own.
+_WAITING_THREADS = 4
+_MOST_QUEUED = 256
+# KiB of page cache of a reader's connection: more was no faster, and there are several of them.
+_CACHE = 6_000
+
+
+class Lane(Enum):
+    """Where a route runs."""
+
+    # On the event loop: lookups by key, and constants.
+    LOOP = auto()
+    # Threads of their own, so that a list never waits for a search.
+    LIST = auto()
+    SEARCH = auto()
+    # Pools for calls that wait for local git commands, or for a network or a model: these can take minutes.
+    GIT = auto()
+    NETWORK = auto()
+    # The one thread that writes.
+    WRITE = auto()
+    # An async function on the event loop, which uses other lanes.
+    TASK = auto()
+
+
+class Lanes:
+    """The connections and threads of a daemon, opened in the thread of the event loop. `loop_db` is that thread's."""
+
+    def __init__(self, shared: Shared, follower: Follower | None = None) -> None:
+        self._path = shared.path
+        self.loop_db = _connect(shared.path)
+        self._opened: list[sqlite3.Connection] = []
+        self._of_thread = threading.local()
+        self._pools: dict[Lane, Executor] = {
+            Lane.LIST: ThreadPoolExecutor(_THREADS, "list"),
+            Lane.SEARCH: ThreadPoolExecutor(_THREADS, "search", initializer=_lower_priority),
+            Lane.GIT: WaitingPool(_WAITING_THREADS, "git"),
+            Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
+        }
+        self.writer = Writer(shared, follower)
+
+    def read(self, lane: Lane, read: Read, failed: Failed) -> Future[Response]:
+        """Run a read in a thread of its lane; without a connection the answer is what `failed` makes of the reason."""
+        return asyncio.get_running_loop().run_in_executor(self._pools[lane], self._with_connection, read, failed)
+
+    def write(self, batch: Batch, request: Request, failed: Failed) -> Future[Response]:
+        """Change engram.db; the answer comes after the commit, or is what `failed` makes of the reason."""
+        return self.writer.submit(batch, request, failed)
+
+    def call(self, lane: Lane, work: Callable[[], T]) -> Future[T]:
+        """Run a function that has its own access to the memory: in the writer's thread, or in one of the lane."""
+        if lane is Lane.WRITE:
+            return self.writer.call(work)
+        return asyncio.get_running_loop().run_in_executor(self._pools[lane], work)
+
+    def close(self) -> None:
+        """Finish the reads and writes that were accepted, and close the connections. Waiting calls are abandoned."""
+        self.writer.close()
+        for pool in self._pools.values():
+            pool.shutdown()
+        for db in (*self._opened, self.loop_db):
+            db.close()
+
+    def connection(self) -> sqlite3.Connection:
+        """The connection of the calling thread."""
+        db: sqlite3.Connection | None = getattr(self._of_thread, "db", None)
+        if db is None:
+            db = self._of_thread.db = _connect(self._path)
+            self._opened.append(db)
+        return db
+
+    def _with_connection(self, read: Read, failed: Failed) -> Response:
+        try:
+            db = self.connection()
+        except AnamnesisError as error:
+            return failed(error)
+        return read(db)
+
+
+class WaitingPool(Executor):
+    """Threads for calls that may wait for long. A call that hangs cannot keep the process alive: it ends with it."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._threads_left = threads
+        self._name = name
+
+    def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> ThreadFuture[T]:
+        if self._queue.qsize() >= _MOST_QUEUED:
+            raise StoreUnavailable(
+                f"Too many calls wait for {self._name} already.", "Try again when one of them has ended."
+            )
+        future: ThreadFuture[T] = ThreadFuture()
+        self._queue.put(functools.partial(_fulfil, future, functools.partial(function, *args, **kwargs)))
+        if self._threads_left:
+            self._threads_left -= 1
+            threading.Thread(target=self._run, name=self._name, daemon=True).start()
+        return future
+
+    def _run(self) -> None:
+        while True:
+            self._queue.get()()
+
+
+def _fulfil(future: ThreadFuture[T], work: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        future.set_result(work())
+    except Exception as error:  # the boundary of the thread: the caller gets it
+        future.set_exception(error)
+
+
+def _lower_priority() -> None:
+    """Let short work go before the searches of this thread, where the system has priorities of threads."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = database.connect(path, check_same_thread=False)
+    db.execute(f"PRAGMA cache_size = -{_CACHE}")
+    return db

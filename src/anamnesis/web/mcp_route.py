@@ -1,0 +1,62 @@
+"""MCP at `/mcp`, over HTTP. Each message runs in the lane of the work that its answer takes."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from anamnesis.web.lanes import Lane, Lanes
+from anamnesis.web.message import JSON, Request, Response
+from anamnesis.web.route import BodyLimit, Route
+
+if TYPE_CHECKING:
+    from anamnesis.mcp.dispatcher import Message, Server
+    from anamnesis.mcp.http import Reply
+
+# Notes may be long, and a message may carry several.
+_LIMIT = BodyLimit(16 << 20)
+
+
+def routes(build_server: Callable[[], Server], lanes: Lanes, report: Callable[[str], None]) -> list[Route]:
+    """The route. Its server is built at the first request: most daemons never get one."""
+    building = asyncio.Lock()
+    built: list[Server] = []
+
+    async def server() -> Server:
+        async with building:
+            if not built:
+                # It waits until the notes are open, which can take long if their index has to be made.
+                built.append(await lanes.call(Lane.GIT, build_server))
+            return built[0]
+
+    async def speak_mcp(request: Request, db: sqlite3.Connection) -> Response:
+        """Answer an MCP message or a batch."""
+        on = await server()
+        from anamnesis.mcp.dispatcher import joined, unbatched
+        from anamnesis.mcp.http import Reply, receive, reply
+
+        received = receive(request.method, request.headers.pairs, request.body)
+        if isinstance(received, Reply):
+            return _response(received)
+        answers = [await _answer(on, message, lanes, report) for message in unbatched(received.message)]
+        return _response(reply(received, joined(received.message, answers)))
+
+    return [Route("POST", "/mcp", speak_mcp, Lane.TASK, {200: JSON}, limit=_LIMIT)]
+
+
+async def _answer(server: Server, message: object, lanes: Lanes, report: Callable[[str], None]) -> Message | None:
+    from anamnesis.mcp.dispatcher import Work, answer_one_safely
+
+    answer = functools.partial(answer_one_safely, server, message, report)
+    work = server.work(message)
+    lane = {Work.READ: Lane.SEARCH, Work.WRITE: Lane.WRITE, Work.GIT: Lane.GIT, Work.NETWORK: Lane.NETWORK}.get(work)
+    return await lanes.call(lane, answer) if lane else answer()
+
+
+def _response(reply: Reply) -> Response:
+    headers = dict(reply.headers)
+    type = headers.pop("content-type", "")
+    return Response(reply.status, reply.body, type, tuple(headers.items()))

@@ -1,0 +1,209 @@
+"""The one thread of a daemon that writes, for all surfaces: HTTP's changes in batches, and MCP's calls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import queue
+import sqlite3
+import threading
+from asyncio import AbstractEventLoop, Future
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from anamnesis.engram import database
+from anamnesis.engram.shared import Shared
+from anamnesis.web.message import Request, Response
+
+T = TypeVar("T")
+# Makes the changes of requests that came in a row, and has an answer for each. It does not raise: errors are answers.
+Batch = Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]]
+Failed = Callable[[Exception], Response]
+
+# A transaction that grew without end would let its first writer wait for its last.
+_MOST_GATHERED = 256
+# Seconds without a write after which the follower does its deferred work.
+_QUIET_SECONDS = 0.005
+# Changes after which a background thread checkpoints the WAL, and the pages of the WAL at which the writer does so
+# itself because that thread has fallen behind; SQLite's default is a thousand pages. The WAL file keeps its size while
+# the daemon runs: truncating it and letting it grow again cost a quarter of the time of a write.
+_CHECKPOINT_AFTER = 250
+_MOST_PAGES = 32_000
+
+
+class Follower(Protocol):
+    """Follows what the writer writes: `keep_up` before it is answered, `rest` after a moment without writes."""
+
+    def keep_up(self) -> None: ...
+
+    def rest(self) -> None: ...
+
+
+class Writer:
+    """Makes all changes in the order of their requests. What has gathered meanwhile is the next transaction."""
+
+    def __init__(self, shared: Shared, follower: Follower | None) -> None:
+        self.changes = 0
+        self.transactions = 0
+        self._shared = shared
+        with shared.lock:
+            shared.db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
+            shared.db.execute("PRAGMA journal_size_limit = -1")
+        self._checkpoints = Checkpoints(shared.path)
+        self._follower = follower
+        self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="writer")
+        self._thread.start()
+
+    def submit(self, batch: Batch, request: Request, failed: Failed) -> Future[Response]:
+        """Make a change of engram.db, together with those that wait with it."""
+        change = _Change(batch, request, failed, asyncio.get_running_loop())
+        self._queue.put(change)
+        return change.future
+
+    def call(self, work: Callable[[], T]) -> Future[T]:
+        """Call a function that makes its own transactions; its result comes after the follower has kept up."""
+        call = _Call(work, asyncio.get_running_loop())
+        self._queue.put(call)
+        return call.future
+
+    def close(self) -> None:
+        """Make the changes that are waiting, then end."""
+        self._queue.put(None)
+        self._thread.join()
+        self._checkpoints.close()
+
+    def _run(self) -> None:
+        while gathered := self._gather():
+            self._count(len(gathered))
+            changes: list[_Change] = []
+            for each in gathered:
+                if isinstance(each, _Call):
+                    self._commit(changes)
+                    changes = []
+                    each.make()
+                else:
+                    changes.append(each)
+            self._commit(changes)
+            if self._follower:
+                self._follower.keep_up()
+            gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
+
+    def _gather(self) -> list[_Change | _Call]:
+        """What waits to be written, once there is something; nothing if there will be no more."""
+        try:
+            waiting = self._queue.get(timeout=_QUIET_SECONDS)
+        except queue.Empty:
+            if self._follower:
+                self._follower.rest()
+            waiting = self._queue.get()
+        gathered: list[_Change | _Call] = []
+        while waiting:
+            gathered.append(waiting)
+            if len(gathered) == _MOST_GATHERED or self._queue.empty():
+                return gathered
+            waiting = self._queue.get()
+        self._queue.put(None)
+        return gathered
+
+    def _count(self, changes: int) -> None:
+        if self.changes // _CHECKPOINT_AFTER != (self.changes + changes) // _CHECKPOINT_AFTER:
+            self._checkpoints.due.set()
+        self.changes += changes
+
+    def _commit(self, changes: list[_Change]) -> None:
+        if not changes:
+            return
+        self.transactions += 1
+        try:
+            with self._shared.hurrying() as db:
+                if len(changes) == 1:
+                    _make(changes, db)
+                else:
+                    # Each change is a savepoint of its own, so that one that fails does not undo the others.
+                    with database.writing(db):
+                        _make(changes, db)
+        except Exception as error:  # the outermost boundary of the thread: every request needs an answer
+            for each in changes:
+                each.response = each.failed(error)
+
+
+class Checkpoints:
+    """A thread that checkpoints the WAL when it is due, so that no writer waits for it."""
+
+    def __init__(self, path: Path) -> None:
+        self.due = threading.Event()
+        self._is_closing = False
+        self._db = database.connect(path, check_same_thread=False)
+        self._thread = threading.Thread(target=self._run, name="checkpoints")
+        self._thread.start()
+
+    def close(self) -> None:
+        self._is_closing = True
+        self.due.set()
+        self._thread.join()
+        self._db.close()
+
+    def _run(self) -> None:
+        while self.due.wait() and not self._is_closing:
+            self.due.clear()
+            with contextlib.suppress(sqlite3.OperationalError):  # a full disk: the next write reports it
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+
+class _Change:
+    """A request for a change of engram.db, and the future of its answer."""
+
+    __slots__ = ("batch", "failed", "future", "loop", "request", "response")
+
+    def __init__(self, batch: Batch, request: Request, failed: Failed, loop: AbstractEventLoop) -> None:
+        self.batch = batch
+        self.request = request
+        self.failed = failed
+        self.loop = loop
+        self.future: Future[Response] = loop.create_future()
+        self.response = Response(500)
+
+    def deliver(self) -> None:
+        self.future.set_result(self.response)
+
+
+class _Call:
+    """A function that writes by itself, and the future of its result."""
+
+    __slots__ = ("_error", "_result", "_work", "future", "loop")
+
+    def __init__(self, work: Callable[[], Any], loop: AbstractEventLoop) -> None:
+        self._work = work
+        self._result: Any = None
+        self._error: Exception | None = None
+        self.loop = loop
+        self.future: Future[Any] = loop.create_future()
+
+    def make(self) -> None:
+        try:
+            self._result = self._work()
+        except Exception as error:  # the outermost boundary of the thread: the caller gets it
+            self._error = error
+
+    def deliver(self) -> None:
+        if self._error:
+            self.future.set_exception(self._error)
+        else:
+            self.future.set_result(self._result)
+
+
+def _make(changes: list[_Change], db: sqlite3.Connection) -> None:
+    for batch, alike in itertools.groupby(changes, lambda each: each.batch):
+        row = list(alike)
+        responses = batch([each.request for each in row], db)
+        for each, response in zip(row, responses, strict=True):
+            each.response = response
+
+
+def _deliver(made: list[_Change | _Call]) -> None:
+    for each in made:
+        if not each.future.cancelled():
+            each.deliver()

@@ -1,0 +1,55 @@
+"""Disks that cannot be written: a folder on one, for a command that runs in a process of its own. As root too."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# Mounts are seen by the command alone, and end with it.
+_ALONE = ("unshare", "--user", "--map-root-user", "--mount")
+_READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"'
+# A copy of the folder on a disk of its own, which is filled to the last block.
+_FULL = (
+    'mkdir -p "$1.full" && mount -t tmpfs -o size=16m none "$1.full" && cp -a "$1/." "$1.full"'
+    ' && mount --move "$1.full" "$1" && { cat /dev/zero > "$1/filling" 2>/dev/null || true; }'
+)
+# Files keep their owner, who may no longer write in the folder; root is bound by permissions like anybody else.
+_CLOSED = 'find "$1" -type d -exec chmod a-w {} +'
+_WITHOUT_PRIVILEGES = "setpriv --inh-caps=-all --bounding-set=-all"
+
+DISKS = ("read-only", "closed", "full", "no growth")
+
+
+def command_on(disk: str, folder: Path, command: list[str]) -> list[str]:
+    """The command, run while the disk of the folder is like this; skips the test where the system cannot do it."""
+    if disk == "no growth":  # no file can become larger than it is
+        return ["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", *command]
+    if disk == "closed":
+        run = f'{_CLOSED} && shift && exec {_without_privileges()} "$@"'
+        return ["sh", "-c", run, "sh", str(folder), *command]
+    if not _can_mount():
+        pytest.skip("this system lets no process mount a disk of its own")
+    prepare = _READ_ONLY if disk == "read-only" else _FULL
+    return [*_ALONE, "sh", "-c", f'{prepare} && cd "$1" && shift && exec "$@"', "sh", str(folder), *command]
+
+
+@functools.cache
+def _can_mount() -> bool:
+    try:
+        return subprocess.run([*_ALONE, "mount", "-t", "tmpfs", "none", "/mnt"], check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@functools.cache
+def _without_privileges() -> str:
+    if os.geteuid():
+        return ""
+    if subprocess.run([*shlex.split(_WITHOUT_PRIVILEGES), "true"], check=False).returncode:
+        pytest.skip("this system does not let root give up its privileges")
+    return _WITHOUT_PRIVILEGES
