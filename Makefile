@@ -28,6 +28,7 @@ docs: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.starts --record
 
 clean:
 	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

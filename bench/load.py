@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,7 +104,9 @@ def _starts(command: str, home: Path) -> Iterator[Start]:
     link.parent.mkdir()
     link.symlink_to(Path(sys.executable).with_name("anamnesis"))
     yield _start_of("start of `engram serve`", f"{shlex.quote(str(link))} serve {{port}}", home)
-    yield _middle("start of `engram mcp`", [_start_mcp(link, home) for _ in range(_STARTS)])
+    yield _middle(
+        "start of `engram mcp`", [start_mcp([link, "mcp"], environment(home, 0), home) for _ in range(_STARTS)]
+    )
 
 
 def _start_of(name: str, command: str, home: Path) -> Start:
@@ -115,19 +117,17 @@ def _start_of(name: str, command: str, home: Path) -> Start:
     return _middle(name, taken)
 
 
-def _start_mcp(program: Path, home: Path) -> tuple[float, float, float]:
+def start_mcp(command: Sequence[str | Path], variables: dict[str, str], folder: Path) -> tuple[float, float, float]:
     """How long it takes until the tools are listed, and the memory then."""
     started = time.perf_counter()
-    with subprocess.Popen(
-        [program, "mcp"], env=environment(home, 0), cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen(command, env=variables, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
         process.stdin.write(dialect.HANDSHAKE)
         process.stdin.flush()
         for _ in range(2):  # what it is, and its tools
             if not process.stdout.readline():
-                sys.exit(f"{program} mcp ended before it had listed its tools.")
+                sys.exit(f"{shlex.join(map(str, command))} ended before it had listed its tools.")
         return float("nan"), (time.perf_counter() - started) * 1000, Running(process, 0).memory_mb()
 
 

@@ -83,7 +83,7 @@ def _configuration() -> str:
 
 def _mcp_tools() -> str:
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
-        tools = [tool.declaration() for tool in memory.tools(store, read_settings({}, Path(folder)))]
+        tools = [tool.declaration() for tool in memory.tools(lambda: store, read_settings({}, Path(folder)))]
         prompts = [prompt.declaration() for prompt in memory.prompts()]
     parts = [
         "# MCP tools",

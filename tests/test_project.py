@@ -121,6 +121,17 @@ def test_the_origin_of_a_repository_is_its_key_also_from_a_subfolder(tmp_path: P
     assert resolve_project_key(folder / "src") == SAME
 
 
+def test_a_repository_is_found_through_a_link_and_where_it_is_bare(tmp_path: Path) -> None:
+    """git is started only where a repository may be, and these are two that have no `.git` on the way that is given."""
+    inside = repository(tmp_path / "clone", "https://github.com/oscardvs/anamnesis") / "src"
+    inside.mkdir()
+    (tmp_path / "link").symlink_to(inside)
+    assert resolve_project_key(tmp_path / "link") == SAME
+    git(tmp_path, "clone", "--bare", str(tmp_path / "clone"), str(tmp_path / "bare.git"))
+    git(tmp_path / "bare.git", "remote", "set-url", "origin", "git@github.com:oscardvs/anamnesis.git")
+    assert resolve_project_key(tmp_path / "bare.git") == SAME
+
+
 def test_without_an_origin_the_name_of_the_root_is_it(tmp_path: Path) -> None:
     folder = repository(tmp_path / "MyRepo")
     (folder / "src").mkdir()

@@ -20,12 +20,16 @@ TEMPORARY_SUFFIX = ".tmp"
 _MANY_FILES = 200
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Replace `path` by `data` atomically: a reader or a crash sees the old file or the new one."""
+def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
+    """Replace `path` by `data` atomically: a reader or a crash sees the old file or the new one.
+
+    `durable=False` skips the fsync, so a crash of the system may lose the file.
+    """
     descriptor, temporary = create_beside(path, mode)
-    fill(descriptor, temporary, data)
+    fill(descriptor, temporary, data, durable=durable)
     put_in_place(temporary, path)
-    sync_folder(path.parent)
+    if durable:
+        sync_folder(path.parent)
 
 
 def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:

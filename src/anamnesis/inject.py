@@ -15,7 +15,6 @@ from pathlib import Path
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import Memory
-from anamnesis.notes.fence import block, fenced
 from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import Hit, MemoryStore
@@ -81,6 +80,8 @@ def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, w
     """
     if not memories:
         return ""
+    from anamnesis.notes.fence import block, fenced
+
     word = word or _random_word()
     blocks = [block(note, _LONGEST_NOTE) for note in memories]
     room = budget - len(fenced([], "", word)) - len(_more(len(memories)))
@@ -93,8 +94,11 @@ def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, w
 
 def render_recall(memories: Sequence[Memory], *, word: str = "") -> str:
     """The notes about a prompt as one fenced block."""
-    blocks = [block(note, _LONGEST_RECALLED) for note in memories]
-    return fenced(blocks, "", word or _random_word()) if blocks else ""
+    if not memories:
+        return ""
+    from anamnesis.notes.fence import block, fenced  # 2 ms that most prompts need not wait for
+
+    return fenced([block(note, _LONGEST_RECALLED) for note in memories], "", word or _random_word())
 
 
 def _random_word() -> str:

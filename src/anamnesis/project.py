@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.trust import Claim, ignore, is_accepted, provided
@@ -24,8 +24,7 @@ _SSH_OVER_HTTPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """The project of a folder: its key, the source of the key, and a marker that is ignored until it is trusted."""
 
     key: str
@@ -42,7 +41,8 @@ def find_project(folder: str | Path, home: Path, user_home: Path | None) -> Proj
     marker, ignored = _find_marker(folder, home, user_home)
     if marker:
         return Project(marker.name, str(marker.path), ignored)
-    if key := _cleaned(normalize_remote(git_says(folder, "remote", "get-url", "origin"), folder)):
+    origin = git_says(folder, "remote", "get-url", "origin")
+    if origin and (key := _cleaned(normalize_remote(origin, folder))):
         return Project(key, "the git remote origin", ignored)
     if name := _repository_name(folder):
         return Project(_cleaned(name.lower()) or GLOBAL, "the name of the git repository", ignored)
@@ -78,8 +78,8 @@ def _cleaned(text: str) -> str:
 def normalize_remote(url: str, folder: Path | None = None) -> str:
     """The same key for every form of a remote: without scheme, user, port and `.git`, in lower case."""
     url = re.sub(r"^[A-Za-z0-9-]+::(?=.)", "", url.strip()).replace("\\", "/")
-    scheme = re.match(r"[a-z][a-z0-9+.-]*://", url, re.IGNORECASE)
-    drive = re.match(r"[a-z]:/", url, re.IGNORECASE)
+    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url)
+    drive = re.match(r"[A-Za-z]:/", url)
     scp = re.match(r"(?:[^/]*@)?(\[[^\]/]+\]|[^/:@]+):(.*)", url)
     if scheme and scheme.group().lower() != "file://":
         authority, _, path = url[scheme.end() :].partition("/")
@@ -135,7 +135,9 @@ def _repository_name(folder: Path) -> str:
 
 
 def git_says(folder: Path, *arguments: str) -> str:
-    """git's output for a folder; "" if it fails."""
+    """git's output for a folder; "" if it fails. git is started only where it may find a repository."""
+    if not _may_be_in_repository(folder):
+        return ""
     from anamnesis.git import GitFailed, git  # 5 ms that most commands need not spend
 
     try:
@@ -143,3 +145,10 @@ def git_says(folder: Path, *arguments: str) -> str:
     except GitFailed:
         return ""
     return said.decode("utf-8", "replace").strip()
+
+
+def _may_be_in_repository(folder: Path) -> bool:
+    """Whether the folder or one above it has a `.git`, or the HEAD that a bare repository has in its place."""
+    real = os.path.realpath(folder)
+    places = [real, *map(str, Path(real).parents)]
+    return any(os.path.lexists(os.path.join(place, name)) for place in places for name in (".git", "HEAD"))

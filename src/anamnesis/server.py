@@ -1,18 +1,23 @@
-"""The MCP server of a store."""
+"""The MCP server of a store. `anamnesis serve` imports only what the list of tools needs: agents wait for it."""
 
 from __future__ import annotations
 
+import threading
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis import __version__
 from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
-from anamnesis.store import MemoryStore
 
 if TYPE_CHECKING:
     from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.store import MemoryStore
+    from anamnesis.vault import Vault
 
 
 def build_server(
@@ -29,6 +34,22 @@ def build_server(
     settings = settings or resolve_settings()
     if machine_id:
         settings = replace(settings, machine_id=machine_id)
+    return _built(lambda: store, settings, engram)
+
+
+def run() -> None:
+    """Serve on standard input and output until the input ends; the first call that needs the store opens it.
+
+    Internal errors are logged.
+    """
+    from anamnesis.mcp.stdio import serve
+
+    settings = resolve_settings()
+    with ExitStack() as opened:
+        serve(_built(_opened_once(settings, opened), settings), partial(_report, settings.home))
+
+
+def _built(store: memory.Opened, settings: Settings, engram: Memory | None = None) -> Server:
     tools: list[Offered] = [*memory.tools(store, settings)]
     instructions = memory.INSTRUCTIONS
     if engram:
@@ -44,3 +65,31 @@ def build_server(
         prompts=memory.prompts(),
         resources=memory.resources(store),
     )
+
+
+def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
+    """Opens the vault at the first call, once even if several threads call; the stack closes it."""
+    opening = threading.Lock()
+    vaults: list[Vault] = []
+
+    def store() -> MemoryStore:
+        with opening:
+            if not vaults:
+                vaults.append(opened.enter_context(_open(settings)))
+            return vaults[0].notes
+
+    return store
+
+
+def _open(settings: Settings) -> Vault:
+    from anamnesis.vault import open_vault  # 40 ms that the list of tools need not wait for
+
+    vault = open_vault(settings, pending=True)
+    vault.notes.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
+    return vault
+
+
+def _report(home: Path, trace: str) -> None:
+    from anamnesis.log import log
+
+    log(home, "mcp error", trace=trace)

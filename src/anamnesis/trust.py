@@ -11,8 +11,8 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from anamnesis.disk import locked, write_atomically
 from anamnesis.errors import StoreUnavailable
@@ -23,8 +23,7 @@ _FILE = "trusted-projects.json"
 _REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A project name that a file below a folder claims for the folder."""
 
     folder: Path

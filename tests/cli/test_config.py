@@ -72,11 +72,12 @@ def test_a_key_is_never_shown_whole(anamnesis: Command) -> None:
 
 
 def test_a_home_that_cannot_be_found_is_one_sentence_and_stops_no_hook(anamnesis: Command) -> None:
-    done = anamnesis("list", ANAMNESIS_HOME="~no-such-user/notes")
-    assert (done.code, done.out) == (1, "")
-    assert done.err == (
-        "anamnesis: The home folder of a user is not known. Set HOME, and ANAMNESIS_HOME to an absolute path.\n"
-    )
+    for command in ("list", "serve"):
+        done = anamnesis(command, ANAMNESIS_HOME="~no-such-user/notes")
+        assert (done.code, done.out) == (1, "")
+        assert done.err == (
+            "anamnesis: The home folder of a user is not known. Set HOME, and ANAMNESIS_HOME to an absolute path.\n"
+        )
     hook = anamnesis("inject", stdin="{}", ANAMNESIS_HOME="~no-such-user/notes")
     assert (hook.code, hook.out) == (0, "")
     assert hook.err.startswith("anamnesis inject: The home folder of a user is not known.")

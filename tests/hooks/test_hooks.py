@@ -183,12 +183,8 @@ def test_the_budget_comes_from_the_option_the_variable_or_the_file(hook: Hook) -
 
 @pytest.mark.parametrize("name", ["inject", "recall"])
 def test_hooks_import_no_heavy_library(hook: Hook, name: str) -> None:
-    script = (
-        f"import sys\nsys.argv = ['anamnesis', {name!r}]\nfrom anamnesis.entry import main\nmain()\n"
-        "print(' '.join(sys.modules), file=sys.stderr)"
-    )
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-X", "importtime", "-m", "anamnesis", name],
         input=json.dumps(hook.event(prompt="where do zebras cross the road?")).encode(),
         env=hook.variables,
         cwd=hook.cwd,
@@ -208,7 +204,7 @@ def test_hooks_import_no_heavy_library(hook: Hook, name: str) -> None:
         "asyncio",
         "http.client",
     }
-    assert set(done.stderr.decode().split()) & heavy == set()
+    assert {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()} & heavy == set()
 
 
 def transcript(hook: Hook, *messages: tuple[str, object], session: str = "s1") -> Path:

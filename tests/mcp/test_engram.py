@@ -13,6 +13,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from tests.engram_cli.program import Program, Tools
 
+from anamnesis.mcp.engram import declared, reading, writing
 from mcp import Client, StdioServerParameters
 
 ERAS = [("legacy", "2025-11-25"), ("auto", "2026-07-28")]
@@ -70,6 +71,11 @@ def test_the_official_client_keeps_and_finds(program: Program, mode: str, versio
         assert raised.value.error.code == -32602
 
     run(program, work, mode)
+
+
+def test_every_tool_that_is_declared_has_a_function() -> None:
+    for tool in declared.TOOLS:
+        assert callable(getattr(reading if tool.read_only else writing, tool.name))
 
 
 def test_a_tool_says_only_what_engram_says(program: Program) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=variables,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it is ignored in a shell's background
         )
 
     def send(self, line: bytes) -> None:
@@ -170,15 +172,37 @@ def test_a_client_that_stops_listening_ends_the_server(tmp_path: Path) -> None:
     server.process.stderr.close()
 
 
-def test_the_server_imports_no_heavy_library(tmp_path: Path) -> None:
-    script = "import sys\nfrom anamnesis.cli.serve import run\nrun()\nprint(' '.join(sys.modules), file=sys.stderr)"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        input=b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n',
-        env={"ANAMNESIS_HOME": str(tmp_path), "PATH": os.environ["PATH"]},
-        capture_output=True,
-        check=True,
-    )
-    assert json.loads(done.stdout)["id"] == 1
-    heavy = {"mcp", "pydantic", "rich", "starlette", "httpx", "asyncio", "subprocess", "concurrent.futures"}
-    assert set(done.stderr.decode().split()) & heavy == set()
+def test_a_store_that_cannot_be_opened_is_named_in_the_answers_and_opened_once_it_can(tmp_path: Path) -> None:
+    """The tools are listed before the store is opened, so the reason comes with the first call that needs it."""
+    home = tmp_path / "home"
+    home.write_text("This is not a folder.")
+    server = Server(home, "serve")
+    search = {"name": "memory_search", "arguments": {"query": "zebra"}}
+    assert server.ask("tools/list")["result"]["tools"]
+    refused = server.ask("tools/call", search)["result"]
+    assert refused["isError"]
+    assert str(home) in refused["content"][0]["text"]
+    assert str(home) in server.ask("resources/list")["error"]["message"]
+    home.unlink()
+    assert server.ask("tools/call", search)["result"]["structuredContent"] == {"result": []}
+    assert server.end() == (0, b"")
+
+
+def test_calls_that_come_at_once_share_one_store(tmp_path: Path) -> None:
+    """The first calls open it; all of them write, and every note is found."""
+    server = Server(tmp_path, "serve")
+    for number in range(16):
+        arguments = {"type": "semantic", "title": f"Note {number}", "body": "zebra"}
+        params = {"name": "memory_write", "arguments": arguments}
+        server.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode())
+    assert [server.receive()["result"]["isError"] for _ in range(16)] == [False] * 16
+    found = server.ask("tools/call", {"name": "memory_search", "arguments": {"query": "zebra", "k": 99}})
+    assert len(found["result"]["structuredContent"]["result"]) == 16
+    assert server.end() == (0, b"")
+
+
+def test_an_interrupt_ends_the_server_without_a_traceback(tmp_path: Path) -> None:
+    server = Server(tmp_path, "serve")
+    assert server.ask("ping")["result"] == {}
+    server.process.send_signal(signal.SIGINT)
+    assert server.end() == (130, b"")

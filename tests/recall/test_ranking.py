@@ -205,3 +205,12 @@ def test_a_search_with_rare_words_takes_a_fraction_of_the_steps_of_the_specified
     shelf._index.read(lambda db: db.set_progress_handler(None, 1))
     assert first * 5 < steps
     assert again * 20 < steps
+
+
+def test_a_project_without_notes_is_not_searched(shelf: MemoryStore) -> None:
+    """A prompt is asked of its project and of the global notes; often one of them has none."""
+    asked: list[str] = []
+    shelf._index.read(lambda db: db.set_trace_callback(asked.append))
+    assert shelf.search("zebra stripes", project="nobody/has/this") == []
+    shelf._index.read(lambda db: db.set_trace_callback(None))
+    assert [statement for statement in asked if "MATCH" in statement] == []

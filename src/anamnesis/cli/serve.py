@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.config import resolve_settings
+from anamnesis.server import run
 
 
 @click.command()
@@ -14,16 +14,3 @@ def command() -> None:
     Agents start this themselves; it ends when its input ends.
     """
     run()
-
-
-def run() -> None:
-    """Serve until the input ends; what goes wrong inside is in the log."""
-    from anamnesis.log import log
-    from anamnesis.mcp.stdio import serve
-    from anamnesis.server import build_server
-    from anamnesis.vault import open_vault
-
-    settings = resolve_settings()
-    with open_vault(settings, pending=True) as vault:
-        vault.notes.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
-        serve(build_server(vault.notes, settings=settings), lambda trace: log(settings.home, "mcp error", trace=trace))

@@ -45,7 +45,7 @@ def command(as_json: bool) -> None:
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
             kept = {"unreadable_files": unreadable, "sync": asdict(sync), "bridge": halves}
-            print_json({**facts, **asdict(stats), **kept})
+            print_json({**facts, **stats._asdict(), **kept})
         elif on_terminal():
             _draw(store, stats, unreadable)
             console().print(_sync_line(sync), style="dim")

@@ -1,1 +1,3 @@
 """Engram's dialect: reads and writes `engram.db` in place, as the Go program does. Knows nothing of notes."""
+
+VERSION = "0.1.0"

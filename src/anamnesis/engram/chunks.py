@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anamnesis.disk import write_atomically
-from anamnesis.engram import exchange, gojson, sessions
+from anamnesis.engram import VERSION, exchange, gojson, sessions
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
@@ -174,7 +174,7 @@ def _complete(db: sqlite3.Connection, chunk: Chunk) -> Export:
         if row.session_id not in known and not sessions.get(db, row.session_id):
             bare = Session(row.session_id, row.project or "", "", row.created_at, None, None)
             missing.setdefault(row.session_id, bare)
-    return Export(exchange.VERSION, "", (*chunk.sessions, *missing.values()), chunk.observations, chunk.prompts)
+    return Export(VERSION, "", (*chunk.sessions, *missing.values()), chunk.observations, chunk.prompts)
 
 
 def _new(

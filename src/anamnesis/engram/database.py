@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from anamnesis.engram import schema
 from anamnesis.errors import AnamnesisError, StoreUnavailable
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
 
@@ -39,6 +38,8 @@ class NotFound(Refused):
 
 def prepare(path: Path) -> None:
     """Create or complete engram.db; existing rows change only by Engram's own backfills."""
+    from anamnesis.engram import schema  # 1 ms that hooks need not spend
+
     with _translated(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():

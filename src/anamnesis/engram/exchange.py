@@ -6,14 +6,12 @@ import hashlib
 import sqlite3
 from dataclasses import fields
 
-from anamnesis.engram import normal, observations, prompts, sessions, topics
+from anamnesis.engram import VERSION, normal, observations, prompts, sessions, topics
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, reading, refusal, writing
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export, ImportResult, Observation, Prompt, Session
 from anamnesis.engram.strings import trim_space, valid
-
-VERSION = "0.1.0"
 
 
 def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean = str) -> Export:

@@ -12,13 +12,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
+from anamnesis.engram import VERSION
 from anamnesis.engram_cli.console import Stop, say, tell
 from anamnesis.errors import AnamnesisError
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
-
-VERSION = "0.1.0"
 
 
 class Verb(NamedTuple):

@@ -31,7 +31,8 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
             _forget_old(path.parent)
-        write_atomically(path, json.dumps(sorted(ids)).encode())
+        # A lost file means a note injected twice, which is no reason for a prompt to wait for the disk.
+        write_atomically(path, json.dumps(sorted(ids)).encode(), durable=False)
 
 
 def _file(home: Path, session: str) -> Path:

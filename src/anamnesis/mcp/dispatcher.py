@@ -7,7 +7,6 @@ a handshake does.
 from __future__ import annotations
 
 import json
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -107,7 +106,7 @@ class Tool:
         return {
             "name": self.name,
             "title": self.title,
-            "description": unwrapped(self.call),
+            "description": unwrapped(self.call.__doc__),
             "inputSchema": self.input,
             "annotations": annotations,
         }
@@ -138,7 +137,7 @@ class Prompt:
         arguments = [
             {"name": name, "description": description, "required": False} for name, description in self.arguments
         ]
-        description = unwrapped(self.make)
+        description = unwrapped(self.make.__doc__)
         return {"name": self.name, "title": self.title, "description": description, "arguments": arguments}
 
 
@@ -219,6 +218,8 @@ class Server:
             result = self._result(method, message.get("params"))
         except ProtocolError as error:
             return error_answer(identity, error.code, str(error), error.data)
+        except AnamnesisError as error:
+            return error_answer(identity, INTERNAL, str(error))
         return {"jsonrpc": "2.0", "id": identity, "result": result}
 
     def _result(self, method: str, given: object) -> Message:
@@ -331,6 +332,8 @@ def answer_one_safely(server: Server, message: object, report: Report) -> Messag
     try:
         return server.answer_one(message)
     except Exception:  # the outermost boundary: one bad call must not end the session
+        import traceback  # 2 ms that a start need not spend
+
         report(traceback.format_exc())
         identity = message.get("id") if isinstance(message, dict) else None
         text = "Something went wrong inside; the log under ANAMNESIS_HOME says what."
@@ -356,7 +359,7 @@ def error_answer(identity: object, code: int, message: str, data: object = None)
     return {"jsonrpc": "2.0", "id": identity, "error": error}
 
 
-def unwrapped(described: Callable[..., Any]) -> str:
+def unwrapped(text: str | None) -> str:
     """A docstring as running text: paragraphs stay, line breaks within them go."""
-    paragraphs = (described.__doc__ or "").strip().split("\n\n")
+    paragraphs = (text or "").strip().split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

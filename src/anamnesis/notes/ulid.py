@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import UTC, datetime, timedelta
 
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -42,6 +41,8 @@ def moment_of(text: str) -> str:
 
 def derived_id(moment: str, name: str) -> str:
     """The ULID derived from a time and a name; an invalid time counts as 1970."""
+    import hashlib  # 3 ms that a start need not spend
+
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=10).digest()
     return ulid(_milliseconds(moment), int.from_bytes(digest))
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 # The saturation constant of FTS5's bm25(): a word contributes less than (K1 + 1) times its idf.
 _K1 = 1.2
 _LEAST_IDF = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A word of the query, how often it occurs there, and how many notes contain it."""
 
     text: str

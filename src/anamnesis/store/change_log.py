@@ -6,7 +6,7 @@ Triggers fill it, whoever writes to the index. A rebuilt index knows no follower
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from anamnesis.store.files import NoteFile
 from anamnesis.store.index import Connection, Index
@@ -16,8 +16,7 @@ _BATCH = 200
 _NO_CURSOR = (b"", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """The last change of a note. Without a hash, no file that can be read holds the note: it was deleted."""
 
     seq: int
@@ -25,16 +24,14 @@ class Change:
     hash: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """What a follower has not processed yet: changes after its cursor, oldest first."""
 
     cursor: tuple[bytes, int]
     changes: Sequence[Change]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """The notes that one operation wrote, with their files as written; None for a note that it removed.
 
     `before` and `last` are the sequence numbers of the log around its changes. `superseding` says which of the notes

@@ -13,8 +13,8 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
@@ -32,8 +32,7 @@ _UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
 _CLOCK_TICK_NS = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFile:
+class NoteFile(NamedTuple):
     """One *.md file as read: its note, or the reason why it is none."""
 
     path: str
@@ -45,8 +44,7 @@ class NoteFile:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(NamedTuple):
     """One folder as listed: its *.md files by name with size and mtime, and the folders in it."""
 
     path: str
@@ -56,8 +54,7 @@ class Folder:
     is_listed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Trashed:
+class Trashed(NamedTuple):
     """A deleted note that can be restored."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 import time
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ class UlidMaker:
 
     def next(self) -> str:
         with self._lock:
-            milliseconds, randomness = time.time_ns() // 1_000_000, secrets.randbits(79)
+            milliseconds, randomness = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)) >> 1
             if milliseconds <= self._last[0]:
                 milliseconds, randomness = self._last[0], self._last[1] + 1
             self._last = (milliseconds, randomness)

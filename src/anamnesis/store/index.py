@@ -12,7 +12,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -299,12 +298,12 @@ class Index:
             new.backup(live, pages=pages // 2, progress=catch_up)  # two steps at least: one comes between
 
 
-@dataclass(slots=True)
 class Learned:
     """What was found out about the index: how many notes hold a word, and the projects by their last parts."""
 
-    word_counts: dict[str, int] = field(default_factory=dict)
-    projects: dict[str, list[str]] | None = None
+    def __init__(self) -> None:
+        self.word_counts: dict[str, int] = {}
+        self.projects: dict[str, list[str]] | None = None
 
 
 class Connection(sqlite3.Connection):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, writable
@@ -59,8 +59,7 @@ class Filter:
         return {"project": self.project, "type": self.type, "scope": self.scope, "names": json.dumps(self.names)}
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStats:
+class StoreStats(NamedTuple):
     """How many notes there are, in all and by kind."""
 
     total: int
@@ -69,8 +68,7 @@ class StoreStats:
     by_scope: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A file that is no note, or not the one that stands for its id."""
 
     path: str

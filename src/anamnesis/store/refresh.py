@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles, folder_of
 from anamnesis.store.rows import (
@@ -33,19 +32,18 @@ Read = Callable[[Callable[[sqlite3.Connection], Any]], Any]
 Write = Callable[[Callable[[sqlite3.Connection], None]], None]
 
 
-@dataclass(slots=True)
 class Difference:
     """What the files have that the index has not, and the other way round."""
 
-    changed: list[str] = field(default_factory=list)
-    added: int = 0  # of the changed ones, those that the index had never seen
-    gone: list[str] = field(default_factory=list)
-    folders: list[Folder] = field(default_factory=list)
-    gone_folders: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.changed: list[str] = []
+        self.added = 0  # of the changed ones, those that the index had never seen
+        self.gone: list[str] = []
+        self.folders: list[Folder] = []
+        self.gone_folders: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What a refresh found: notes' files that were new, edited or gone."""
 
     added: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
 from anamnesis.recall.query import words
@@ -25,8 +25,7 @@ _Scored = tuple[float, str, str, int]
 _MOST_ASKED = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A search hit as the index knows it, with its file as last seen. A higher score is better."""
 
     id: str
@@ -42,6 +41,8 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     hold only those could be among the best. Every note is scored by all words: the answer is exact, but for ties
     that only words in half of the notes would break.
     """
+    if not _has_notes(db, wanted):  # else commoner and commoner words would be looked up for nothing
+        return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
     if not asked or not k:
@@ -132,6 +133,15 @@ def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
         {"match": match, "k": k, **wanted.values},
     )
     return found.fetchall()
+
+
+def _has_notes(db: Connection, wanted: Filter) -> bool:
+    """Whether the project that is asked for has notes: one step in an index."""
+    if wanted.project is None:
+        return True
+    of_project = f"SELECT 1 FROM memories AS m WHERE {wanted.project_sql} AND m.deleted_at IS NULL"
+    (found,) = db.execute(f"SELECT EXISTS ({of_project})", wanted.values).fetchone()
+    return bool(found)
 
 
 def _of_project(wanted: Filter) -> str:

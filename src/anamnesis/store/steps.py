@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Our own change of a folder, and the folder's time before and after it, if nobody else changed it meanwhile."""
 
     folder: str

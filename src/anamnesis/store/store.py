@@ -6,10 +6,10 @@ import builtins
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
@@ -35,16 +35,14 @@ _MANY_FILES = 1_000
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A note that a search found, with its score: higher is better."""
 
     memory: Memory
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """Files as they were written, and what the index knows about them; None if it has to look at more than these."""
 
     files: builtins.list[NoteFile]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from anamnesis.store.store import MemoryStore
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 _TREE = "memory/"
 
 
-@dataclass(frozen=True, slots=True)
-class Unsynced:
+class Unsynced(NamedTuple):
     """What a sync has to look at."""
 
     numbers: Mapping[str, int]  # of each recorded path, under the store's root

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from anamnesis.engram.exchange import VERSION
+from anamnesis.engram import VERSION
 from anamnesis.mcp.dispatcher import Server
-from anamnesis.mcp.engram.reading import READING
+from anamnesis.mcp.engram.declared import TOOLS
 from anamnesis.mcp.engram.tool import BoundTool, Memory
-from anamnesis.mcp.engram.writing import WRITING
 
 INSTRUCTIONS = (
     "Memory that outlives this session and its compactions.\n\n"
@@ -18,7 +17,7 @@ INSTRUCTIONS = (
     "Save without being asked: call mem_save as soon as something is decided, fixed, found out or agreed on, and"
     " mem_session_summary before you say that the work is done."
 )
-_ALL = {tool.name: tool for tool in (*READING, *WRITING)}
+_ALL = {tool.name: tool for tool in TOOLS}
 _ADMIN = frozenset(("mem_delete", "mem_stats", "mem_timeline", "mem_merge_projects"))
 PROFILES = {"agent": frozenset(_ALL) - _ADMIN, "admin": _ADMIN}
 

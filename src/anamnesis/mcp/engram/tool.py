@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anamnesis.engram import projects
 from anamnesis.engram.gotext import truncated
 from anamnesis.engram.strings import valid
 from anamnesis.errors import AnamnesisError
@@ -36,6 +35,8 @@ class Memory:
         return given.text("project") or given.cleaning(self.default_project())
 
     def project(self, given: Arguments) -> str:
+        from anamnesis.engram import projects  # 20 ms that the list of tools need not wait for
+
         return projects.normalise(self.raw_project(given))
 
 
@@ -71,12 +72,16 @@ class Arguments:
         return self.sent.get(name) is True
 
 
+Call = Callable[[Memory, Arguments], str]
+
+
 @dataclass(frozen=True, slots=True)
 class TextTool:
-    """A function that agents may call, and what it says before the reason when the store refuses."""
+    """A tool that agents may call, and what it says before the reason when the store refuses."""
 
-    call: Callable[[Memory, Arguments], str]
+    name: str
     title: str
+    description: str
     failure: str = "{}"
     properties: Mapping[str, Schema] = field(default_factory=dict)
     required: tuple[str, ...] = ()
@@ -84,10 +89,6 @@ class TextTool:
     destructive: bool = False
     idempotent: bool = False
     deferred: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.call.__name__
 
     def declaration(self) -> Message:
         properties = {name: self.properties[name] for name in sorted(self.properties)}
@@ -101,7 +102,7 @@ class TextTool:
             },
             # Not under _meta: it is how Claude's interface asks to load a tool only when it is searched for.
             **({"defer_loading": True} if self.deferred else {}),
-            "description": unwrapped(self.call),
+            "description": unwrapped(self.description),
             "inputSchema": {"properties": properties, "required": sorted(self.required), "type": "object"},
             "name": self.name,
         }
@@ -126,12 +127,15 @@ class BoundTool:
         return self.tool.declaration()
 
     def result(self, arguments: object) -> Message:
-        from anamnesis.notes.cleaning import Cleaning, warning  # 8 ms that the list of tools need not wait for
+        # 40 ms that the list of tools need not wait for
+        from anamnesis.mcp.engram import reading, writing
+        from anamnesis.notes.cleaning import Cleaning, warning
 
+        call: Call = getattr(reading if self.tool.read_only else writing, self.tool.name)
         given = Arguments(arguments if isinstance(arguments, Mapping) else {}, Cleaning(strict=self.memory.strict))
         try:
             # A byte that is no UTF-8 is in the database, but cannot be in an answer.
-            said = valid(self.tool.call(self.memory, given))
+            said = valid(call(self.memory, given))
             told = "" if self.tool.read_only else warning(given.cleaning.kinds)
             return text_result(f"{said}\n⚠ {told}" if told else said)
         except Unusable as error:

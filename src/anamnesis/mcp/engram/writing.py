@@ -1,4 +1,4 @@
-"""The `mem_*` tools that change the memory."""
+"""The functions of the `mem_*` tools that change the memory; `declared` says what each is for."""
 
 from __future__ import annotations
 
@@ -11,20 +11,12 @@ from anamnesis.engram.normal import MOST_BYTES
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.strings import byte_length, shorten, trim_space
 from anamnesis.mcp.engram.reading import required_id
-from anamnesis.mcp.engram.tool import Arguments, Memory, TextTool, Unusable, number, text, yes_or_no
+from anamnesis.mcp.engram.tool import Arguments, Memory, Unusable
 
 _FIELDS = ("type", "title", "content", "project", "scope", "topic_key")
 
 
 def mem_save(memory: Memory, given: Arguments) -> str:
-    """Keep something that a later session will need. Do it at once and unasked, after a decision, a fixed bug, a new
-    convention, a change of configuration, a discovery or a trap.
-
-    Give a short title that can be searched for, such as "JWT auth middleware", and a content in four parts:
-    **What** was done, **Why**, **Where** (files and paths), **Learned** (traps and edge cases, if any).
-
-    With a topic_key, the memory of that topic in the project is replaced and its revision counted. Without one, the
-    same content within 15 minutes is counted as a repetition."""
     raw = memory.raw_project(given)
     project = projects.normalise(raw)
     new = NewObservation(
@@ -72,7 +64,6 @@ def _cut(content: str) -> list[str]:
 
 
 def mem_update(memory: Memory, given: Arguments) -> str:
-    """Correct a memory by its id. What is not given stays as it is; the revision is counted."""
     id = required_id(given, "id")
     changes = {name: given.optional(name) for name in _FIELDS}
     if all(value is None for value in changes.values()):
@@ -84,7 +75,6 @@ def mem_update(memory: Memory, given: Arguments) -> str:
 
 
 def mem_delete(memory: Memory, given: Arguments) -> str:
-    """Delete a memory by its id: hidden at first, and gone for good only with hard_delete."""
     id = required_id(given, "id")
     hard = given.flag("hard_delete")
     with memory.database() as db:
@@ -93,7 +83,6 @@ def mem_delete(memory: Memory, given: Arguments) -> str:
 
 
 def mem_save_prompt(memory: Memory, given: Arguments) -> str:
-    """Keep what the user asked for, so that a later session knows what the work was about."""
     project = memory.project(given)
     content = given.text("content")
     session = given.text("session_id") or sessions.default_session(project)
@@ -104,11 +93,6 @@ def mem_save_prompt(memory: Memory, given: Arguments) -> str:
 
 
 def mem_session_summary(memory: Memory, given: Arguments) -> str:
-    """Sum up a session that ends, for whoever takes up the work. Do it before you say that you are done.
-
-    Write it under these headings, short but with names of files, error messages and decisions: ## Goal (one sentence),
-    ## Instructions (how the user wants things done), ## Discoveries (findings and traps: the most valuable part),
-    ## Accomplished (what is done, and what is still open), ## Relevant Files (path and role)."""
     project = memory.project(given)
     session = given.text("session_id") or sessions.default_session(project)
     new = NewObservation(
@@ -125,7 +109,6 @@ def mem_session_summary(memory: Memory, given: Arguments) -> str:
 
 
 def mem_session_start(memory: Memory, given: Arguments) -> str:
-    """Record that a session has begun. Memories can be saved under its id from then on."""
     id = given.text("id")
     if not id:
         raise Unusable("id is required")
@@ -136,7 +119,6 @@ def mem_session_start(memory: Memory, given: Arguments) -> str:
 
 
 def mem_session_end(memory: Memory, given: Arguments) -> str:
-    """Record that a session is over, with a summary if there is one."""
     id = given.text("id")
     with memory.database() as db:
         sessions.end(db, id, given.text("summary"))
@@ -144,10 +126,6 @@ def mem_session_end(memory: Memory, given: Arguments) -> str:
 
 
 def mem_capture_passive(memory: Memory, given: Arguments) -> str:
-    """Take the learnings out of a text and keep each as a memory of its own: the numbered or bulleted items under a
-    heading such as "## Key Learnings:" or "## Aprendizajes Clave:".
-
-    What is kept already is left out, so the same text may be given again."""
     project = memory.project(given)
     content = given.text("content")
     if not content:
@@ -162,8 +140,6 @@ def mem_capture_passive(memory: Memory, given: Arguments) -> str:
 
 
 def mem_merge_projects(memory: Memory, given: Arguments) -> str:
-    """Give everything of some projects the name of another, where one project got several names over time
-    (Engram, engram-memory, ENGRAM). It cannot be undone."""
     sources, target = given.as_sent("from"), given.text("to")
     if not sources or not target:
         raise Unusable("both 'from' and 'to' are required")
@@ -178,116 +154,3 @@ def mem_merge_projects(memory: Memory, given: Arguments) -> str:
         f"  Sessions moved:     {merged.sessions_updated}\n"
         f"  Prompts moved:      {merged.prompts_updated}\n"
     )
-
-
-_PROJECT = {"project": text("The project's name. Without it: the project that the server was started in.")}
-_SESSION = {"session_id": text("The session it belongs to. Without it: manual-save-{project}.")}
-_OF_SESSION = {**_PROJECT, **_SESSION}
-WRITING = (
-    TextTool(
-        mem_save,
-        "Save Memory",
-        "Failed to save: {}",
-        {
-            "title": text('Short, with the words to search for, such as "Fixed N+1 query in user list".'),
-            "content": text("The memory, in the parts **What**, **Why**, **Where** and **Learned**."),
-            "type": text(
-                "decision, architecture, bugfix, pattern, config, discovery, learning, or manual, which it is without."
-            ),
-            "scope": text("project, which it is without, or personal."),
-            "topic_key": text("The topic whose memory this replaces, such as architecture/auth-model."),
-            **_OF_SESSION,
-        },
-        ("title", "content"),
-    ),
-    TextTool(
-        mem_update,
-        "Update Memory",
-        "Failed to update memory: {}",
-        {
-            "id": number("The id of the memory."),
-            "title": text("Its new title."),
-            "content": text("Its new content."),
-            "type": text("Its new type."),
-            "project": text("Its new project."),
-            "scope": text("Its new scope: project or personal."),
-            "topic_key": text("Its new topic key."),
-        },
-        ("id",),
-        deferred=True,
-    ),
-    TextTool(
-        mem_delete,
-        "Delete Memory",
-        "Failed to delete memory: {}",
-        {
-            "id": number("The id of the memory."),
-            "hard_delete": yes_or_no("Whether to delete it for good."),
-        },
-        ("id",),
-        destructive=True,
-        deferred=True,
-    ),
-    TextTool(
-        mem_save_prompt,
-        "Save User Prompt",
-        "Failed to save prompt: {}",
-        {"content": text("What the user wrote."), **_OF_SESSION},
-        ("content",),
-    ),
-    TextTool(
-        mem_session_summary,
-        "Save Session Summary",
-        "Failed to save session summary: {}",
-        {"content": text("The summary, under the headings that the description names."), **_OF_SESSION},
-        ("content", "project"),
-    ),
-    TextTool(
-        mem_session_start,
-        "Start Session",
-        "Failed to start session: {}",
-        {
-            "id": text("The session's id, of your choice."),
-            "directory": text("The folder it works in."),
-            **_PROJECT,
-        },
-        ("id", "project"),
-        idempotent=True,
-        deferred=True,
-    ),
-    TextTool(
-        mem_session_end,
-        "End Session",
-        "Failed to end session: {}",
-        {"id": text("The session's id."), "summary": text("What was done.")},
-        ("id",),
-        idempotent=True,
-        deferred=True,
-    ),
-    TextTool(
-        mem_capture_passive,
-        "Capture Learnings",
-        "Passive capture failed: {}",
-        {
-            "content": text("The text with the heading and the items."),
-            "source": text("Where it comes from, such as subagent-stop or session-end."),
-            **_OF_SESSION,
-        },
-        ("content",),
-        idempotent=True,
-        deferred=True,
-    ),
-    TextTool(
-        mem_merge_projects,
-        "Merge Projects",
-        "Merge failed: {}",
-        {
-            "from": text("The names to give up, separated by commas."),
-            "to": text("The name to keep."),
-        },
-        ("from", "to"),
-        destructive=True,
-        idempotent=True,
-        deferred=True,
-    ),
-)

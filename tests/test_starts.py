@@ -1,0 +1,74 @@
+"""What the commands that agents start import before they answer. Seconds depend on the machine; modules do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anamnesis.store import MemoryStore
+
+TOOLS = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+# What nobody needs to list tools or to answer a prompt in a folder that is no git repository.
+HEAVY = {"asyncio", "click", "email", "http", "logging", "rich", "secrets", "socket", "subprocess", "tempfile", "yaml"}
+
+
+def imported(home: Path, given: bytes, *arguments: str) -> tuple[bytes, set[str]]:
+    """What a command prints, and the modules it has imported by then."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "anamnesis", *arguments],
+        input=given,
+        env={"ANAMNESIS_HOME": str(home), "HOME": str(home), "PATH": os.environ["PATH"]},
+        cwd=home,
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout, {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
+
+
+def ours(modules: set[str]) -> list[str]:
+    return sorted(name for name in modules if name.startswith("anamnesis"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    with MemoryStore(tmp_path) as store:
+        store.write(type="semantic", title="Zebra crossing", body="Zebras cross at the lights.")
+        for number in range(60):
+            store.write(type="semantic", title=f"Filler {number}", body=f"Filler text number {number}.", project="x")
+    return tmp_path
+
+
+def test_serve_lists_its_tools_before_it_opens_the_memory(home: Path) -> None:
+    """Neither the notes nor a database are opened for it, so that the number of notes does not count."""
+    printed, modules = imported(home, TOOLS, "serve")
+    assert len(json.loads(printed.splitlines()[1])["result"]["tools"]) == 8
+    unneeded = {"anamnesis.store", "anamnesis.bridge", "anamnesis.cli", "sqlite3", "traceback", "hashlib"}
+    assert modules & (HEAVY | unneeded) == set()
+    assert len(ours(modules)) <= 20, ours(modules)
+
+
+def test_serve_opens_nothing_and_makes_nothing_for_a_list_of_tools(tmp_path: Path) -> None:
+    imported(tmp_path, TOOLS, "serve")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_engram_mcp_lists_its_tools_before_it_imports_what_they_do(home: Path) -> None:
+    printed, modules = imported(home, TOOLS, "engram", "mcp")
+    assert len(json.loads(printed.splitlines()[1])["result"]["tools"]) == 15
+    unneeded = {"anamnesis.store", "anamnesis.notes", "anamnesis.engram.observations", "traceback", "hashlib"}
+    assert modules & (HEAVY | unneeded) == set()
+    assert len(ours(modules)) <= 26, ours(modules)
+
+
+def test_recall_imports_what_finds_and_shows_a_note(home: Path) -> None:
+    event = {"session_id": "s1", "cwd": str(home), "hook_event_name": "x", "prompt": "where do zebras cross the road?"}
+    printed, modules = imported(home, json.dumps(event).encode(), "recall")
+    assert b"Zebra crossing" in printed
+    unneeded = {"anamnesis.mcp", "anamnesis.git", "anamnesis.engram.schema", "anamnesis.notes.redaction"}
+    assert modules & (HEAVY | unneeded) == set()
+    assert len(ours(modules)) <= 48, ours(modules)
