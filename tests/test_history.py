@@ -342,7 +342,7 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_deleted(home: Home) -> None
     assert home.told(id) == [("git", "written")]
     home.sync()
     assert home.told(id) == [("git", "written")]
-    with pytest.raises(InvalidNote, match="Mend the file first"):
+    with pytest.raises(InvalidNote, match="Fix the file first"):
         home.restore(id, 1)
 
 

@@ -66,7 +66,7 @@ def _configuration(home: Path) -> Iterator[Finding]:
     try:
         content = read_config(home)
     except AnamnesisError as error:
-        yield Finding(path, error.message, "Mend it by hand or remove it; until then it counts as empty.")
+        yield Finding(path, error.message, "Fix it by hand or remove it; until then it counts as empty.")
         return
     for setting in SETTINGS:
         value = content.get(setting.name, "")
@@ -107,7 +107,7 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
             discard = _with(store.root, partial(upkeep.discard_second, path=problem.path))
             yield Finding(place, problem.reason, "Move this file to the trash.", discard)
         else:
-            yield Finding(place, problem.reason, "Mend the file, or move it out of the folder.")
+            yield Finding(place, problem.reason, "Fix the file, or move it out of the folder.")
     for path in upkeep.leftovers(store):
         file = store.root / path
         if time.time() - file.stat().st_mtime > _STALE_SECONDS:
@@ -144,7 +144,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
         state, drift = read_state(path, store), read_drift(path, store)
     except FAILURES as error:
         fault, fix = (error.message, error.hint) if isinstance(error, AnamnesisError) else (f"{error}.", "")
-        yield Finding(str(path), fault, fix or "Mend it, or bring back a copy; the notes are files of their own.")
+        yield Finding(str(path), fault, fix or "Fix it, or restore a copy; the notes are files of their own.")
         return
     waiting = state.waiting
     if waiting.total:

@@ -85,7 +85,7 @@ def _open(settings: Settings) -> Vault:
     from anamnesis.vault import open_vault  # 40 ms that the list of tools need not wait for
 
     vault = open_vault(settings, pending=True)
-    vault.notes.on_look = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
+    vault.notes.on_refresh = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
     return vault
 
 

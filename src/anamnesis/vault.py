@@ -93,7 +93,7 @@ class Vault:
         self.close()
 
     def close(self) -> None:
-        self.notes.on_look = self.notes.on_change = None
+        self.notes.on_refresh = self.notes.on_change = None
         if self.bridge:
             self.bridge.close()
         self.notes.close()
@@ -104,7 +104,7 @@ class Vault:
 
         self.bridge = Bridge(self.notes, engram, machine_id, self._user_home)
         self._mark, self._rows_written = self.bridge.last_change(), self.bridge.written()
-        self.notes.on_look = self._follow
+        self.notes.on_refresh = self._follow
         self.notes.on_change = self._follow
         return self.bridge
 

@@ -78,7 +78,7 @@ def test_a_write_takes_two_transactions_on_the_index_and_reads_no_note(tmp_path:
 
 def test_an_edit_in_an_editor_is_read_once(tmp_path: Path) -> None:
     edit = "file.write_text(file.read_text().replace('before', 'edited'))"
-    receive = "store.receive([file.relative_to(store.root).as_posix()])"
+    receive = "store.refresh_files([file.relative_to(store.root).as_posix()])"
     found = cost(tmp_path, f"{edit}\nread.clear()\n{receive}")
     assert found.read == 1
     assert "edited" in found.titles

@@ -90,7 +90,7 @@ class TwoDoors(RuleBasedStateMachine):
 
     def close(self) -> None:
         self.bridge.close()
-        self.store.on_look = self.store.on_change = None
+        self.store.on_refresh = self.store.on_change = None
         self.store.close()
 
     def teardown(self) -> None:

@@ -66,7 +66,7 @@ def test_others_changes_are_told_by_who_finds_them(store: MemoryStore, heard: li
     looks: list[int] = []
     path = store.memory_dir / "semantic" / "theirs.md"
     path.write_text(render(note("theirs")), "utf-8")
-    store.on_look = lambda: looks.append(store.count())
+    store.on_refresh = lambda: looks.append(store.count())
     assert store.find("nobody") is None
     assert looks[-1:] == [3]
     looks.clear()
@@ -79,7 +79,7 @@ def test_others_changes_are_told_by_who_finds_them(store: MemoryStore, heard: li
     assert heard == ["change"]
     path.write_text(render(note("theirs", "received")), "utf-8")
     (store.memory_dir / "semantic" / "second.md").write_text(render(note("second")), "utf-8")
-    store.receive(["memory/semantic/theirs.md"])
+    store.refresh_files(["memory/semantic/theirs.md"])
     assert heard == ["change"] * 2
     assert store.count() == 4
 
@@ -146,7 +146,7 @@ def test_a_look_is_told_before_the_answer_and_not_more_than_once_a_second(
         looks.append(store.count())
         store.put_whole([note(f"from-look-{looks[-1]}")], {}, follower="bridge")
 
-    store.on_look = look
+    store.on_refresh = look
     for passed in (1.1, 0.9):
         now += passed
         for _ in range(30):

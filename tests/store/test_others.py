@@ -81,7 +81,7 @@ class TestAFolderCalledLikeANote:
         folder = path.with_name("y.md")
         folder.mkdir()
         (folder / "z.md").write_text(render(Memory("z", "semantic", "t", "inside")), "utf-8")
-        store.receive(["memory/semantic/y.md"])
+        store.refresh_files(["memory/semantic/y.md"])
         assert [note.id for note in store.search("inside")] == ["z"]
         assert store.find("y") is None
         store.put(Memory("y", "semantic", "t", "beside"))

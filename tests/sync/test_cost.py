@@ -203,7 +203,7 @@ class TestComparingChangedFilesOnly:
     def test_an_edit_in_place_is_committed_once_the_index_knows_it(self, large: Machine, processes: Count) -> None:
         """As when the daemon watches the folder."""
         path = self.edit_in_place(large)
-        large.store.receive([f"memory/{path}"])
+        large.store.refresh_files([f"memory/{path}"])
         assert "status" not in processes(large)
         assert committed(large) == blobs(large)
 

@@ -185,7 +185,7 @@ def _remark_on_daemon() -> str:
     return f"Port {port} is served by {who}: end it, then run `anamnesis daemon`; until then both share one memory."
 
 
-def take_over(database: Path) -> int | None:
+def reconcile_engram(database: Path) -> int | None:
     """Let notes and observations be in step; how many changes that took, None if some are left for another time."""
     try:
         with (
@@ -228,7 +228,7 @@ def _write(setup: _Setup, plan: Plan) -> _Report:
     with locked(home / "onboard.lock"):
         done = set_up(plan, Ledger(home))
     database = setup.found.database if setup.found else None
-    return _Report(done, take_over(database) if database else None, _first_import(), _first_sync())
+    return _Report(done, reconcile_engram(database) if database else None, _first_import(), _first_sync())
 
 
 def _first_import() -> dict[str, int] | None:

@@ -11,7 +11,7 @@ import click
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
 from anamnesis.cli.context import settings
-from anamnesis.cli.init import take_over
+from anamnesis.cli.init import reconcile_engram
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
@@ -54,7 +54,7 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
     database = find_database(settings()) if ENGRAM in leaving and not only_print else None
-    is_current = take_over(database) is not None if database else False
+    is_current = reconcile_engram(database) is not None if database else False
     if not only_print:
         plan = _remove(leaving)
     if as_json:

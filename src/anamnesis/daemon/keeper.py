@@ -211,7 +211,7 @@ class Keeper:
 
         try:
             if paths and all(path.endswith(".md") for path in paths):
-                store.receive(paths)
+                store.refresh_files(paths)
             else:  # a folder came or went
                 store.refresh()
         except FAILURES as error:

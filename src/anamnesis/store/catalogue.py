@@ -19,7 +19,7 @@ from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
 from anamnesis.store.refresh import Changes, Progress
-from anamnesis.store.rows import advance_folder, enter_files, forget_file, has_unread, save_file
+from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file, save_files
 from anamnesis.store.steps import Step
 
 # How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
@@ -58,10 +58,10 @@ class Catalogue:
         self._behind = False  # whether a change of ours is not in the index yet
 
     def ask(self, query: Callable[[Connection], T]) -> T:
-        self.look()
+        self.refresh_folders()
         return self._index.read(query)
 
-    def look(self, *, again: bool = False) -> bool:
+    def refresh_folders(self, *, again: bool = False) -> bool:
         """Enter what other programs did to the folders, unless a look was just taken or the index is busy.
 
         Whether anybody had done anything.
@@ -73,7 +73,7 @@ class Catalogue:
             try:
                 is_outdated = self._index.is_outdated()
                 if is_outdated:
-                    self._catch_up()
+                    self._refresh_folders()
                 self._checked = now
                 if now - self._told > _TRUST_SECONDS:
                     self._told = now
@@ -83,17 +83,17 @@ class Catalogue:
             self._pass_on()
         return is_outdated
 
-    def _catch_up(self) -> None:
+    def _refresh_folders(self) -> None:
         """Enter what changed in the folders; where the disk cannot be written, in a private index."""
         if is_writable(self._files.root):
             with contextlib.suppress(Unwritable):
                 # Another process may be writing. It enters its own changes, and then no folder need be listed.
                 with self.alone(_PATIENCE_SECONDS):
-                    self._news.looked |= self._index.catch_up()
+                    self._news.looked |= self._index.refresh_folders()
                 return
-        self._index.private().catch_up()
+        self._index.private().refresh_folders()
 
-    def enter(
+    def save(
         self,
         written: Sequence[NoteFile],
         gone: Sequence[str],
@@ -129,12 +129,14 @@ class Catalogue:
             entered = None
         else:
             if entered is None:
-                self._index.settle()
+                self._index.refresh_unread()
         self._changed(not follower, entered)
         self._pass_on()
         return entered
 
-    def mend(self, stale: Mapping[str, NoteFile | None], *, patient: bool = False, steps: Sequence[Step] = ()) -> bool:
+    def refresh_files(
+        self, stale: Mapping[str, NoteFile | None], *, patient: bool = False, steps: Sequence[Step] = ()
+    ) -> bool:
         """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now.
 
         Where the edits are all that was done to a folder, `steps` says so, and the folder need not be listed.
@@ -142,19 +144,19 @@ class Catalogue:
 
         def change(db: Connection) -> Written | None:
             before = change_log.last_seq(db)
-            enter_files(db, stale, self._files.exists)
+            save_files(db, stale, self._files.exists)
             for step in steps:
                 advance_folder(db, step)
             return _written(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
 
         try:
-            written = self._index.enter(change, patient=patient)
+            written = self._index.write_found(change, patient=patient)
         except StoreUnavailable:
             return False
         if self._index.is_private:
             return True
         if written is None:
-            self._index.settle()
+            self._index.refresh_unread()
         if patient:
             self._changed(bool(stale), written)
         else:
@@ -199,7 +201,7 @@ class Catalogue:
         found, entered = self._find(ids, probing=False, renamed=renamed)
         stale = {file.path: file for memory_id, file in found.items() if entered.get(memory_id) != file.hash}
         if stale:
-            self.mend(stale)
+            self.refresh_files(stale)
         return {memory_id: file for memory_id, file in found.items() if file.memory}
 
     def _find(
@@ -218,7 +220,7 @@ class Catalogue:
         found = {memory_id: file for memory_id, file in read.items() if file}
         entered = {memory_id: hash for memory_id, (_, hash) in standing.items()}
         missing = [memory_id for memory_id in ids if memory_id not in found]
-        if renamed and missing and self.look(again=True):
+        if renamed and missing and self.refresh_folders(again=True):
             others, hashes = self._find(missing, probing=probing, renamed=False)
             return found | others, entered | hashes
         return found, entered

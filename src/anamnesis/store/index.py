@@ -82,7 +82,7 @@ class Index:
         finally:
             self._writing.release()
 
-    def enter(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
+    def write_found(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
         """As `write`, for what a read found in the files: where the disk cannot be written, it is kept in memory."""
         if is_writable(self.path.parent):
             with contextlib.suppress(Unwritable):
@@ -94,7 +94,7 @@ class Index:
         """Enter what differs between the files and the index."""
         return refresh(self._read_disk, self.write, self._files)
 
-    def settle(self) -> None:
+    def refresh_unread(self) -> None:
         """Let a second file of an id take the place of the first, where that has gone; not if somebody is writing."""
         with contextlib.suppress(StoreUnavailable):
             refresh(self._read_disk, partial(self.write, patient=False), self._files, only=[])
@@ -103,7 +103,7 @@ class Index:
         """Whether a folder has another time than it had when it was entered."""
         return self.read(lambda db: outdated(db, self._files)) is not None
 
-    def catch_up(self) -> bool:
+    def refresh_folders(self) -> bool:
         """Enter what changed in the folders whose time changed, unless somebody else is writing; whether any did."""
         changed = self._read_disk(lambda db: outdated(db, self._files))
         if changed is None:

@@ -15,7 +15,7 @@ from anamnesis.store.files import NoteFile, note_path
 def readable(file: NoteFile) -> Memory:
     """The note of a file; a file that cannot be read is never written over."""
     if file.memory is None:
-        raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Mend the file first.", file.line)
+        raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Fix the file first.", file.line)
     return file.memory
 
 

@@ -42,7 +42,7 @@ class PrivateIndex:
         with self._lock:
             return self._transact(self._db if self._db and self._in_memory else self._copy(), change)
 
-    def catch_up(self) -> None:
+    def refresh_folders(self) -> None:
         """Enter what changed in the folders whose time changed."""
         with self._lock:
             changed = self.read(lambda db: outdated(db, self._files))

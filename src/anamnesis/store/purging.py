@@ -24,7 +24,7 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
             bury(store.root, note_id)  # first: a note that is half gone must not come back
         held = sorted({*_files_of(store, note_id)})
         if held:
-            store._catalogue.enter([], held, lambda: [store._files.remove(path) for path in held], follower=follower)
+            store._catalogue.save([], held, lambda: [store._files.remove(path) for path in held], follower=follower)
         for trashed in store.trashed():
             if trashed.id == note_id:
                 store._files.remove(trashed.path)

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles, folder_of
 from anamnesis.store.rows import (
-    enter_files,
     forget_file,
     forget_folder,
     has_unread,
     latest_problems,
     record_folder,
     save_file,
+    save_files,
 )
 
 Progress = Callable[[int, int], None]
@@ -74,7 +74,7 @@ def refresh(
     if found.gone or found.folders or found.gone_folders:
         write(partial(_close, files, found, restless))
     while unread := read(_unread):
-        write(partial(enter_files, read={path: files.read(path) for path in unread}, exists=files.exists))
+        write(partial(save_files, read={path: files.read(path) for path in unread}, exists=files.exists))
     return found
 
 

@@ -70,7 +70,7 @@ def forget_file(db: sqlite3.Connection, path: str) -> str | None:
     return str(known[0])
 
 
-def enter_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
+def save_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
     """Enter files as they were read; None for one that has gone."""
     for path, file in read.items():
         if file:

@@ -60,16 +60,16 @@ class MemoryStore:
         self.db_path = self.root / "index.db"
         self._files = NoteFiles(self.root, only_to_read=only_to_read)
         self._index = Index(self.db_path, self._files)
-        # `on_look` is called after a look at the folders and after a read that found notes changed, `on_change` after
-        # each operation that changed notes or entered changes, with what it wrote if that is all: in the thread that
-        # did it and outside of the store's lock; not for what they do themselves. An error in them reaches the caller
-        # of the operation, which is done by then: they have to handle their own.
-        self.on_look: Callable[[], None] | None = None
+        # `on_refresh` is called after a refresh of the folders and after a read that found notes changed, `on_change`
+        # after each operation that changed notes, with what it wrote if that is all. Both run in the thread of the
+        # operation, after it and outside of the store's lock, and not for what they do themselves; their errors
+        # reach its caller.
+        self.on_refresh: Callable[[], None] | None = None
         self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._tell)
-        self.log = ChangeLog(self._index, self._catalogue.look)
+        self.log = ChangeLog(self._index, self._catalogue.refresh_folders)
         self._ids = UlidMaker()
-        self._catalogue.look()
+        self._catalogue.refresh_folders()
 
     def __enter__(self) -> Self:
         return self
@@ -189,7 +189,7 @@ class MemoryStore:
         with self._catalogue.alone():
             found, memory = self._catalogue.located(memory_id)
             step = self._files.discard(found.path, memory, utcnow())
-            self._catalogue.enter([], [found.path], lambda: [step], follower=follower)
+            self._catalogue.save([], [found.path], lambda: [step], follower=follower)
         return memory
 
     def restore(self, memory_id: str) -> Memory:
@@ -207,7 +207,7 @@ class MemoryStore:
                 raise NoteConflict(f"A note {memory_id} exists.", "Delete it first, then restore the other.")
             step = self._files.restore(trashed)
             file = self._files.read(trashed.home)
-            self._catalogue.enter([file] if file else [], [], lambda: [step])
+            self._catalogue.save([file] if file else [], [], lambda: [step])
         note = self.get(memory_id)
         return self._show(note) if note.is_hidden else note
 
@@ -268,7 +268,7 @@ class MemoryStore:
         for _ in range(_MENDING_ROUNDS):
             ranked = self._catalogue.ask(lambda db: search(db, query, by_any_name(db, wanted), k))
             hits, stale = self._read_hits(ranked)
-            if not stale or not self._catalogue.mend(stale):
+            if not stale or not self._catalogue.refresh_files(stale):
                 break
         return hits
 
@@ -340,7 +340,7 @@ class MemoryStore:
         """Look at every file's size and time, and enter what changed."""
         return self._catalogue.refresh()
 
-    def receive(self, paths: Sequence[str], steps: Sequence[Step] = ()) -> None:
+    def refresh_files(self, paths: Sequence[str], steps: Sequence[Step] = ()) -> None:
         """Refresh the index for these paths under the root, and for folders that changed otherwise than by `steps`."""
         if len(paths) > _MANY_FILES:
             self.refresh()
@@ -350,8 +350,8 @@ class MemoryStore:
             entered = self._index.read(lambda db: queries.seen(db, notes))  # no folder is listed before the `steps`
             read = {path: self._files.read(path) for path in notes if self._files.seen(path) != entered.get(path)}
             if read or steps:
-                self._catalogue.mend(read, patient=True, steps=steps)
-            self._catalogue.look(again=True)
+                self._catalogue.refresh_files(read, patient=True, steps=steps)
+            self._catalogue.refresh_folders(again=True)
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Rebuild the whole index from the files; how many notes it holds."""
@@ -363,7 +363,7 @@ class MemoryStore:
         if not notes:
             return Saved([], None)
         with self._catalogue.alone():
-            self._catalogue.look(again=True)
+            self._catalogue.refresh_folders(again=True)
             ids = [memory.id for memory in notes]
             found = self._catalogue.known(ids)
             pairs = [(with_foreign_lines(memory, old := found.get(memory.id)), old) for memory in notes]
@@ -383,7 +383,7 @@ class MemoryStore:
                 former[path] = found
         moved = [file.path for path, file in former.items() if file.path != path]
         with contextlib.closing(Writing(self._files, placed, former, durable=durable)) as writing:
-            written = self._catalogue.enter(writing.files, moved, writing.finish, follower=follower)
+            written = self._catalogue.save(writing.files, moved, writing.finish, follower=follower)
         return Saved(writing.files, written)
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
@@ -399,8 +399,8 @@ class MemoryStore:
         return hits, stale
 
     def _tell(self, looked: bool, changed: bool, written: Written | None) -> None:
-        if looked and self.on_look:
-            self.on_look()
+        if looked and self.on_refresh:
+            self.on_refresh()
         if changed and self.on_change:
             self.on_change(written)
 

@@ -32,7 +32,7 @@ class Unsynced(NamedTuple):
 
 def find_unsynced(store: MemoryStore) -> Unsynced:
     """What changed since the last sync. The first call starts the recording."""
-    store._catalogue.look(again=True)
+    store._catalogue.refresh_folders(again=True)
     is_complete = not store._index.is_outdated()
     numbers = store._index.read(_numbers)
     if numbers is None:

@@ -10,7 +10,7 @@ from anamnesis.store.store import MemoryStore
 
 def damage(store: MemoryStore) -> list[str]:
     """What SQLite finds wrong with the index; empty if it is sound."""
-    return store._index.enter(queries.damage)
+    return store._index.write_found(queries.damage)
 
 
 def drift(store: MemoryStore) -> Changes:

@@ -33,7 +33,7 @@ def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     else:
         is_all = all(writable(path) == path for path in result.written)
         changed = [f"{TREES['portable']}/{path}" for path in result.changed if _can_hold_a_note(path)]
-        store.receive(changed, result.steps if is_all else ())
+        store.refresh_files(changed, result.steps if is_all else ())
     written = {path: hash for path, hash in result.written.items() if _can_hold_a_note(path)}
     forget_unsynced(store, unsynced, written)
     begun.unlink(missing_ok=True)
