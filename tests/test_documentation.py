@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -17,6 +19,7 @@ from anamnesis.cli import COMMANDS, anamnesis
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS
 
 ROOT = Path(__file__).parent.parent
+ARCHITECTURE = (ROOT / "docs/architecture.md").read_text("utf-8")
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
@@ -50,6 +53,34 @@ def test_every_command_and_variable_that_a_page_names_exists(page: Path) -> None
 def test_every_link_leads_to_a_file(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def resolved(name: str) -> object:
+    """What a dotted name under the package stands for."""
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            found: object = importlib.import_module(".".join(["anamnesis", *parts[:count]]))
+            for part in parts[count:]:
+                found = getattr(found, part)
+            return found
+    raise AssertionError(name)
+
+
+def test_the_paths_through_the_architecture_name_functions_that_exist() -> None:
+    paths = ARCHITECTURE.partition("## Five paths")[2]
+    names = re.findall(r"`([a-z_]+(?:\.\w+)+)`", paths)
+    assert len(names) > 30
+    for name in names:
+        assert callable(resolved(name)), name
+
+
+def test_the_architecture_has_a_short_glossary_and_a_place_for_every_package() -> None:
+    glossary, _, rest = ARCHITECTURE.partition("## One picture")
+    assert glossary.count("\n| ") - 2 <= 25
+    packages = {path.parent.name for path in (ROOT / "src/anamnesis").glob("*/__init__.py")}
+    rooms = set(re.findall(r"\w+", " ".join(re.findall(r"\*\*(.+?)\.\*\*", rest))))
+    assert packages <= rooms
 
 
 def test_every_dependency_has_its_reason_on_a_decision_page() -> None:
