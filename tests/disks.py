@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,18 @@ def command_on(disk: str, folder: Path, command: list[str]) -> list[str]:
         pytest.skip("this system lets no process mount a disk of its own")
     prepare = _READ_ONLY if disk == "read-only" else _FULL
     return [*_ALONE, "sh", "-c", f'{prepare} && cd "$1" && shift && exec "$@"', "sh", str(folder), *command]
+
+
+@contextlib.contextmanager
+def full_disk() -> Iterator[None]:
+    """In this process, no file can grow."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @functools.cache

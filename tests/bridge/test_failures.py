@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.bridge.memory import Two, connected
+from tests.disks import full_disk
 
 from anamnesis.config import Settings, read_settings
 from anamnesis.vault import open_vault
-
-resource = pytest.importorskip("resource")
-
-
-@contextlib.contextmanager
-def full_disk() -> Iterator[None]:
-    """No file can grow."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def settings_of(two: Two) -> Settings:

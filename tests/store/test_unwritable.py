@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.disks import full_disk
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import Memory, render
 from anamnesis.store import Changes, MemoryStore
-
-resource = pytest.importorskip("resource")
-
-
-@contextlib.contextmanager
-def full_disk() -> Iterator[None]:
-    """No file can grow."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def note(name: str, body: str) -> Memory:
