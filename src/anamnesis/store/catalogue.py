@@ -1,4 +1,4 @@
-"""The files of a store and the index over them: how the one is asked, and kept in step with the other."""
+"""Queries the index of a store, and refreshes it from the note files."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file, save_files
 from anamnesis.store.steps import Step
 
-# How long a reader trusts that no other program has changed a folder: looking costs some 20 µs.
+# Seconds before a read checks again whether another program changed a folder; a check costs about 20 µs.
 _TRUST_SECONDS = 1.0
 
-# A reader who finds a folder changed waits so long for whoever is writing; then it is content with what is entered.
+# Seconds that a read waits for another writer before it answers from the index as it is.
 _PATIENCE_SECONDS = 0.1
 
 T = TypeVar("T")
 
 
 class _News(threading.local):
-    """What a thread saw and did and has not told yet. It tells nothing while it holds the lock or is telling."""
+    """Per-thread pending notifications. None is sent while the thread holds the lock or runs a callback."""
 
     is_alone = False
     withheld = 0
     looked = False
     changed = False
-    written: Written | None = None  # everything that changed, if it was one operation of ours
+    written: Written | None = None  # all that changed, if one operation of ours changed it
 
 
 class Catalogue:
     """Note files with their index, for any number of threads and processes.
 
-    `tell` is called after a look at the folders, once a second at most or if a read found a change, and after an
-    operation that changed files or the index, with what it wrote if that is all: outside of the store's lock, and not
-    about what it does itself.
+    `tell` is called after a check of the folders, at most once a second or when a read found a change, and after an
+    operation that changed files or the index, with what it wrote if nothing else changed. It runs outside of the
+    store's lock, and is not called for its own changes.
     """
 
     def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool, Written | None], None]) -> None:
@@ -62,9 +62,9 @@ class Catalogue:
         return self._index.read(query)
 
     def refresh_folders(self, *, again: bool = False) -> bool:
-        """Enter what other programs did to the folders, unless a look was just taken or the index is busy.
+        """Index what other programs changed in the folders, unless these were just checked or the index is busy.
 
-        Whether anybody had done anything.
+        Returns whether there was such a change.
         """
         now = time.monotonic()
         is_outdated = False
@@ -84,10 +84,10 @@ class Catalogue:
         return is_outdated
 
     def _refresh_folders(self) -> None:
-        """Enter what changed in the folders; where the disk cannot be written, in a private index."""
+        """Index what changed in the folders; in a private index if the disk cannot be written."""
         if is_writable(self._files.root):
             with contextlib.suppress(Unwritable):
-                # Another process may be writing. It enters its own changes, and then no folder need be listed.
+                # Another process may be writing: it indexes its own changes, and then no folder has to be listed.
                 with self.alone(_PATIENCE_SECONDS):
                     self._news.looked |= self._index.refresh_folders()
                 return
@@ -101,11 +101,11 @@ class Catalogue:
         *,
         follower: str = "",
     ) -> Written | None:
-        """Enter our changes of files; if the index cannot take them now, whoever looks next finds them.
+        """Index our changes of files; if the index cannot be written now, the next refresh finds them.
 
-        `finish` makes these changes, and is called while they can still be taken back from the index. The changes of a
-        `follower` are not told, and it need not process them. What was written is not known if the index could not take
-        it, or if other files of the same notes have to be read.
+        `finish` makes these changes, and is called while the transaction can still be rolled back. The changes of a
+        `follower` trigger no callback and are not pending for it. Returns None if the index could not be written, or
+        if other files of the same notes have to be read.
         """
 
         def change(db: Connection) -> Written | None:
@@ -125,7 +125,7 @@ class Catalogue:
             self._behind = True
             for folder in {folder_of(path) for path in (*(file.path for file in written), *gone)}:
                 self._files.touch_folder(folder)
-            finish()  # if it was this that failed, it fails again
+            finish()  # raises again if it was `finish` that failed
             entered = None
         else:
             if entered is None:
@@ -137,9 +137,9 @@ class Catalogue:
     def refresh_files(
         self, stale: Mapping[str, NoteFile | None], *, patient: bool = False, steps: Sequence[Step] = ()
     ) -> bool:
-        """Enter files that were edited or removed in place; if not `patient`, not if somebody is writing now.
+        """Index files that were edited or removed in place; unless `patient`, only if no other writer is active.
 
-        Where the edits are all that was done to a folder, `steps` says so, and the folder need not be listed.
+        A folder that changed only by `steps` need not be listed.
         """
 
         def change(db: Connection) -> Written | None:
@@ -165,14 +165,14 @@ class Catalogue:
         return True
 
     def refresh(self) -> Changes:
-        """Look at every file's size and time, and enter what changed."""
+        """Compare every file's size and mtime with the index, and index what changed."""
         found = Changes.of(self._index.refresh())
         self._changed(found != Changes(0, 0, 0))
         self._pass_on()
         return found
 
     def rebuild(self, progress: Progress | None) -> None:
-        """Make the index anew from the files."""
+        """Rebuild the index from the files."""
         self._index.rebuild(progress)
         self._changed(True)
         self._pass_on()
@@ -189,15 +189,15 @@ class Catalogue:
         return self._find(ids, probing=True, renamed=True)[0]
 
     def in_place(self, ids: Collection[str]) -> dict[str, NoteFile]:
-        """The files where notes of these ids belong; the index is not asked."""
+        """The files of these ids at their proper paths; does not query the index."""
         return {memory_id: file for memory_id in ids if (file := self._read(memory_id, ""))}
 
     def known(self, ids: Collection[str]) -> dict[str, NoteFile]:
-        """The files that hold notes: where the index says, or else where they belong."""
+        """The files that hold notes: at their paths in the index, or else at their proper paths."""
         return self._find(ids, probing=True, renamed=False)[0]
 
     def readable(self, ids: Collection[str], *, renamed: bool) -> dict[str, NoteFile]:
-        """The files that stand for notes, but for those that cannot be read. Edits in place are entered."""
+        """The files that stand for notes, without unreadable ones. Files that were edited in place are indexed."""
         found, entered = self._find(ids, probing=False, renamed=renamed)
         stale = {file.path: file for memory_id, file in found.items() if entered.get(memory_id) != file.hash}
         if stale:
@@ -207,9 +207,9 @@ class Catalogue:
     def _find(
         self, ids: Collection[str], *, probing: bool, renamed: bool
     ) -> tuple[dict[str, NoteFile], dict[str, bytes]]:
-        """The files that hold notes, and the hashes that the index has of them.
+        """The files that hold notes, and their hashes in the index.
 
-        Who wants no file that cannot be read need not look for it where it belongs.
+        Without `probing`, notes that are not in the index are not searched for at their proper paths.
         """
         standing: dict[str, tuple[str, bytes]] = {}
         if ids:
@@ -235,7 +235,7 @@ class Catalogue:
 
     @contextlib.contextmanager
     def alone(self, timeout: float = 60.0) -> Iterator[None]:
-        """One reader-then-writer of a note at a time, among threads and processes; a thread that is alone stays so."""
+        """Hold the store's lock: one thread or process at a time reads a note and then writes it. Reentrant."""
         if self._news.is_alone:
             yield
             return
@@ -248,7 +248,7 @@ class Catalogue:
 
     @contextlib.contextmanager
     def one_operation(self) -> Iterator[None]:
-        """What happens in here is told once, at its end."""
+        """Defer notifications to the end of the block, and send them once."""
         self._news.withheld += 1
         try:
             yield
@@ -275,7 +275,7 @@ class Catalogue:
 
 
 def _written(db: Connection, before: int, files: dict[str, NoteFile | None]) -> Written | None:
-    """What a transaction wrote, if these files are all that changed since and stand for their notes."""
+    """What a transaction wrote; None if other notes changed too, or if a file does not stand for its note."""
     standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
     is_all = change_log.notes_after(db, before) <= files.keys()
     if not is_all or has_unread(db) or standing != {id: file.hash for id, file in files.items() if file}:

@@ -1,6 +1,6 @@
 """The change log of index.db: the last change of each note, in order, and how far each follower has read it.
 
-Triggers fill it, whoever writes to the index. A rebuilt index knows no follower: each starts again, from all notes.
+Triggers fill it on every write to the index. A rebuilt index has no followers: each starts again from all notes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anamnesis.store.files import NoteFile
 from anamnesis.store.index import Connection, Index
 
 _BATCH = 200
-# No follower has it.
+# A cursor that no follower has.
 _NO_CURSOR = (b"", 0)
 
 
@@ -34,8 +34,8 @@ class Pending(NamedTuple):
 class Written(NamedTuple):
     """The notes that one operation wrote, with their files as written; None for a note that it removed.
 
-    `before` and `last` are the sequence numbers of the log around its changes. `superseding` says which of the notes
-    are superseded, and by which.
+    `before` and `last` are the sequence numbers of the log around its changes. `superseding` maps those of the notes
+    that are superseded to the notes that supersede them.
     """
 
     files: Mapping[str, NoteFile | None]
@@ -52,9 +52,9 @@ class ChangeLog:
         self._refresh = refresh
 
     def follow(self, follower: str, process: Callable[[Sequence[Change]], None], identity: str = "") -> int:
-        """Let a follower process all pending changes, some at a time; how many there were.
+        """Pass all pending changes to `process`, in batches; returns how many there were.
 
-        Changes that it could not process, because it raised, are pending still.
+        If `process` raises, its batch stays pending.
         """
         done = 0
         self.subscribe(follower, identity)
@@ -65,9 +65,9 @@ class ChangeLog:
         return done
 
     def subscribe(self, follower: str, identity: str = "") -> bool:
-        """Make a follower known; whether it starts from all notes, because it is new or derives something else now.
+        """Register a follower; returns whether it starts from all notes, because it is new or has another identity.
 
-        A follower that starts again is not told which notes were deleted before.
+        A follower that starts again gets no changes for notes that were deleted before.
         """
         if self._index.read(lambda db: _cursor(db, follower, identity)) is not None:
             return False
@@ -75,7 +75,7 @@ class ChangeLog:
         return True
 
     def restart(self, follower: str) -> None:
-        """Let a follower start again from all notes."""
+        """Restart a follower from all notes."""
         query = "UPDATE followers SET start = randomblob(8), cursor = 0 WHERE name = :name"
         self._index.write(lambda db: db.execute(query, {"name": follower}))
 
@@ -84,7 +84,7 @@ class ChangeLog:
         self._refresh()
         found = self._index.read(lambda db: _pending(db, follower, identity, limit))
         if found and self._index.is_private:
-            return Pending(_NO_CURSOR, found.changes)  # sequence numbers of an index in memory: no cursor moves there
+            return Pending(_NO_CURSOR, found.changes)  # an in-memory index has numbers of its own
         return found
 
     def count(self, follower: str) -> int:
@@ -94,7 +94,7 @@ class ChangeLog:
         return len(found.changes) if found else 0
 
     def advance(self, follower: str, done: Pending) -> None:
-        """Move the cursor of a follower over the changes that it processed, unless somebody else has moved it."""
+        """Move the cursor of a follower past the changes that it processed, unless it has been moved since."""
         if done.changes:
             start, cursor = done.cursor
             values = {"name": follower, "start": start, "cursor": cursor, "last": done.changes[-1].seq}
@@ -102,7 +102,10 @@ class ChangeLog:
             self._index.write(lambda db: db.execute(query, values))
 
     def skip(self, follower: str, written: Written) -> bool:
-        """Move the cursor of a follower over what was written, unless earlier changes are pending; whether it moved."""
+        """Move the cursor of a follower past what was written, unless earlier changes are pending.
+
+        Returns whether it moved.
+        """
         return self._index.write(lambda db: skip(db, follower, written.before, written.last))
 
 
@@ -113,12 +116,12 @@ def last_seq(db: Connection) -> int:
 
 
 def notes_after(db: Connection, seq: int) -> set[str]:
-    """The notes that changed after a change."""
+    """The notes that have changes after this sequence number."""
     return {id for (id,) in db.execute("SELECT memory_id FROM changes WHERE seq > :seq", {"seq": seq})}
 
 
 def skip(db: Connection, follower: str, before: int, last: int) -> bool:
-    """Move a cursor over the changes after `before` up to `last`, unless an earlier change is pending."""
+    """Move a cursor past the changes after `before` up to `last`, unless an earlier change is pending."""
     moved = db.execute(
         "UPDATE followers SET cursor = max(cursor, :last) WHERE name = :name"
         " AND NOT EXISTS (SELECT 1 FROM changes WHERE seq > followers.cursor AND seq <= :before)",
@@ -146,7 +149,7 @@ def _pending(db: Connection, follower: str, identity: str | None, limit: int) ->
 
 
 def _changes_after(db: Connection, cursor: int, limit: int) -> list[Change]:
-    """The changes after a cursor, but for notes of which a file has still to be read: that will be another change."""
+    """The changes after a cursor, without notes that have a file still to be read: reading it is another change."""
     rows = db.execute(
         "SELECT seq, memory_id, (SELECT hash FROM standing_files WHERE memory_id = changes.memory_id) FROM changes"
         " WHERE seq > :cursor AND NOT EXISTS (SELECT 1 FROM files WHERE memory_id = changes.memory_id AND hash = x'')"

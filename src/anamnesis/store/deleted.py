@@ -1,4 +1,4 @@
-"""What can be restored: the notes in the trash, and those that Engram has deleted and that are hidden since."""
+"""Deleted notes that can be restored: those in the trash, and those that Engram deleted, which are hidden."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Deleted:
 
 
 def deleted(store: MemoryStore) -> list[Deleted]:
-    """Every one, the last deleted first; of one that was deleted more than once, each version."""
+    """All deleted notes, the last deleted first; one that was deleted more than once is listed with each version."""
     thrown = [Deleted(each.id, _title(store, each), each.scope, each.path, _moment(each)) for each in store.trashed()]
     hidden = [
         Deleted(id, title, scope, path, utc_time(deleted_at))
@@ -39,7 +39,7 @@ def _title(store: MemoryStore, trashed: Trashed) -> str:
 
 
 def _moment(trashed: Trashed) -> str:
-    """The time that is in the name of a file in the trash."""
+    """The time of deletion, from the name of a file in the trash."""
     with contextlib.suppress(ValueError):
         stamp = datetime.strptime(trashed.deleted_at.partition("-")[0], "%Y%m%dT%H%M%S")
         return stamp.replace(tzinfo=UTC).isoformat()

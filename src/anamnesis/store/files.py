@@ -1,4 +1,4 @@
-"""The note files of a store: where they are, how they are read, written, listed and put in the trash.
+"""The note files of a store: where they are, how they are read, written, listed and moved to the trash.
 
 Paths are relative to the store's root and use "/", as the index keeps them. No symbolic link is followed
 below `memory/` and `local/`: a synced folder must not be able to point outside the store.
@@ -23,17 +23,17 @@ from anamnesis.store.steps import Step
 
 TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
-# A named pipe must not hang its reader, and a link must not lead it away.
+# Opening a named pipe must not block, and a symbolic link must not be followed.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _SHAPELESS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-_UNREADABLE = (-1, -1)  # size and time of a file that gives nothing
-# The coarsest clock tick with which Linux stamps files. A change within the tick of a listing would carry
-# the time that the listing has already recorded.
+_UNREADABLE = (-1, -1)  # recorded as size and mtime of a file that cannot be read
+# The coarsest tick of the clock by which Linux sets file times. A change within the tick of a listing would have
+# the mtime that the listing recorded.
 _CLOCK_TICK_NS = 20_000_000
 
 
 class NoteFile(NamedTuple):
-    """One *.md file as read: its note, or the reason why it is none."""
+    """One *.md file as read: its note, or the reason why it is not a note."""
 
     path: str
     size: int
@@ -64,18 +64,18 @@ class Trashed(NamedTuple):
 
     @property
     def home(self) -> str:
-        """Where it is restored to."""
+        """The path to which it is restored."""
         return proper_path(self.scope, self.path.split("/")[-2], self.id)
 
 
 def is_type_folder(name: str) -> bool:
-    """Whether a name in a tree is that of a note type's folder, on file systems too that ignore case, characters
-    without a shape, or dots and spaces at the end."""
+    """Whether a name in a tree is that of a note type's folder, also on file systems that ignore case, invisible
+    characters, or trailing dots and spaces."""
     return without_shapeless(name).rstrip(". ").casefold() in TYPES
 
 
 def without_shapeless(name: str) -> str:
-    """A name as macOS compares it: some characters that nobody sees do not count."""
+    """A name as macOS compares it: without some invisible characters."""
     return name if name.isascii() else _SHAPELESS.sub("", name)
 
 
@@ -89,7 +89,7 @@ def proper_path(scope: Scope, kind: MemoryType, note_id: str) -> str:
 
 
 def scope_of(path: str) -> Scope:
-    """The scope of a file: the tree it is in wins over what its front matter says."""
+    """The scope of a file: the tree it is in takes precedence over its front matter."""
     return SCOPES[path.startswith("local/")]
 
 
@@ -116,7 +116,7 @@ class NoteFiles:
             self.refuse_links(path)
             descriptor = os.open(f"{self._root}/{path}", _READ)
         except FileNotFoundError:
-            # A name that is not UTF-8 is known only as it is shown, and nothing is found under that.
+            # A name that is not UTF-8 is stored with U+FFFD, and no file has the stored name.
             return _unreadable(path, "its name is not UTF-8; rename it") if "\ufffd" in path else None
         except (NotADirectoryError, StoreUnavailable):
             return None
@@ -143,14 +143,14 @@ class NoteFiles:
         return NoteFile(*seen, memory)
 
     def secure(self, paths: Sequence[str]) -> None:
-        """Wait until the disk has what was written; of files that are still there."""
+        """Flush files and their folders to disk; files that no longer exist are skipped."""
         with telling("write", self.root):
             sync_files([self.root / path for path in paths if self.exists(path)])
             for folder in dict.fromkeys(map(folder_of, paths)):
                 sync_folder(self.root / folder)
 
     def discard(self, path: str, memory: Memory, moment: str) -> Step:
-        """Move a file to the trash, as it is; the same id may be there more than once."""
+        """Move a file to the trash unchanged; the trash may hold several files of one id."""
         self.refuse_links(path)
         source = folder_of(path)
         before = self.folder_time(source)
@@ -174,7 +174,7 @@ class NoteFiles:
         return Step(source, before, self.folder_time(source))
 
     def restore(self, trashed: Trashed) -> Step:
-        """Move a file back from the trash, as it is."""
+        """Move a file back from the trash unchanged."""
         target = self.prepare(folder_of(trashed.home)) / f"{trashed.id}.md"
         source = self.root / trashed.path
         if os.path.lexists(target):
@@ -186,7 +186,7 @@ class NoteFiles:
         return Step(folder, before, self.folder_time(folder))
 
     def trashed(self) -> list[Trashed]:
-        """What is in the trash, the last deleted first."""
+        """The files in the trash, the last deleted first."""
         found = []
         for scope, tree in TREES.items():
             for kind in TYPES:
@@ -216,12 +216,12 @@ class NoteFiles:
         return status.st_mtime_ns if stat.S_ISDIR(status.st_mode) else -1
 
     def touch_folder(self, folder: str) -> None:
-        """Make a folder look changed, so that the next one who opens the store lists it."""
+        """Update a folder's mtime, so that the next refresh lists it."""
         with contextlib.suppress(OSError):
             os.utime(self.root / folder)
 
     def list_folder(self, folder: str) -> Folder | None:
-        """What is in one folder now; None if it has gone."""
+        """The current content of one folder; None if it does not exist."""
         mtime_ns = self.folder_time(folder)
         if mtime_ns == -1:
             return None
@@ -236,7 +236,7 @@ class NoteFiles:
                     if entry.is_dir():
                         listed.folders.append(f"{folder}/{_storable(entry.name)}")
                     elif entry.name.endswith(".md") and entry.is_file():
-                        with contextlib.suppress(FileNotFoundError):  # it has just gone
+                        with contextlib.suppress(FileNotFoundError):  # removed since it was listed
                             status = entry.stat(follow_symlinks=False)
                             name = _storable(entry.name)
                             known = name == entry.name
@@ -259,7 +259,7 @@ class NoteFiles:
         return [path for path in self._walk() if os.path.islink(self.root / path)]
 
     def blocking(self) -> list[str]:
-        """Files and links that have the place of a note type's folder, so that no note of the type can be written."""
+        """Files and links in the place of a note type's folder, so that no note of the type can be written."""
         found: list[str] = []
         for tree in TREES.values():
             with contextlib.suppress(OSError), os.scandir(self.root / tree) as entries:
@@ -268,7 +268,7 @@ class NoteFiles:
         return sorted(found)
 
     def clear(self, path: str, moment: str) -> None:
-        """Move what blocks a note type's folder to the trash; a link as the link that it is."""
+        """Move what blocks a note type's folder to the trash; of a link, the link itself."""
         source = self.root / path
         target = _free_place(self.root / TRASH / folder_of(path), source.name, moment)
         with telling("move", source):
@@ -279,7 +279,7 @@ class NoteFiles:
                 move(source, target)
 
     def unlistable(self) -> list[str]:
-        """Folders in the trees whose files nobody can see."""
+        """Folders in the trees that cannot be listed."""
         failed: list[OSError] = []
         for tree in TREES.values():
             for _ in os.walk(self.root / tree, onerror=failed.append):
@@ -288,7 +288,7 @@ class NoteFiles:
         return sorted(Path(name).relative_to(self.root).as_posix() for name in there)
 
     def _walk(self) -> list[str]:
-        """Every path in the trees but for what is in hidden folders, such as git's."""
+        """Every path in the trees, except inside hidden folders such as git's."""
         found: list[str] = []
         for tree in TREES.values():
             for folder, folders, names in os.walk(self.root / tree):
@@ -298,7 +298,7 @@ class NoteFiles:
         return sorted(found)
 
     def prepare(self, folder: str) -> Path:
-        """The absolute path of a folder to write to, made."""
+        """Create a folder to write to, if it is missing; returns its absolute path."""
         place = self.root / folder
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -312,7 +312,7 @@ class NoteFiles:
         return place
 
     def refuse_links(self, path: str) -> None:
-        """No folder between the tree and the file may be a link. (The tree itself is the user's to place.)"""
+        """Raise if a folder between the tree and the file is a link. (The user may make the tree itself one.)"""
         tree, *folders, _ = path.split("/")
         place = f"{self._root}/{tree}"
         for name in folders:
@@ -325,7 +325,7 @@ class NoteFiles:
 
 
 def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
-    """A free name in the trash for a note of a tree, its folder made."""
+    """A free path in the trash for a note of a tree; creates its folder."""
     (root / TRASH).mkdir(mode=0o700, exist_ok=True)
     return _free_place(root / TRASH / tree / memory.type, memory.id, moment, ".md")
 
@@ -348,7 +348,7 @@ def digest(data: bytes) -> bytes:
 
 
 def _unreadable(path: str, reason: str | None) -> NoteFile:
-    """A file that is there but gives nothing; its impossible size makes every refresh try again."""
+    """A file that exists but cannot be read; its impossible size makes every refresh try again."""
     return NoteFile(path, *_UNREADABLE, b"unreadable", problem=f"The file cannot be read: {reason}.")
 
 
@@ -359,7 +359,7 @@ def _line_of(text: str, field: str) -> int:
 
 
 def _storable(name: str) -> str:
-    """A file name as text; bytes that are not UTF-8 are shown as U+FFFD, and no file is found under it."""
+    """A file name as text; bytes that are not UTF-8 become U+FFFD, and no file has that name."""
     return name if name.isascii() else writable(name)
 
 

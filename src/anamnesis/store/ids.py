@@ -1,4 +1,4 @@
-"""What the store takes from the clock: new ids, each later than the one before, and the time of a change."""
+"""New ids, each later than the one before, and the time of a change, both from the clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.notes import ulid
 
 
 def utcnow() -> str:
-    """Now, as notes write it."""
+    """The current time in the format of notes."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

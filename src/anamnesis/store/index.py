@@ -1,7 +1,7 @@
-"""index.db: its connections, its transactions, and its rebuilding from the files. Knows no query.
+"""index.db: its connections, its transactions, and its rebuilding from the files. Contains no query.
 
 Reads take no lock. A rebuild happens in a file beside the live index and replaces its content in one
-transaction; the other processes' readers go from the old content to the new one between two statements.
+transaction; readers in other processes switch from the old content to the new between two statements.
 Where the disk cannot be written, reads go to a private index, which is index.db as it is or a copy in memory.
 """
 
@@ -26,11 +26,11 @@ from anamnesis.store.refresh import Difference, Progress, outdated, refresh
 if TYPE_CHECKING:
     from anamnesis.store.private import PrivateIndex
 
-# Of the earlier releases' indexes, none went beyond 9.
+# Earlier releases used versions up to 9.
 SCHEMA_VERSION = 13
 BUSY_TIMEOUT = 5.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
-# What a read of a journal that was taken away gives. (A write that fails for want of room is no damage.)
+# SQLITE_IOERR_SHORT_READ: the journal was removed. (A write that fails on a full disk is no damage.)
 _SHORT_READ = 522
 
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
@@ -49,7 +49,7 @@ class Index:
         self._identity: _Identity | None = None  # of the file that the idle connections are open on
         self._opening = threading.Lock()
         self._writing = threading.Lock()
-        self._private: PrivateIndex | None = None  # for reads, from the first that the disk refuses to the next write
+        self._private: PrivateIndex | None = None  # for reads, until the disk can be written again
 
     def read(self, query: Callable[[Connection], T]) -> T:
         """Run `query` on one snapshot of the index; a damaged or missing index is rebuilt first."""
@@ -72,7 +72,7 @@ class Index:
             return self._private
 
     def write(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
-        """Run `change` as one transaction; where not `patient`, only if nobody else is writing."""
+        """Run `change` as one transaction; unless `patient`, only if no other writer is active."""
         if not self._writing.acquire(blocking=patient):
             raise StoreUnavailable(f"The index {self.path} is being written.")
         try:
@@ -83,7 +83,7 @@ class Index:
             self._writing.release()
 
     def write_found(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
-        """As `write`, for what a read found in the files: where the disk cannot be written, it is kept in memory."""
+        """As `write`, for what a read found in the files: kept in memory if the disk cannot be written."""
         if is_writable(self.path.parent):
             with contextlib.suppress(Unwritable):
                 return self.write(change, patient=patient)
@@ -91,20 +91,20 @@ class Index:
             return self.private().write(change)
 
     def refresh(self) -> Difference:
-        """Enter what differs between the files and the index."""
+        """Bring the index up to date with the files."""
         return refresh(self._read_disk, self.write, self._files)
 
     def refresh_unread(self) -> None:
-        """Let a second file of an id take the place of the first, where that has gone; not if somebody is writing."""
+        """Promote the duplicate of an id when the original is gone; skipped if another writer is active."""
         with contextlib.suppress(StoreUnavailable):
             refresh(self._read_disk, partial(self.write, patient=False), self._files, only=[])
 
     def is_outdated(self) -> bool:
-        """Whether a folder has another time than it had when it was entered."""
+        """Whether `refresh_folders` has anything to do, such as a folder with another mtime than the recorded one."""
         return self.read(lambda db: outdated(db, self._files)) is not None
 
     def refresh_folders(self) -> bool:
-        """Enter what changed in the folders whose time changed, unless somebody else is writing; whether any did."""
+        """Index what changed in folders with a new mtime, unless another writer is active; whether anything did."""
         changed = self._read_disk(lambda db: outdated(db, self._files))
         if changed is None:
             self._leave_private()
@@ -113,7 +113,7 @@ class Index:
         return not changed or bool(found.changed or found.gone)
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Make the index anew from the files and put it in the place of the live one."""
+        """Rebuild the index from the files and replace the live one with it."""
         with self._translated(), locked(self.path.with_name("index.lock")):
             usable = self._usable()
             if usable:
@@ -122,12 +122,12 @@ class Index:
         self._leave_private()
 
     def erase(self) -> bool:
-        """Leave nothing of deleted rows in index.db and beside it; False if somebody was in the way."""
+        """Erase what deleted rows left in index.db and the files beside it; False if another program prevented it."""
         with self._translated(), locked(self.path.with_name("index.lock")):
-            self.path.with_name(f"{self.path.name}.new").unlink(missing_ok=True)  # a rebuild that was killed
+            self.path.with_name(f"{self.path.name}.new").unlink(missing_ok=True)  # left by a killed rebuild
             usable = self._usable()
             if usable is None:
-                self._discard()  # it is made anew from the files
+                self._discard()  # it is rebuilt from the files
                 return True
             with contextlib.closing(usable) as db:
                 return erase_deleted(db)
@@ -174,7 +174,7 @@ class Index:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
-        """A connection for one use: as many are kept as were ever needed at once."""
+        """A connection for one use, from a pool that grows to as many as were ever needed at once."""
         identity = self._current_identity()
         if identity is None or identity != self._identity:
             with self._opening:
@@ -192,7 +192,7 @@ class Index:
                 db.close()
 
     def _current_identity(self) -> _Identity | None:
-        """Which file index.db is now. A fork has connections of its own: they must not cross processes."""
+        """Which file index.db is now, and the process: connections must not cross a fork."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -200,7 +200,7 @@ class Index:
         return os.getpid(), status.st_dev, status.st_ino
 
     def _open(self) -> _Identity | None:
-        """Leave the connections to another file or of another process, and see that there is an index."""
+        """Drop connections to a replaced file or of a parent process, and make sure that there is an index."""
         identity = self._current_identity()
         if identity is None or identity != self._identity:
             if self._identity and self._identity[0] != os.getpid():
@@ -232,7 +232,7 @@ class Index:
         return None
 
     def _stamp(self) -> tuple[int, int] | None:
-        """What changes when the index is replaced: the file, or the schema cookie that a rebuild raises."""
+        """What changes when the index is replaced: the inode, or the schema cookie, which a rebuild increments."""
         if not self.path.exists():  # SQLite would create it
             return None
         try:
@@ -243,7 +243,7 @@ class Index:
             return None
 
     def _replace(self) -> None:
-        """Make anew an index found to be unusable; whoever comes later uses what the first one made."""
+        """Rebuild an unusable index, unless another process has replaced it meanwhile."""
         self.close()
         found = self._stamp()
         with locked(self.path.with_name("index.lock")):
@@ -276,7 +276,7 @@ class Index:
         self._copy(db, bring_up)
 
     def _discard(self) -> None:
-        """Take an unusable index away. Who has it open sees that another file has its name, and leaves it."""
+        """Remove an unusable index. Processes that have it open notice that the file was replaced, and reopen it."""
         for suffix in ("", "-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
 
@@ -285,8 +285,8 @@ class Index:
         caught_up = False
 
         def catch_up(status: int, *_: int) -> None:
-            # From the first copied page on, no other process can write: what was entered in the live index
-            # while the new one was being built is entered here, and none can be missed.
+            # From the first copied page on, no other process can write: a refresh at this point indexes everything
+            # that changed while the new index was being built.
             nonlocal caught_up
             if status == sqlite3.SQLITE_OK and not caught_up:
                 caught_up = True
@@ -295,11 +295,11 @@ class Index:
         (pages,) = new.execute("PRAGMA page_count").fetchone()
         with contextlib.closing(_connect(self.path, create=True)) as live:
             live.execute("PRAGMA journal_mode = WAL")
-            new.backup(live, pages=pages // 2, progress=catch_up)  # two steps at least: one comes between
+            new.backup(live, pages=pages // 2, progress=catch_up)  # at least two steps: `catch_up` runs between
 
 
 class Learned:
-    """What was found out about the index: how many notes hold a word, and the projects by their last parts."""
+    """Cached facts about the index: how many notes hold a word, and the projects by the last parts of their names."""
 
     def __init__(self) -> None:
         self.word_counts: dict[str, int] = {}
@@ -307,7 +307,7 @@ class Learned:
 
 
 class Connection(sqlite3.Connection):
-    """A connection that remembers what it learned, for as long as the index stays as it is."""
+    """A connection with a cache, which is valid until the index changes."""
 
     _learned_at: tuple[int, int] | None = None
     _learned: Learned
@@ -325,7 +325,7 @@ _inherited: list[Connection] = []
 
 def _connect(path: Path, *, create: bool = False) -> Connection:
     if create:
-        path.touch(mode=0o600)  # SQLite would let other users read it, and makes its other files alike
+        path.touch(mode=0o600)  # SQLite would let other users read it; its other files get the same mode
     db = sqlite3.connect(
         path,
         timeout=BUSY_TIMEOUT,
@@ -337,7 +337,7 @@ def _connect(path: Path, *, create: bool = False) -> Connection:
     try:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA cache_size = -16000")
-        # Most writes change the same pages: a log of 16 MB, kept at that size, is brought home a fifth as often.
+        # Most writes change the same pages: a WAL of 16 MB, kept at that size, is checkpointed a fifth as often.
         db.execute("PRAGMA wal_autocheckpoint = 4000")
         db.execute("PRAGMA journal_size_limit = 16000000")
     except sqlite3.DatabaseError:
@@ -347,7 +347,7 @@ def _connect(path: Path, *, create: bool = False) -> Connection:
 
 
 def create_tables(db: Connection) -> str:
-    """Make the tables of a new index; the SQL for what is cheaper to make once they are filled."""
+    """Create the tables of a new index; returns the SQL for what is cheaper to create once they are filled."""
     tables, _, rest = Path(__file__).with_name("schema.sql").read_text("utf-8").partition("\n-- Indexes")
     db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
     db.executescript(tables)
@@ -385,6 +385,6 @@ def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
 
 
 def is_unusable(error: sqlite3.DatabaseError) -> bool:
-    """Damaged, not a database, its journal taken away, or the tables of another version."""
+    """Whether the index is damaged, not a database, without its journal, or of another version."""
     code = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE) or code == _SHORT_READ or "no such" in str(error)

@@ -1,4 +1,4 @@
-"""Where a note goes when it takes the place of another version of itself, and what it keeps of that one."""
+"""Where a note is written when it replaces another version of itself, and what it keeps of that version."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from anamnesis.store.files import NoteFile, note_path
 
 
 def readable(file: NoteFile) -> Memory:
-    """The note of a file; a file that cannot be read is never written over."""
+    """The note of a file; raises if it cannot be read, as such a file is never overwritten."""
     if file.memory is None:
         raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Fix the file first.", file.line)
     return file.memory
 
 
 def place(memory: Memory, found: NoteFile | None, exists: Callable[[str], bool]) -> str:
-    """Where a note goes: in place of the file that held it, unless its type or scope moves it; over no other file."""
+    """The path for a note: that of the file that held it, unless its type or scope changed; never another file's."""
     old = readable(found) if found else None
     if found and old and (memory.type, memory.scope) == (old.type, old.scope):
         return found.path
@@ -33,8 +33,8 @@ _TEXTS = ("title", "body", "project", "prov_session")
 
 
 def without_secrets(memory: Memory, fields: Collection[str] = (*_TEXTS, "tags")) -> Memory:
-    """A note with the secrets taken out of these fields; nothing that is written by a program may hold one."""
-    from anamnesis.notes.redaction import redact  # 10 ms at start that readers need not spend
+    """A note with the secrets redacted in these fields; no note that a program writes may hold one."""
+    from anamnesis.notes.redaction import redact  # takes 10 ms, which reads need not spend
 
     clean: dict[str, Any] = {name: redact(getattr(memory, name)) for name in _TEXTS if name in fields}
     if "tags" in fields:
@@ -44,7 +44,7 @@ def without_secrets(memory: Memory, fields: Collection[str] = (*_TEXTS, "tags"))
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:
-    """A note made without its file, with what that file holds beyond our fields: front matter of others, line ends."""
+    """Add to a note made without its file what that file has beyond our fields: foreign front matter, line ends."""
     if found is None or memory.extra or memory.engram:
         return memory
     old = readable(found)

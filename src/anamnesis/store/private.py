@@ -43,7 +43,7 @@ class PrivateIndex:
             return self._transact(self._db if self._db and self._in_memory else self._copy(), change)
 
     def refresh_folders(self) -> None:
-        """Enter what changed in the folders whose time changed."""
+        """Index what changed in folders with a new mtime."""
         with self._lock:
             changed = self.read(lambda db: outdated(db, self._files))
             if changed is not None:
@@ -78,7 +78,7 @@ class PrivateIndex:
         return db
 
     def _copy(self) -> Connection:
-        self.close()  # somebody else may have written the file since it was opened
+        self.close()  # another process may have written the file since it was opened
         source = self._open()
         if self._in_memory:
             return source
@@ -99,5 +99,5 @@ class PrivateIndex:
 
 def _connect(uri: str) -> Connection:
     db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Connection)
-    db.execute("PRAGMA temp_store = MEMORY")  # the disk for temporary files may be the same
+    db.execute("PRAGMA temp_store = MEMORY")  # temporary files may be on the same disk
     return db

@@ -1,4 +1,4 @@
-"""The names of one project: a full key such as host/owner/name, and the short name by which others know it."""
+"""The names of one project: a full key such as host/owner/name, and the short name that other programs use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def projects_of(db: Connection) -> dict[str, list[str]]:
 
 
 def _projects(db: Connection) -> dict[str, list[str]]:
-    """One step in an index for each."""
+    """One index lookup per project."""
     rows = db.execute(
         "WITH RECURSIVE projects (name) AS ("
         " SELECT min(project) FROM memories WHERE deleted_at IS NULL"

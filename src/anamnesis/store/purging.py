@@ -1,4 +1,4 @@
-"""Purging a note: every file that holds it goes, in the trees and in the trash, and an id without text stays."""
+"""Purges a note: removes every file that holds it, in the trees and in the trash, and leaves a tombstone."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from anamnesis.store.tombstones import bury, purged_ids
 
 
 def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
-    """Remove a note for good, whatever its state; a `follower` need not process that.
+    """Remove a note for good, whatever its state; the change is not pending for `follower`.
 
-    A purge that was interrupted is finished by doing it again.
+    An interrupted purge is completed by purging again.
     """
     with store._catalogue.alone():
         with telling("purge", store.root / check_id(note_id)):
-            bury(store.root, note_id)  # first: a note that is half gone must not come back
+            bury(store.root, note_id)  # first: a partly removed note must not come back
         held = sorted({*_files_of(store, note_id)})
         if held:
             store._catalogue.save([], held, lambda: [store._files.remove(path) for path in held], follower=follower)
@@ -31,7 +31,7 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
 
 
 def versions_of(store: MemoryStore, note_id: str) -> list[str]:
-    """A note, and the notes that are versions of it which a merge has set aside; those in the trash too."""
+    """A note, and the notes that hold versions of it that a merge set aside, also those in the trash."""
     live = (store.file(other) for other in store.tagged(CONFLICT_TAG))
     thrown = (store._files.read(each.path) for each in store.trashed())
     others = [file.memory for file in (*live, *thrown) if file and file.memory]
@@ -39,7 +39,7 @@ def versions_of(store: MemoryStore, note_id: str) -> list[str]:
 
 
 def erase(store: MemoryStore) -> bool:
-    """Leave nothing of purged notes in the index and in files of killed writes; False if somebody was in the way."""
+    """Erase purged notes from the index and from files of killed writes; False if another program prevented it."""
     purged = purged_ids(store.root)
     for path in store._files.leftovers():
         if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
@@ -57,7 +57,7 @@ def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:
 
 
 def _is_about(store: MemoryStore, path: str, note_id: str) -> bool:
-    """By the first id that its front matter names; by its own name if that names none."""
+    """Whether a file is about a note: by the first id in its front matter, else by the file's name."""
     try:
         store._files.refuse_links(path)
         named = named_ids((store.root / path).read_bytes())

@@ -1,4 +1,4 @@
-"""What is asked of the index: lists, counts and what is wrong with files. Reads no file."""
+"""Queries of the index: lists, counts and problems with files. Reads no file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, writable
 from anamnesis.store.files import TREES
 
-# The fields of a note that the index knows, and where.
+# The fields of a note that the index has, with their SQL expressions.
 _FIELDS = {
     **{name: f"m.{name}" for name in ("id", "type", "title", "project", "machine_id", "scope")},
     "body": "(SELECT body FROM memories_fts WHERE rowid = m.number)",
@@ -27,7 +27,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The notes that a question is about; None for any."""
+    """Which notes a query selects; None for any."""
 
     project: str | None = None
     type: MemoryType | None = None
@@ -69,7 +69,7 @@ class StoreStats(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A file that is no note, or not the one that stands for its id."""
+    """A file that is not a note, or not the one that stands for its id."""
 
     path: str
     line: int
@@ -78,14 +78,14 @@ class Problem(NamedTuple):
 
 
 def at_least_zero(name: str, value: int) -> int:
-    """A limit, no larger than what SQLite takes."""
+    """Check a limit, and cap it at what SQLite accepts."""
     if value < 0:
         raise InvalidArgument(f"{name} is {value}, but cannot be less than 0.")
     return min(value, 2**31 - 1)
 
 
 def standing(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
-    """The files that stand for notes, by id: where they are, and their hashes as they were entered."""
+    """The files that stand for notes, by id: their paths, and their hashes when they were indexed."""
     rows = db.execute(
         "SELECT memory_id, path, hash FROM standing_files WHERE memory_id IN (SELECT value FROM json_each(:ids))",
         {"ids": json.dumps(list(ids))},
@@ -94,7 +94,7 @@ def standing(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, tuple[str,
 
 
 def hidden(db: sqlite3.Connection) -> list[tuple[str, str, Scope, str, str]]:
-    """Of the notes that Engram has deleted: id, title, scope, path and when."""
+    """Id, title, scope, path and time of deletion of the notes that Engram deleted."""
     rows = db.execute("SELECT id, title, scope, body_path, deleted_at FROM memories WHERE deleted_at IS NOT NULL")
     return [(id, title, scope, f"{TREES[scope]}/{path}", deleted_at) for id, title, scope, path, deleted_at in rows]
 
@@ -131,7 +131,7 @@ def ids_from(db: sqlite3.Connection, source: str) -> list[str]:
 
 
 def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
-    """Notes, newest first, with what the index knows of them: everything but foreign front matter."""
+    """Notes, newest first, with the fields that the index has: everything but foreign front matter."""
     if len(wanted.names) > 1:
         numbers = _newest(db, wanted, limit, offset)
         return _list(db, "m.number IN (SELECT value FROM json_each(:numbers))", {"numbers": json.dumps(numbers)})
@@ -147,7 +147,7 @@ def _list(db: sqlite3.Connection, condition: str, values: dict[str, Any], page: 
 
 
 def _newest(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[int]:
-    """The numbers of the newest notes of a project with several names: one list for each, read as far as needed."""
+    """The numbers of the newest notes of a project with several names: one list per name, read as far as needed."""
     lists = [
         db.execute(
             f"SELECT m.updated_at, m.id, m.number FROM memories AS m WHERE {one.sql}"
@@ -187,7 +187,7 @@ def stats(db: sqlite3.Connection) -> StoreStats:
 def activity(db: sqlite3.Connection, since: str) -> dict[str, int]:
     return dict(
         db.execute(
-            # By an index it would take three times as long: every row has to be looked at.
+            # With an index it would take three times as long: every row has to be read.
             "SELECT substr(created_at, 1, 10) AS day, count(*) FROM memories NOT INDEXED"
             " WHERE created_at >= :since AND deleted_at IS NULL GROUP BY day ORDER BY day",
             {"since": since},
@@ -211,7 +211,7 @@ def hashes(db: sqlite3.Connection, hidden: bool) -> dict[str, bytes]:
 
 
 def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Size and time of these files, of those that are in the index, as they were entered."""
+    """Size and mtime of these files when they were indexed; files that are not in the index are left out."""
     found = {}
     for path in paths:
         folder, _, name = path.rpartition("/")

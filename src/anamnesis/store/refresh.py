@@ -1,7 +1,7 @@
-"""Brings the index in line with the files: finds what differs and reads only that.
+"""Refreshes the index: finds the files that differ from it, and reads only these.
 
-A note is entered before the file it was moved from is taken out, and every file is looked at once more inside
-the transaction that enters it, so that a slow reader never overwrites what a writer entered meanwhile.
+A moved note is indexed before its former file is removed from the index, and every file is checked once more inside
+the transaction that indexes it, so that a slow reader never overwrites what a writer indexed meanwhile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from anamnesis.store.rows import (
 )
 
 Progress = Callable[[int, int], None]
-# Files entered in one transaction: other writers wait 0.1 s for it. Smaller ones make FTS5 merge more often.
+# Files indexed in one transaction: other writers wait 0.1 s for it. Smaller ones make FTS5 merge more often.
 _BATCH = 1000
 
 
@@ -33,18 +33,18 @@ Write = Callable[[Callable[[sqlite3.Connection], None]], None]
 
 
 class Difference:
-    """What the files have that the index has not, and the other way round."""
+    """What differs between the files and the index."""
 
     def __init__(self) -> None:
         self.changed: list[str] = []
-        self.added = 0  # of the changed ones, those that the index had never seen
+        self.added = 0  # how many of `changed` are not in the index
         self.gone: list[str] = []
         self.folders: list[Folder] = []
         self.gone_folders: list[str] = []
 
 
 class Changes(NamedTuple):
-    """What a refresh found: notes' files that were new, edited or gone."""
+    """How many new, edited and removed files a refresh found."""
 
     added: int
     updated: int
@@ -63,7 +63,7 @@ def refresh(
     only: Iterable[str] | None = None,
     progress: Progress | None = None,
 ) -> Difference:
-    """Enter every difference, in all folders or `only` in some, and say what they were."""
+    """Index every difference, in all folders or `only` in some; returns the differences."""
     found: Difference = read(lambda db: difference(db, files, only=only))
     restless: set[str] = set()
     for start in range(0, len(found.changed), _BATCH):
@@ -117,10 +117,10 @@ def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] 
 
 
 def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
-    """The folders whose time is not the recorded one, None if there is nothing to do.
+    """The folders whose mtime is not the recorded one; None if there is nothing to do.
 
-    A few system calls, whatever the number of notes. Files that were no notes may have been half written, which no
-    folder's time tells.
+    Takes a few system calls, whatever the number of notes. The latest files that are not notes are checked as well:
+    they may have been half written, and completing them does not change a folder's mtime.
     """
     recorded = db.execute("SELECT path, mtime_ns FROM folders")
     changed = [path for path, mtime_ns in recorded if files.folder_time(path) != mtime_ns]
@@ -136,7 +136,7 @@ def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[
 
 
 def _enter(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite3.Connection) -> None:
-    """Enter files that still are as they were read; the folders of others are `restless`."""
+    """Index files that have not changed since they were read; add the folders of the others to `restless`."""
     for file in read:
         if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns):
             save_file(db, file, files.exists)
@@ -152,13 +152,13 @@ def _close(files: NoteFiles, found: Difference, restless: set[str], db: sqlite3.
         record_folder(db, folder.path, folder.mtime_ns if folder.path not in restless else 0)
     for path in found.gone_folders:
         if path in TREES.values():
-            record_folder(db, path, -1)  # a tree is looked for as long as the store lives
+            record_folder(db, path, -1)  # the row stays, so that the tree is found when it is back
         else:
             forget_folder(db, path)
 
 
 def _unread(db: sqlite3.Connection) -> list[str]:
-    """Second files of an id whose first file has gone."""
+    """Duplicates of an id whose original was removed."""
     rows = db.execute(
         "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE hash = x''"
     )

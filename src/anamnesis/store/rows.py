@@ -1,4 +1,4 @@
-"""The rows of the index: how one file's note is entered, replaced and taken out, inside a transaction."""
+"""The rows of the index: how one file's note is inserted, replaced and removed, inside a transaction."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from anamnesis.store.unsynced import record_listed
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
 
-# So many files that are no notes are looked at whenever the folders are.
+# How many of the latest files that are not notes are checked together with the folders.
 _LATEST_PROBLEMS = 20
 
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
 
 
 def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool]) -> None:
-    """Enter what was read of a file: its note, or why it has none."""
+    """Index a file as it was read: its note, or why it has none."""
     folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
     row = {
@@ -46,7 +46,7 @@ def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bo
             row,
         )
     else:
-        # A new folder gets the time 0: whoever looks next has to list it.
+        # A new folder gets the mtime 0, so that the next refresh lists it.
         db.execute("INSERT OR IGNORE INTO folders (path, mtime_ns) VALUES (:folder, 0)", row)
         db.execute(
             "INSERT INTO files (folder, name, size, mtime_ns, hash, memory_id, problem, line)"
@@ -59,7 +59,7 @@ def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bo
 
 
 def forget_file(db: sqlite3.Connection, path: str) -> str | None:
-    """Take out a file that has gone, and its note if no other file holds it; the note's id."""
+    """Remove a deleted file's row, and its note if no other file holds it; returns the note's id."""
     folder, _, name = path.rpartition("/")
     row = {"folder": folder, "name": name}
     known = db.execute(f"SELECT memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
@@ -71,7 +71,7 @@ def forget_file(db: sqlite3.Connection, path: str) -> str | None:
 
 
 def save_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
-    """Enter files as they were read; None for one that has gone."""
+    """Index files as they were read; None for a deleted one."""
     for path, file in read.items():
         if file:
             save_file(db, file, exists)
@@ -80,7 +80,7 @@ def save_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exis
 
 
 def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
-    """Remember that everything in a folder up to this time is in the index."""
+    """Record that everything in a folder up to this mtime is in the index."""
     recorded = db.execute(
         "INSERT INTO folders (path, mtime_ns) VALUES (:path, :mtime_ns)"
         " ON CONFLICT (path) DO UPDATE SET mtime_ns = excluded.mtime_ns WHERE mtime_ns <> excluded.mtime_ns",
@@ -91,7 +91,7 @@ def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
 
 
 def advance_folder(db: sqlite3.Connection, step: Step) -> None:
-    """Our own change took the folder from `before` to `after`; seen otherwise, it must be listed."""
+    """Record a folder's mtime `after` our own change, if `before` is the recorded one; otherwise it must be listed."""
     db.execute(
         "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
         {"path": step.folder, "before": step.before, "after": step.after},
@@ -105,7 +105,7 @@ def has_unread(db: sqlite3.Connection) -> bool:
 
 
 def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
-    """The paths of the newest files that are no notes, with size and time."""
+    """The paths of the newest files that are not notes, with size and mtime."""
     return db.execute(
         "SELECT folders.path || '/' || name, size, files.mtime_ns FROM files JOIN folders ON folders.number = folder"
         " WHERE problem IS NOT NULL AND size >= 0 ORDER BY files.mtime_ns DESC LIMIT :most",
@@ -114,7 +114,7 @@ def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
 
 
 def forget_folder(db: sqlite3.Connection, path: str) -> None:
-    """Take out a folder that has gone, unless one of its files is there again."""
+    """Remove a deleted folder's row, unless the index has files in it again."""
     db.execute(
         "DELETE FROM folders WHERE path = :path AND NOT EXISTS (SELECT 1 FROM files WHERE folder = number)",
         {"path": path},
@@ -122,7 +122,7 @@ def forget_folder(db: sqlite3.Connection, path: str) -> None:
 
 
 def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:
-    """Let this file stand for its note's id, unless another file has the better claim."""
+    """Make this file stand for its note's id, unless another file has the better claim."""
     owner = db.execute(
         "SELECT number, scope, body_path, updated_at, type FROM memories WHERE id = :id", {"id": memory.id}
     ).fetchone()
@@ -139,7 +139,7 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
     _delete(db, number, memory.id)
     _insert(db, path, memory, number)
     if other != path or memory.updated_at < updated_at:
-        # Another file has gone or this one has become older: a third may have the better claim now.
+        # Another file was removed or this one has become older: a third may have the better claim now.
         folder, _, name = path.rpartition("/")
         db.execute(
             f"UPDATE files SET hash = x'' WHERE memory_id = :id AND NOT ({_THE_FILE})",
@@ -148,7 +148,7 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
 
 
 def _release(db: sqlite3.Connection, memory_id: str, path: str) -> None:
-    """The file no longer holds this note; another file that does is marked, so that it is read again."""
+    """Remove a note that its file no longer holds; other files that hold it are marked to be read again."""
     row = db.execute(
         "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
         {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},

@@ -40,14 +40,14 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
     id UNINDEXED, title, body, tags, tokenize='porter unicode61'
 );
 
--- What the index has seen of the disk. Paths are relative to the store's root.
+-- The state of the disk when it was last indexed. Paths are relative to the store's root.
 CREATE TABLE folders (
     number   INTEGER PRIMARY KEY,
     path     TEXT NOT NULL UNIQUE,
     mtime_ns INTEGER NOT NULL
 );
 
--- Every *.md file, also the ones that are no notes (`problem` says why) and second files of one id.
+-- Every *.md file, also those that are not notes (`problem` says why) and duplicates of an id.
 -- An empty hash marks a file to read again: the note it holds lost the file that stood for it.
 CREATE TABLE files (
     folder    INTEGER NOT NULL,
@@ -70,7 +70,8 @@ JOIN folders ON folders.number = files.folder
 WHERE folders.path || '/' || files.name = CASE m.scope WHEN 'portable' THEN 'memory/' ELSE 'local/' END || m.body_path;
 
 -- The change log: the last change of each note, in the order of the changes, and how far each follower has read it.
--- `identity` says what a follower derives from the notes: for another one it starts again. `start` is new at each start.
+-- `identity` names what a follower derives from the notes: with another one it starts again. `start` is random, and
+-- new at each start.
 CREATE TABLE changes (
     seq       INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_id TEXT NOT NULL UNIQUE
@@ -84,7 +85,7 @@ CREATE TABLE followers (
 ) WITHOUT ROWID;
 
 -- Indexes: a rebuild makes them when the tables are filled, which is faster.
--- `deleted_at` is in the ones that are counted by, so that SQLite need not look for it in the table.
+-- `deleted_at` is in those that counts use, so that SQLite need not read it from the table.
 CREATE INDEX idx_mem_scope ON memories(project, type, scope, deleted_at) WHERE deleted_at IS NULL;
 CREATE INDEX idx_mem_recency ON memories(updated_at DESC, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX idx_mem_prov ON memories(prov_source, deleted_at) WHERE deleted_at IS NULL;

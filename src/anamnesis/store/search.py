@@ -10,23 +10,23 @@ from anamnesis.recall.query import words
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
-# So few notes are scored faster in one go (1 ms) than in steps.
+# Up to this many notes are scored faster in one go (1 ms) than in steps.
 _FEW_NOTES = 1_500
 # What the k-th best note usually scores, in weights of the rarest word: with a good guess, one step suffices.
 _LIKELY_SCORE = 1.6
 # A word in half of the notes weighs a millionth in bm25(). Where notes tie but for such words, their rows are
-# read as long as there are so few (1 ms); beyond, the tie stands, and the newest note comes first.
+# read if there are at most this many (1 ms); with more, the tie stands, and the newest note comes first.
 _NOISE_WORTH_READING = 10_000
 
 # bm25 (lower is better), updated_at, id, number
 _Scored = tuple[float, str, str, int]
 
-# The rarest words of a query that are asked for; a 10,000-word query costs no more than one of this many.
+# How many of a query's rarest words are searched for; a 10,000-word query costs no more than one of this many.
 _MOST_ASKED = 128
 
 
 class Ranked(NamedTuple):
-    """A search hit as the index knows it, with its file as last seen. A higher score is better."""
+    """A search hit, with the size and mtime of its file when it was indexed. A higher score is better."""
 
     id: str
     path: str
@@ -37,11 +37,11 @@ class Ranked(NamedTuple):
 def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     """The k best notes by BM25 over the OR of the query's words, newest first on a tie, superseded out.
 
-    Starts with the notes that hold one of the rarest words, and takes in commoner words while notes that
-    hold only those could be among the best. Every note is scored by all words: the answer is exact, but for ties
-    that only words in half of the notes would break.
+    Starts with the notes that hold one of the rarest words, and adds commoner words while notes that hold only
+    those could be among the best. Every note is scored by all words: the result is exact, except for ties that only
+    words in half of the notes would break.
     """
-    if not _has_notes(db, wanted):  # else commoner and commoner words would be looked up for nothing
+    if not _has_notes(db, wanted):  # otherwise it would add every word before it finds nothing
         return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
@@ -54,7 +54,7 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     likely = _LIKELY_SCORE * telling[0].weight(total)
     head = max(head_holding(telling, 2 * k), head_deciding(telling, total, likely))
     while True:
-        # One more than wanted: the order is settled only when the next one is known to be worse.
+        # One more than wanted: the order is final only when the next one is known to be worse.
         best = _best(db, telling[:head], telling[head:], wanted, k + 1)
         needed = head_deciding(telling, total, -best[-1][0]) if len(best) > k else len(telling)
         if needed <= head:
@@ -72,14 +72,14 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
 
 
 def word_weights(db: Connection, text: str) -> dict[str, float]:
-    """How telling each word of a text is among these notes; a word that no note holds is as telling as can be."""
+    """The weight of each word of a text among these notes; a word that no note holds has the highest."""
     (total,) = db.execute("SELECT count(*) FROM memories WHERE deleted_at IS NULL").fetchone()
     known = {word.text: word for word in _counted(db, text)}
     return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words(text)}
 
 
 def _counted(db: Connection, query: str) -> list[Word]:
-    """The words that any note holds, with how many hold it."""
+    """The words of a query that any note holds, with the number of these notes."""
     counts = db.learned().word_counts
     counted = []
     for text, times in words(query).items():
@@ -97,7 +97,7 @@ def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k:
     """The k best of the notes that hold a word of `head`, each scored by the words of `head` and `tail`.
 
     FTS5 scores a note by every word of the expression it matched, so the notes that hold a word of `tail` too
-    are asked for apart. A note that is not among the k best of either answer is not among the k best.
+    are queried separately. A note that is not among the k best of either result is not among the k best.
     """
     best = _match(db, any_of(head), wanted, k)
     if tail:
@@ -106,7 +106,7 @@ def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k:
 
 
 def _merged(scored: list[_Scored], fuller: list[_Scored]) -> list[_Scored]:
-    """Both answers as one; where a note is in both, it has the score of the fuller one."""
+    """Both results as one; a note that is in both has its score from `fuller`."""
     notes = {row[3]: row for row in (*scored, *fuller)}
     return sorted(sorted(notes.values(), key=lambda row: row[1:3], reverse=True), key=lambda row: row[0])
 
@@ -136,7 +136,7 @@ def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
 
 
 def _has_notes(db: Connection, wanted: Filter) -> bool:
-    """Whether the project that is asked for has notes: one step in an index."""
+    """Whether the wanted project has notes: one index lookup."""
     if wanted.project is None:
         return True
     of_project = f"SELECT 1 FROM memories AS m WHERE {wanted.project_sql} AND m.deleted_at IS NULL"
@@ -148,7 +148,7 @@ def _of_project(wanted: Filter) -> str:
     """A condition that drops the notes of other projects before they are looked up, which is most of the cost."""
     if wanted.project is None:
         return ""
-    # +: FTS5 would otherwise look up each of them by itself.
+    # The `+` keeps FTS5 from looking up each of them separately.
     of_project = f"SELECT m.number FROM memories AS m WHERE {wanted.project_sql} AND m.deleted_at IS NULL"
     return f"AND +memories_fts.rowid IN ({of_project})"
 
@@ -166,7 +166,7 @@ def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
 
 
 def _ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
-    """The hits with their files, as the index has seen them."""
+    """The hits with their files, as they were indexed."""
     rows = db.execute(
         "SELECT number, path, size, mtime_ns FROM standing_files"
         " WHERE number IN (SELECT value FROM json_each(:numbers))",

@@ -1,7 +1,7 @@
-"""Our own changes of folders, told apart from others' by the folders' times.
+"""Distinguishes our own changes of folders from those of other programs, by the folders' mtimes.
 
-What somebody else does within the same tick of the file system's clock, or between our change and our look at the
-time, passes for ours: the next change of the folder brings it to light, and so do the watching daemon and a refresh.
+A change by another program within the same tick of the file system's clock, or between our change and our reading of
+the mtime, passes for ours: the next change of the folder reveals it, and so do the watching daemon and a refresh.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """Our own change of a folder, and the folder's time before and after it, if nobody else changed it meanwhile."""
+    """Our own change of a folder that no other program changed meanwhile, with its mtime before and after."""
 
     folder: str
     before: int
@@ -20,7 +20,7 @@ class Step(NamedTuple):
 
 
 class Steps:
-    """What several changes did to folders: one step for each folder that nobody else changed in between."""
+    """Several changes of ours: one step for each folder that no other program changed in between."""
 
     def __init__(self, time_of: Callable[[str], int]) -> None:
         self._time_of = time_of
@@ -28,7 +28,7 @@ class Steps:
 
     @contextlib.contextmanager
     def change(self, folder: str) -> Iterator[None]:
-        """One change of a folder; if its time is not what the last one left, somebody else came between."""
+        """One change of a folder; if its mtime is not what our last one left, another program has changed it."""
         now = self._time_of(folder)
         last = self._taken.get(folder, Step(folder, now, now))
         yield

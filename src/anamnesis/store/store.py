@@ -1,4 +1,4 @@
-"""MemoryStore: notes in files, and an index over them. The file is written first; the index follows."""
+"""MemoryStore: notes in files, and an index over them. A note's file is written before it is indexed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
 
-# A search asks again after it has mended what it found out of date, but does not chase a file for ever.
+# How often a search that finds stale files refreshes them and repeats, so that it does not chase a file for ever.
 _MENDING_ROUNDS = 4
-# Entering files one by one is quicker than listing all of them up to about here.
+# Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
@@ -43,7 +43,7 @@ class Hit(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Files as they were written, and what the index knows about them; None if it has to look at more than these."""
+    """Files as they were written, and what the index recorded of them; None if other files have to be read too."""
 
     files: builtins.list[NoteFile]
     written: Written | None
@@ -60,10 +60,10 @@ class MemoryStore:
         self.db_path = self.root / "index.db"
         self._files = NoteFiles(self.root, only_to_read=only_to_read)
         self._index = Index(self.db_path, self._files)
-        # `on_refresh` is called after a refresh of the folders and after a read that found notes changed, `on_change`
-        # after each operation that changed notes, with what it wrote if that is all. Both run in the thread of the
-        # operation, after it and outside of the store's lock, and not for what they do themselves; their errors
-        # reach its caller.
+        # `on_refresh` is called after a check of the folders and after a read that found notes changed, `on_change`
+        # after each operation that changed notes, with what it wrote if nothing else changed. Both run in the thread
+        # of the operation, after it and outside of the store's lock, and not for their own changes; their errors
+        # propagate to its caller.
         self.on_refresh: Callable[[], None] | None = None
         self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._tell)
@@ -84,7 +84,7 @@ class MemoryStore:
 
     @property
     def is_bare(self) -> bool:
-        """Whether there is nothing where the notes are that travel, not even a folder for some of them."""
+        """Whether the folder of portable notes is missing or empty, without even a folder for a type."""
         try:
             with os.scandir(self.memory_dir) as entries:
                 return next(entries, None) is None
@@ -144,9 +144,9 @@ class MemoryStore:
     ) -> Saved:
         """Store many notes as they are given, in place of their `former` files, of which nothing is kept.
 
-        It is for a follower of the log: `on_change` is not called, and the follower need not process these changes. If
-        somebody has changed one of the files, none is written. What is not `durable` may be lost with the power until
-        `secure` has returned.
+        For a follower of the log: `on_change` is not called, and these changes are not pending for it. If one of the
+        files has changed since it was read, none is written. Without `durable`, a power failure may lose the notes
+        until `secure` has returned.
         """
         notes = _checked(memories)
         if not notes:
@@ -159,7 +159,7 @@ class MemoryStore:
             return self._save(pairs, follower=follower, durable=durable)
 
     def secure(self, files: Iterable[NoteFile]) -> None:
-        """Wait until these files are on the disk; those that are still there."""
+        """Flush these files to disk; files that no longer exist are skipped."""
         self._files.secure([file.path for file in files])
 
     def update(self, memory_id: str, *, expected: Memory | None = None, **changes: Any) -> Memory:
@@ -181,11 +181,11 @@ class MemoryStore:
             return readable(*self._save([(changed, found)]).files)
 
     def move(self, memory_id: str, scope: Scope) -> Memory:
-        """Let a note travel to the other machines, or keep it on this one."""
+        """Make a note portable, so that it is synced to other machines, or keep it on this one."""
         return self.update(memory_id, scope=scope)
 
     def delete(self, memory_id: str, *, follower: str = "") -> Memory:
-        """Move a note's file to the trash, from where `restore` brings it back; a `follower` need not process it."""
+        """Move a note's file to the trash, for `restore` to bring back; the change is not pending for `follower`."""
         with self._catalogue.alone():
             found, memory = self._catalogue.located(memory_id)
             step = self._files.discard(found.path, memory, utcnow())
@@ -235,9 +235,9 @@ class MemoryStore:
         return self.files([memory_id]).get(memory_id)
 
     def files(self, ids: Iterable[str], *, renamed: bool = True) -> dict[str, NoteFile]:
-        """The files that stand for notes, by id, but for those that cannot be read. Edits in place are entered.
+        """The files that stand for notes, by id, without unreadable ones. Files that were edited in place are indexed.
 
-        Who can do without those that have just been `renamed` is spared a look at the folders.
+        `renamed=False` skips the rescan of the folders for files that have just been renamed.
         """
         return self._catalogue.readable([check_id(memory_id) for memory_id in dict.fromkeys(ids)], renamed=renamed)
 
@@ -273,7 +273,7 @@ class MemoryStore:
         return hits
 
     def word_weights(self, text: str) -> dict[str, float]:
-        """How telling each word of a text is among the notes: a rare word weighs more than a common one."""
+        """The weight of each word of a text among the notes: a rare word weighs more than a common one."""
         return self._catalogue.ask(lambda db: word_weights(db, text))
 
     def list(
@@ -285,7 +285,7 @@ class MemoryStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> builtins.list[Memory]:
-        """Notes, newest first, as the index knows them: without foreign front matter, and no file is read."""
+        """Notes, newest first, from the index alone: without foreign front matter, and without reading files."""
         wanted = Filter(project, type, scope)
         limit = None if limit is None else at_least_zero("limit", limit)
         offset = at_least_zero("offset", offset)
@@ -301,7 +301,7 @@ class MemoryStore:
         return self._catalogue.ask(queries.stats)
 
     def projects(self) -> builtins.list[str]:
-        """The projects that notes are of."""
+        """The projects of all notes."""
         return self._catalogue.ask(lambda db: [name for names in projects_of(db).values() for name in names])
 
     def hashes(self, *, hidden: bool = True) -> dict[str, bytes]:
@@ -317,7 +317,7 @@ class MemoryStore:
         return self._catalogue.ask(queries.superseded_ids)
 
     def problems(self) -> builtins.list[Problem]:
-        """The files that are no notes, with the reason."""
+        """The files that are not notes, and duplicates, with the reasons."""
         return self._catalogue.ask(queries.problems)
 
     def ids_starting(self, prefix: str, limit: int = 10) -> builtins.list[str]:
@@ -333,11 +333,11 @@ class MemoryStore:
         return self._catalogue.ask(lambda db: queries.ids_from(db, source))
 
     def activity(self, since: str) -> dict[str, int]:
-        """How many notes were made on each day since a day."""
+        """How many notes were created on each day since a day."""
         return self._catalogue.ask(lambda db: queries.activity(db, since))
 
     def refresh(self) -> Changes:
-        """Look at every file's size and time, and enter what changed."""
+        """Compare every file's size and mtime with the index, and index what changed."""
         return self._catalogue.refresh()
 
     def refresh_files(self, paths: Sequence[str], steps: Sequence[Step] = ()) -> None:
@@ -347,7 +347,7 @@ class MemoryStore:
             return
         notes = [path for path in paths if path.endswith(".md")]
         with self._catalogue.alone():
-            entered = self._index.read(lambda db: queries.seen(db, notes))  # no folder is listed before the `steps`
+            entered = self._index.read(lambda db: queries.seen(db, notes))  # lists no folder before the `steps`
             read = {path: self._files.read(path) for path in notes if self._files.seen(path) != entered.get(path)}
             if read or steps:
                 self._catalogue.refresh_files(read, patient=True, steps=steps)
@@ -373,7 +373,7 @@ class MemoryStore:
     def _save(
         self, notes: Iterable[tuple[Memory, NoteFile | None]], *, follower: str = "", durable: bool = True
     ) -> Saved:
-        """Write notes' files and enter them, each in place of the file that held it so far."""
+        """Write notes' files and index them, each in place of the file that held it so far."""
         placed: dict[str, Memory] = {}
         former: dict[str, NoteFile] = {}
         for memory, found in notes:
@@ -387,7 +387,7 @@ class MemoryStore:
         return Saved(writing.files, written)
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
-        """The notes of the hits, and those files that are not as the index has them."""
+        """The notes of the hits, and the files that are stale in the index."""
         hits: builtins.list[Hit] = []
         stale: dict[str, NoteFile | None] = {}
         for found in ranked:
@@ -406,7 +406,7 @@ class MemoryStore:
 
 
 def _checked(memories: Iterable[Memory]) -> builtins.list[Memory]:
-    """Notes as they may be stored; of one id, the last."""
+    """Validated notes without secrets; of several with one id, the last."""
     notes = {memory.id: without_secrets(memory) for memory in memories}
     for memory in notes.values():
         validate(memory)

@@ -1,4 +1,4 @@
-"""Which notes were purged: for each an empty file of its id. Nothing writes such a note again by itself."""
+"""Tombstones of purged notes: an empty file named by each id. No program writes such a note again by itself."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from anamnesis.disk import sync_folder
 
 _FOLDER = "purged"
-# There while the databases may still hold words of what was purged, in free pages or logs. No note has such an id.
+# Exists while free pages or logs of the databases may still hold purged text. No note has such an id.
 _DUE = ".erase"
 
 
 def bury(root: Path, note_id: str) -> None:
-    """Remember durably that a note is purged, and that the databases have to be erased."""
+    """Record durably that a note is purged, and that purged text has to be erased from the databases."""
     folder = root / _FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     for name in (note_id, _DUE):
@@ -24,7 +24,7 @@ def bury(root: Path, note_id: str) -> None:
 
 
 def exhume(root: Path, ids: Iterable[str]) -> None:
-    """Forget that these notes were purged: somebody has written them again."""
+    """Remove the tombstones of notes that were written again."""
     folder = f"{root}/{_FOLDER}"
     if os.path.isdir(folder):
         for note_id in ids:

@@ -1,7 +1,7 @@
 """The files that changed since the last sync, so that a sync compares these and not the whole tree.
 
-Triggers record every file that the index knows. A folder is recorded when another program has changed it: it may hold
-changed files that the index does not know.
+Triggers record every change of an indexed file. A folder is recorded when another program has changed it: it may hold
+changed files that are not in the index.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _TREE = "memory/"
 
 
 class Unsynced(NamedTuple):
-    """What a sync has to look at."""
+    """What a sync has to compare."""
 
-    numbers: Mapping[str, int]  # of each recorded path, under the store's root
-    is_complete: bool  # whether nothing else can have changed, but for an edit in place that nobody has noticed
+    numbers: Mapping[str, int]  # by recorded path, relative to the store's root
+    is_complete: bool  # whether nothing else changed, except for edits in place that are not indexed yet
 
     @property
     def paths(self) -> frozenset[str] | None:
@@ -42,14 +42,14 @@ def find_unsynced(store: MemoryStore) -> Unsynced:
 
 
 def forget_unsynced(store: MemoryStore, found: Unsynced, written: Mapping[str, bytes | None]) -> None:
-    """Forget what a sync has dealt with: what it `found`, unless it has changed since, and the files that it has
+    """Remove the records that a sync has processed: those it `found`, unless changed since, and those of files it has
     `written` (by path in the portable tree; None for a removed one), unless the index has another hash of them."""
     if found.numbers or written:
         store._index.write(partial(_forget, found.numbers.values(), written))
 
 
 def record_listed(db: sqlite3.Connection, folder: str) -> None:
-    """Record a folder that was listed because its time had changed."""
+    """Record a folder that was listed because its mtime had changed."""
     if f"{folder}/".startswith(_TREE) and _is_recording(db):
         db.execute("INSERT OR REPLACE INTO unsynced (path) VALUES (:path)", {"path": f"{folder}/"})
 
@@ -65,7 +65,7 @@ def _start(db: sqlite3.Connection) -> None:
 
 
 def _numbers(db: sqlite3.Connection) -> dict[str, int] | None:
-    """What is recorded; None in an index that was rebuilt since, or never synced."""
+    """The recorded paths; None in an index that was rebuilt since, or never synced."""
     return dict(db.execute("SELECT path, number FROM unsynced").fetchall()) if _is_recording(db) else None
 
 

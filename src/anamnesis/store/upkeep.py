@@ -1,4 +1,4 @@
-"""What a doctor asks of a store: damage, drift, files out of place, and how to take a second file away."""
+"""Checks and fixes of a store for `doctor`: damage, drift, misplaced files and duplicates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from anamnesis.store.store import MemoryStore
 
 
 def damage(store: MemoryStore) -> list[str]:
-    """What SQLite finds wrong with the index; empty if it is sound."""
+    """The damage that SQLite finds in the index; empty if there is none."""
     return store._index.write_found(queries.damage)
 
 
@@ -41,12 +41,12 @@ def clear(store: MemoryStore, path: str) -> None:
 
 
 def unlistable(store: MemoryStore) -> list[str]:
-    """Folders of notes that cannot be listed; what the index knows of them stays."""
+    """Folders of notes that cannot be listed; their notes stay in the index."""
     return store._files.unlistable()
 
 
 def discard_second(store: MemoryStore, path: str) -> None:
-    """Move a file to the trash whose note another file stands for."""
+    """Move a duplicate to the trash: a file whose note another file stands for."""
     file = store._files.read(path)
     if file and file.memory and any(each.path == path and each.owner for each in store.problems()):
         store._files.discard(path, file.memory, utcnow())

@@ -1,4 +1,4 @@
-"""Notes on the way to their files."""
+"""Writes notes to their files, atomically and durably."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from anamnesis.notes import Memory, parse, render
 from anamnesis.store.files import NoteFile, NoteFiles, digest, folder_of, telling
 from anamnesis.store.steps import Step, Steps
 
-# To have more written than these, a thread of its own is worth what it costs.
+# For more notes than this, a separate thread for the disk is worth its cost.
 _FEW_NOTES = 4
 
 
 class Writing:
-    """Writes notes to their paths, each in place of its `former` file, unless somebody else has changed that meanwhile.
+    """Writes notes to their paths, each in place of its `former` file, unless that has changed meanwhile.
 
-    Each goes atomically, and they are durable together; the disk is at work on them while others are at work too.
-    `files` are as they will be after `finish`.
+    Each note is replaced atomically, and all are flushed together, overlapped with indexing. `files` are as they will
+    be after `finish`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Writing:
             self._ahead.start()
 
     def finish(self) -> list[Step]:
-        """Let every note be in its place, and say what that did to the folders; to call it again changes nothing."""
+        """Complete the writes, and return our changes of the folders. Idempotent."""
         if self._ahead:
             self._ahead.join()
         self._try()
@@ -62,7 +62,7 @@ class Writing:
             self._is_tried = True
             try:
                 self._finish()
-            except AnamnesisError as error:  # for `finish` to raise, where somebody hears of it
+            except AnamnesisError as error:  # for `finish` to raise in the caller's thread
                 self._failure = error
 
     def _finish(self) -> None:
@@ -85,14 +85,14 @@ class Writing:
                 os.unlink(self._place.root / left)
 
     def _refuse_if_changed(self, path: str, former: NoteFile | None) -> None:
-        """Nothing is written over what nobody has read, such as what an editor has saved just now."""
+        """Raise if a file has changed since it was read, for example because an editor has just saved it."""
         seen = self._place.seen(former.path if former else path)
         if seen != ((former.size, former.mtime_ns) if former else None):
             raise NoteConflict(f"Somebody else has just changed {former.path if former else path}.", "Try again.")
 
     def _move(self, former: str, path: str) -> bool:
-        """Let a file go to its new place as it is, so that no kill leaves its note in two; false if that is on another
-        disk."""
+        """Rename a file to its new path before its content is replaced, so that no kill leaves its note in two files;
+        False if that is on another file system."""
         self._place.refuse_links(former)
         self._folders[folder_of(former)] = (self._place.root / former).parent
         with self._steps.change(folder_of(former)), self._steps.change(folder_of(path)):
@@ -124,5 +124,5 @@ class Writing:
 def _encoded(memory: Memory) -> bytes:
     text = render(memory)
     if memory.extra:
-        parse(text)  # foreign lines may lean on a line of ours (a YAML alias): never write what cannot be read
+        parse(text)  # foreign lines may refer to ours (a YAML alias): never write what cannot be parsed
     return text.encode("utf-8")
