@@ -1,4 +1,4 @@
-"""The bridge: keeps the notes of a home and the observations of an engram.db in agreement."""
+"""The bridge: reconciles the notes of a home with the observations of an engram.db."""
 
 import sqlite3
 

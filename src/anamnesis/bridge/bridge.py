@@ -1,6 +1,6 @@
-"""The bridge: a follower of the notes' change log that reconciles notes and observations. Knows no format.
+"""The bridge: a follower of the notes' change log that reconciles notes and observations. Contains no format.
 
-The log says which notes changed, and a journal in engram.db which observations did.
+The log records which notes changed, and a journal in engram.db records which observations did.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.change_log import Pending, Written
 
 LOCK = "bridge.lock"
-# With which engram.db the notes of this home agreed, and the last change by then; and a lock that is held for a moment.
+# The identity of the pairing of this home with an engram.db, and the last change that both had; and the file's lock.
 MET = "bridge.met"
 _MET_LOCK = "bridge.met.lock"
-# How many changes are reconciled at a time: others wait for these.
+# How many changes are reconciled in one batch: other users of the databases wait for it.
 BATCH = 200
 
 Progress = Callable[[int, int], None]
@@ -34,9 +34,9 @@ K = TypeVar("K")
 
 
 class Bridge:
-    """Keeps the notes of a store and the observations of an engram.db in step; any number of threads may use it.
+    """Reconciles the notes of a store with the observations of an engram.db; any number of threads may use it.
 
-    The engram.db is given by its path, or by a connection, which is its owner's to close.
+    The engram.db is given by its path, or by a connection, which its owner closes.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class Bridge:
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        with contextlib.suppress(*FAILURES):  # it is pending still
+        with contextlib.suppress(*FAILURES):  # the changes stay pending
             self.finish()
         with self._guard:
             self._part()
         self._opened.close()
 
     def last_change(self) -> int:
-        """A mark by which `follow_rows` knows what has changed since."""
+        """The number of the last change of an observation, for a later `follow_rows`."""
         with self._shared.hurrying():
             return journal.last_change(self._db)
 
@@ -71,19 +71,19 @@ class Bridge:
             return upkeep.waiting(self._db, self._store)
 
     def state(self) -> State:
-        """What both sides hold, and what is pending."""
+        """How much both sides hold, and how much is pending."""
         with self._guard:
             self.finish()
             return upkeep.state(self._db, self._store, self._shared.path)
 
     def drift(self) -> int:
-        """How much differs though nothing is pending, after a backup was brought back for example."""
+        """How much differs though nothing is pending, for example after a backup was restored."""
         with self._guard:
             self.finish()
             return upkeep.drift(self._db, self._store)
 
     def note_all(self) -> None:
-        """Let everything be pending again."""
+        """Make everything pending again."""
         with self._guard:
             self.finish()
             self._store.log.restart(FOLLOWER)
@@ -91,10 +91,10 @@ class Bridge:
                 journal.note_all(self._db)
 
     def follow_rows(self, since: int, *, most: int = -1, hastily: bool = False) -> tuple[int, bool]:
-        """Reconcile the observations that have changed since a mark, at `most` so many, the last changed first.
+        """Reconcile observations that changed after the change number `since`, at most `most`, the last changed first.
 
-        Where the mark is now, and whether these were all. The others are pending still. Who calls it
-        `hastily` has to call `finish` later.
+        Returns the number of the last change, and whether these were all; the others stay pending. After a call with
+        `hastily`, the caller has to call `finish`.
         """
         with self._shared.hurrying():
             changed = journal.changed(self._db, since, most)
@@ -103,28 +103,28 @@ class Bridge:
         return max([since, *changed.values()]), len(changed) != most
 
     def written(self) -> int:
-        """How many rows were written so far on the connection to engram.db; not fewer than the journal holds of it."""
+        """How many rows this connection has written to engram.db: at least as many as it added to the journal."""
         return self._db.total_changes
 
     def finish(self) -> None:
-        """Do what could wait after a hasty reconciliation."""
+        """Complete the work that hasty reconciliations deferred."""
         with self._guard:
             if not self._reconciliation.is_finished:
                 with self._alone():
                     self._reconciliation.finish()
 
     def follow(self, most: int = 10 * BATCH, written: Written | None = None) -> bool:
-        """Reconcile pending changes, at `most` so many of each side; False if there are more.
+        """Reconcile pending changes, at most `most` of each side; False if there are more.
 
-        What this process has just `written` comes first, then the other notes in the order of the log, then the
-        observations that changed last. Those that wait until a file can be read are not counted.
+        Notes that this process has just `written` come first, then the other notes in the order of the log, then
+        observations, the last changed first. Changes that wait for an unreadable file are not counted.
         """
         with self._shared.hurrying():
-            if self._is_busy:  # the store tells us of our own writing
+            if self._is_busy:  # called by the store for our own write
                 return True
             self.finish()
         is_all = bool(written and self._follow_written(written)) or self._follow_notes(most)
-        if not is_all:  # the observation of a note that is still to come would pass for a new one
+        if not is_all:  # the observation of a note still pending would pass for a new one
             return False
         with self._shared.hurrying():
             rows = self._not_stuck(lambda most: journal.changed(self._db, limit=most), most)
@@ -133,12 +133,12 @@ class Bridge:
         return len(rows) < most
 
     def purge(self, note_id: str) -> None:
-        """Remove a note and its observation with all their versions."""
+        """Purge a note and its observation, with all their versions."""
         with self._alone():
             self._reconciliation.purge(note_id)
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
-        """Reconcile everything that is pending, until told to stop; how many changes there were."""
+        """Reconcile everything that is pending, until `stop` returns True; returns how many changes there were."""
         done = 0
         seen: set[int] = set()
         while True:
@@ -159,7 +159,7 @@ class Bridge:
                 self._shared.let_pass()
 
     def _follow_written(self, written: Written) -> bool:
-        """Reconcile notes that were just written; whether no other change of notes is pending."""
+        """Reconcile notes that were just written; returns whether no other change of notes is pending."""
         with self._alone():
             self._doubt_if_bare()
             self._reconciliation.reconcile([], [*written.files], given=written)
@@ -175,18 +175,18 @@ class Bridge:
         return True
 
     def _reconcile_notes(self, most: int = BATCH) -> Iterator[tuple[int, int]]:
-        """Reconcile the notes of pending changes, some at a time; how many changes they were, and of how many pairs."""
+        """Reconcile the notes of pending changes, in batches; yields how many changes and how many pairs each had."""
         while (pending := self._pending(min(most, BATCH))).changes:
             with self._alone():
                 self._doubt_if_bare()
-                # A note that was written but not remembered is known by its observation, also if that has gone.
+                # A note that was written without saving its twin is found by its observation, even a removed one.
                 gone = journal.gone(self._db)
                 paired = self._reconciliation.reconcile(gone, [change.note_id for change in pending.changes])
                 self._store.log.advance(FOLLOWER, pending)
             yield len(pending.changes), paired
 
     def _reconcile_rows(self, rows: Sequence[int], *, hastily: bool = False) -> Iterator[tuple[int, int]]:
-        """Reconcile observations, some at a time; how many they were, and of how many pairs."""
+        """Reconcile observations, in batches; yields how many observations and how many pairs each had."""
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
             with self._alone():
@@ -195,7 +195,7 @@ class Bridge:
             yield len(some), paired
 
     def _pending(self, most: int = -1) -> Pending:
-        """The changes of notes that are to be reconciled; all of them if the index was rebuilt."""
+        """The pending changes of notes; all notes if the index was rebuilt."""
         pending = self._store.log.pending(FOLLOWER, self._identity, most)
         if pending is None:
             self._subscribe()
@@ -203,12 +203,12 @@ class Bridge:
         return pending or Pending((b"", 0), [])
 
     def _doubt_if_bare(self) -> None:
-        """If the folder was moved away, or a disk is not mounted, nobody deleted these notes."""
+        """Invalidate the agreements if all notes are missing: the folder was moved or is not mounted, not deleted."""
         if self._store.is_bare and journal.is_agreed(self._db):
             journal.doubt(self._db)
 
     def _not_stuck(self, changed: Callable[[int], Iterable[K]], most: int) -> list[K]:
-        """At `most` so many changes, without those that wait until a file can be read, if these are in the way."""
+        """At most `most` changes; those that wait for an unreadable file are left out if they would fill the batch."""
         found = [*changed(most)]
         if len(found) < most:
             return found
@@ -217,29 +217,29 @@ class Bridge:
         return [id for id in changed(most + len(stuck)) if id not in waiting][:most]
 
     def _introduce(self) -> str:
-        """The identity of what this home and this engram.db agreed on. Where they never met, no note has gone."""
+        """The identity of the pairing of this home and this engram.db. In a new pairing, no note counts as deleted."""
         with self._meeting() as said:
             known, _, seen = said.partition(" ")
             is_known = known == journal.identity(self._db)
             identity = journal.prepare(self._db)
             if not is_known or (seen.isdigit() and int(seen) < journal.met(self._db)):
-                # These notes do not know what was agreed on, or not all of it: a copy of the home was brought back.
+                # The home does not have the last agreements, or none: it is new here, or restored from a backup.
                 identity = journal.begin(self._db)
             elif seen.isdigit() and journal.last_change(self._db) < int(seen):
-                # A copy of engram.db was brought back, which does not know what came since.
+                # engram.db was restored from a backup, which lacks the later changes.
                 identity = journal.look_again(self._db)
             self._meet(said, identity)
         return identity
 
     def _part(self) -> None:
-        """Remember how far engram.db was, for who opens it next; unless it met another home meanwhile."""
+        """Record the last change of engram.db for the next start, unless it was paired with another home meanwhile."""
         with contextlib.suppress(*FAILURES), self._meeting() as said:
             if (identity := journal.identity(self._db)) and identity == said.partition(" ")[0]:
                 self._meet(said, identity)
 
     @contextlib.contextmanager
     def _meeting(self) -> Iterator[str]:
-        """What is remembered of the last meeting; nobody else changes it meanwhile."""
+        """The content of `bridge.met`, with its lock held."""
         with locked(self._store.root / _MET_LOCK):
             try:
                 said = (self._store.root / MET).read_text("utf-8", "replace")
@@ -248,21 +248,21 @@ class Bridge:
             yield said
 
     def _meet(self, said: str, identity: str) -> None:
-        """Remember on both sides how far it was. The home first: one that is further is no older copy."""
+        """Record the last change on both sides. The home first: if it is ahead, it does not pass for an old backup."""
         seen = journal.last_change(self._db)
         if said != (now := f"{identity} {seen}"):
             write_atomically(self._store.root / MET, now.encode())
         journal.meet(self._db, seen)
 
     def _subscribe(self) -> None:
-        """Follow the log of the notes. A new index does not tell which notes were deleted: every row is pending."""
+        """Follow the log of the notes. A new index lacks the deleted notes, so every observation becomes pending."""
         if self._store.log.subscribe(FOLLOWER, self._identity):
             with database.writing(self._db):
                 journal.note_all(self._db)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """No other bridge reconciles anything meanwhile."""
+        """Hold the lock under which one bridge at a time reconciles."""
         with self._guard, locked(self._store.root / LOCK):
             self._is_busy = True
             try:

@@ -1,4 +1,4 @@
-"""What becomes of a note and an observation of which one or both have changed. Pure."""
+"""Decides how a note and an observation are reconciled when one or both have changed. Pure."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from anamnesis.store.files import NoteFile
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The two sides as they are now, and as they last agreed; None for what is not there."""
+    """The two sides as they are now, and as they last agreed; None for a missing one."""
 
     note_id: str
     note: Memory | None
     note_hash: bytes | None
     row: Observation | None
     twin: Twin | None
-    # What the observation was since then, the oldest first, if it has changed.
+    # The versions of the observation since then, the oldest first, if it has changed.
     versions: tuple[Observation, ...] = ()
     file: NoteFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The two sides as they should be; `aside` is a version that could not be made one with the other.
+    """The two sides as they should be; `aside` is a version that could not be merged.
 
-    `replaced` is the note as an observation, where its title has to give way: the revisions keep it.
+    `replaced` is the note as an observation, if the merge drops the note's title: it is saved first, as a revision.
     """
 
     note: Memory | None
@@ -42,7 +42,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """How each side is said by the other, on this machine and now."""
+    """How each side is converted to the other, on this machine and now."""
 
     note: Callable[[Observation, Memory | None, str], Memory]
     row: Callable[[Memory, Observation | None], Observation]
@@ -57,7 +57,7 @@ def front_of(note: Memory) -> str:
 
 
 def decide(pair: Pair, as_: Translation) -> Outcome:
-    """One side changed: it wins. Both: they are merged, and nothing is thrown away."""
+    """If one side changed, it wins. If both did, they are merged, and nothing is lost."""
     is_note_as_agreed = pair.twin is not None and pair.note_hash == pair.twin.note_hash
     is_row_as_agreed = pair.twin is not None and pair.row and fingerprint(pair.row) == pair.twin.row_hash
     if is_note_as_agreed and is_row_as_agreed:
@@ -74,7 +74,7 @@ def decide(pair: Pair, as_: Translation) -> Outcome:
 
 
 def _follow_row(pair: Pair, as_: Translation) -> Outcome:
-    """The observation is right. A deleted one hides its note, but makes none; one that has gone takes it along."""
+    """The observation wins. A deleted one hides its note, but creates none; a removed one removes its note."""
     if pair.row is None:
         return Outcome(None, None)
     if pair.row.deleted_at and pair.note is None:
@@ -84,7 +84,7 @@ def _follow_row(pair: Pair, as_: Translation) -> Outcome:
 
 
 def _follow_note(pair: Pair, row: Observation, as_: Translation) -> Outcome:
-    """The note is right. Without its file, its observation is deleted, as Engram deletes: it stays, hidden."""
+    """The note wins. If its file was deleted, its observation is soft-deleted, as Engram does."""
     if pair.note:
         return Outcome(pair.note, as_.row(pair.note, row))
     return Outcome(None, row if row.deleted_at else replace(row, deleted_at=as_.now, updated_at=as_.now))
@@ -94,7 +94,7 @@ def _meet(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outco
     if as_.row(note, row) == row:
         return Outcome(note, row)
     if any(as_.row(note, version) == version for version in pair.versions):
-        return _follow_row(pair, as_)  # the note was written in time, but not remembered: nobody has changed it
+        return _follow_row(pair, as_)  # written from that version without saving the twin: the note is unchanged
     base = None
     if pair.twin and pair.twin.revision != UNKNOWN:
         base = replace(parse(pair.twin.front), body=as_.clean((*pair.versions, row)[0].content))

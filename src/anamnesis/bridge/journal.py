@@ -1,4 +1,4 @@
-"""What the bridge keeps in engram.db: which observations changed, what they were, and which notes they are."""
+"""The bridge's tables in engram.db: changes of observations, their revisions, and their twins among the notes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations
 _SCHEMA = Path(__file__).with_name("schema.sql")
 # The bridge's name in the change log of the notes.
 FOLLOWER = "bridge"
-# The revision of a twin whose observation may have changed without one.
+# The revision of a twin whose observation may have changed without a recorded revision.
 UNKNOWN = -1
-# The hash of no row and no file.
+# A hash that no row and no file has.
 DOUBTFUL = b""
 _FIELDS = [name for name in Observation.__slots__ if name != "id"]
 
@@ -43,7 +43,7 @@ class Twin:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A version of an observation, and when another one took its place."""
+    """A version of an observation, and when it was replaced."""
 
     number: int
     replaced_at: str
@@ -51,7 +51,7 @@ class Revision:
 
 
 def prepare(db: sqlite3.Connection) -> str:
-    """Make what is missing of the journals, and then look at everything anew; the identity of what was agreed."""
+    """Create missing tables and triggers, and if any was missing, make everything pending; returns the identity."""
     if not is_prepared(db):
         with writing(db):
             made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
@@ -64,12 +64,12 @@ def prepare(db: sqlite3.Connection) -> str:
 
 
 def is_prepared(db: sqlite3.Connection) -> bool:
-    """Whether all that the bridge keeps in engram.db is there."""
+    """Whether engram.db has all tables and triggers of the bridge."""
     return schema.is_made(db, _SCHEMA)
 
 
 def identity(db: sqlite3.Connection) -> str | None:
-    """What tells the agreement of these observations with some notes from any other; None if there is none."""
+    """The identity of the pairing of these observations with the notes of a home; None if there is none."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_bridge'").fetchone():
         return None
     row = db.execute("SELECT identity FROM anamnesis_bridge").fetchone()
@@ -77,7 +77,7 @@ def identity(db: sqlite3.Connection) -> str | None:
 
 
 def begin(db: sqlite3.Connection) -> str:
-    """Doubt what was agreed, with other notes than these or with later ones; the identity of what will be."""
+    """Invalidate agreements that were made with other notes or later ones; returns the identity of a new pairing."""
     with writing(db):
         doubt(db)
         db.execute("DELETE FROM anamnesis_revisions WHERE observation_id NOT IN (SELECT id FROM observations)")
@@ -85,7 +85,7 @@ def begin(db: sqlite3.Connection) -> str:
 
 
 def doubt(db: sqlite3.Connection) -> None:
-    """Let no side count as unchanged, and no note as removed; what only a note says is known still."""
+    """Invalidate the agreements: no side counts as unchanged, and no note as deleted. The front matter is kept."""
     with writing(db):
         values = {"none": DOUBTFUL, "unknown": UNKNOWN}
         db.execute("UPDATE anamnesis_twins SET row_hash = :none, note_hash = :none, revision = :unknown", values)
@@ -93,13 +93,13 @@ def doubt(db: sqlite3.Connection) -> None:
 
 
 def is_agreed(db: sqlite3.Connection) -> bool:
-    """Whether any note was agreed on that had a file."""
+    """Whether there is an agreement with a note that had a file."""
     query = "SELECT EXISTS (SELECT 1 FROM anamnesis_twins WHERE note_hash != :none)"
     return bool(db.execute(query, {"none": DOUBTFUL}).fetchone()[0])
 
 
 def met(db: sqlite3.Connection) -> int:
-    """The number of the last change when these observations last met the notes of a home."""
+    """The number of the last change when a bridge between these observations and a home was last opened or closed."""
     row = db.execute("SELECT seen FROM anamnesis_met").fetchone()
     return int(row[0]) if row else 0
 
@@ -112,14 +112,14 @@ def meet(db: sqlite3.Connection, seen: int) -> None:
 
 
 def look_again(db: sqlite3.Connection) -> str:
-    """Have everything on both sides looked at again, by what was agreed; the new identity."""
+    """Make everything on both sides pending, but keep the agreements; returns the new identity."""
     with writing(db):
         note_all(db)
         return _renew_identity(db)
 
 
 def note_all(db: sqlite3.Connection) -> None:
-    """Note down every observation as changed, and every one that has gone with its note still there."""
+    """Make every observation pending, also removed ones that still have a twin or revisions."""
     db.execute("DELETE FROM anamnesis_changes")
     db.execute(
         "INSERT INTO anamnesis_changes (observation_id)"
@@ -129,13 +129,13 @@ def note_all(db: sqlite3.Connection) -> None:
 
 
 def last_change(db: sqlite3.Connection) -> int:
-    """The number of the last change that was noted down, also if it has been dealt with."""
+    """The number of the last recorded change, also if it is no longer pending."""
     row = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'anamnesis_changes'").fetchone()
     return int(row[0]) if row else 0
 
 
 def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> dict[int, int]:
-    """The observations with changes after that number, the last changed first, each with that of its last one."""
+    """The observations with changes after a number, each with the number of its last change; last changed first."""
     last: dict[int, int] = {}
     rows = db.execute(
         "SELECT observation_id, seq FROM anamnesis_changes WHERE seq > :since ORDER BY seq DESC", {"since": since}
@@ -149,7 +149,7 @@ def changed(db: sqlite3.Connection, since: int = 0, limit: int = -1) -> dict[int
 
 
 def gone(db: sqlite3.Connection) -> list[int]:
-    """The observations with changes that do not exist any more."""
+    """The observations with pending changes that no longer exist."""
     rows = db.execute(
         "SELECT DISTINCT observation_id FROM anamnesis_changes"
         " WHERE observation_id NOT IN (SELECT id FROM observations)"
@@ -166,7 +166,7 @@ def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observ
 
 
 def origins(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Origin]:
-    """Where those of these observations came from that were imported."""
+    """The origins of those of these observations that were imported."""
     rows = db.execute(
         "SELECT observation_id, origin, updated_at FROM anamnesis_imported"
         " WHERE observation_id IN (SELECT value FROM json_each(:ids))",
@@ -176,7 +176,7 @@ def origins(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Origin]:
 
 
 def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:
-    """The observations of an identity that are no note's twin."""
+    """The observations with this sync id that have no twin."""
     rows = db.execute(
         f"SELECT {COLUMNS} FROM observations WHERE sync_id = :sync_id"
         " AND NOT EXISTS (SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id)",
@@ -197,13 +197,13 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
 
 
 def versions(db: sqlite3.Connection, observation_id: int, twin: Twin | None) -> tuple[Observation, ...]:
-    """What an observation was since it agreed with its note, or ever, the oldest first, without what it is now."""
+    """The replaced versions of an observation since it last agreed with its note, or all of them; oldest first."""
     last = twin.revision if twin and twin.revision != UNKNOWN else 0
     return tuple(each.observation for each in revisions(db, observation_id, after=last))
 
 
 def revisions(db: sqlite3.Connection, observation_id: int, *, after: int = 0, last: int = -1) -> list[Revision]:
-    """The versions that were replaced, the oldest first: those after a number, or the last so many."""
+    """The replaced versions, the oldest first: those after a number, at most the `last` ones."""
     rows = db.execute(
         f"SELECT number, replaced_at, observation_id, {', '.join(_FIELDS)} FROM anamnesis_revisions"
         " WHERE observation_id = :id AND number > :after ORDER BY number DESC LIMIT :last",
@@ -213,18 +213,18 @@ def revisions(db: sqlite3.Connection, observation_id: int, *, after: int = 0, la
 
 
 def count_revisions(db: sqlite3.Connection, observation_id: int) -> int:
-    """How many versions were replaced."""
+    """How many replaced versions there are."""
     query = "SELECT count(*) FROM anamnesis_revisions WHERE observation_id = :id"
     return int(db.execute(query, {"id": observation_id}).fetchone()[0])
 
 
 def save_row(db: sqlite3.Connection, row: Observation, over: Observation | None) -> int:
-    """Write what an observation has other than the one `over` it, or a new one; its id."""
+    """Update the columns in which an observation differs from the stored one, `over`, or insert it; returns its id."""
     values = _values(row)
     if over is None or row.content != over.content:
         values["normalized_hash"] = content_hash(row.content)
     if over:
-        # What is the same is not written again: it may hold bytes that are no text.
+        # Equal columns are not written again: they may hold bytes that are not valid text.
         values = {name: value for name, value in values.items() if value != getattr(over, name, None)}
     else:
         del values["id"]
@@ -252,26 +252,26 @@ _SAVE_TWIN = """
 
 
 def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
-    """Remember what was agreed, and that nothing has changed since. `revision` is the last one by now."""
+    """Save an agreement, with the last revision until now, and clear the observation's pending changes."""
     db.execute(_SAVE_TWIN, _values(twin) | {"revision": None})
     forget_changes(db, twin.observation_id)
 
 
 def save_former_twin(db: sqlite3.Connection, twin: Twin, row: Observation) -> None:
-    """Remember what was agreed on by an observation that has changed since, if it is known when it was like this."""
+    """Save an agreement with an earlier version of an observation, if that is among the revisions."""
     numbers = [each.number for each in revisions(db, row.id) if each.observation == row]
     if numbers:
         db.execute(_SAVE_TWIN, _values(twin) | {"revision": numbers[0] - 1})
 
 
 def forget_twin(db: sqlite3.Connection, twin: Twin) -> None:
-    """Forget what was agreed, and that the observation has changed since."""
+    """Remove an agreement, and clear the observation's pending changes."""
     db.execute("DELETE FROM anamnesis_twins WHERE note_id = :note_id", {"note_id": twin.note_id})
     forget_changes(db, twin.observation_id)
 
 
 def add_change(db: sqlite3.Connection, observation_id: int) -> None:
-    """Let an observation be pending, though it has not changed or has gone."""
+    """Make an observation pending, even if it has not changed or was removed."""
     db.execute("INSERT INTO anamnesis_changes (observation_id) VALUES (:id)", {"id": observation_id})
 
 
@@ -280,7 +280,7 @@ def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:
 
 
 def forget_gone(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Forget what observations were that have gone, where that has been dealt with."""
+    """Remove the revisions of removed observations that have no pending change."""
     db.execute(
         "DELETE FROM anamnesis_revisions WHERE observation_id IN (SELECT value FROM json_each(:ids))"
         " AND observation_id NOT IN (SELECT observation_id FROM anamnesis_changes)",
@@ -289,7 +289,7 @@ def forget_gone(db: sqlite3.Connection, ids: Iterable[int]) -> None:
 
 
 def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> None:
-    """Let observations know by which note they are superseded, or that they no longer are; both by the notes' ids."""
+    """Set or clear `superseded_by` of observations, given by note ids: the superseded one, the other or None."""
     other = (
         "(SELECT sync_id FROM observations WHERE id ="
         " (SELECT observation_id FROM anamnesis_twins WHERE note_id = :other))"
@@ -303,7 +303,7 @@ def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> 
 
 
 def directory(db: sqlite3.Connection, session_id: str) -> str:
-    """The folder that a session was in; "" if it is not known."""
+    """The folder of a session; "" if it is unknown."""
     row = db.execute(
         f"SELECT directory FROM sessions WHERE id = {_placed('id', session_id)}", _bound({"id": session_id})
     ).fetchone()
@@ -311,7 +311,7 @@ def directory(db: sqlite3.Connection, session_id: str) -> str:
 
 
 def _renew_identity(db: sqlite3.Connection) -> str:
-    """Another one, so that all notes are changes too."""
+    """Store a new identity, so that all notes become pending too."""
     identity = secrets.token_hex(16)
     db.execute("DELETE FROM anamnesis_bridge")
     db.execute("INSERT INTO anamnesis_bridge (identity) VALUES (:identity)", {"identity": identity})
@@ -319,7 +319,7 @@ def _renew_identity(db: sqlite3.Connection) -> str:
 
 
 def _ensure_session(db: sqlite3.Connection, row: Observation) -> None:
-    """A note may come from another machine and name a session that this one does not know."""
+    """Create the session of an observation if it is missing: the note may come from another machine."""
     id = _placed("id", row.session_id)
     given = {"project": valid(row.project or ""), "started_at": valid(row.created_at)}
     db.execute(
@@ -330,7 +330,7 @@ def _ensure_session(db: sqlite3.Connection, row: Observation) -> None:
 
 
 def _placed(name: str, value: object) -> str:
-    """The place of a value in a statement. A text may hold bytes that are no text: it is given as its bytes."""
+    """The placeholder of a value in a statement. A text is bound as bytes, as it may not be valid UTF-8."""
     return f"CAST(:{name} AS TEXT)" if isinstance(value, str) else f":{name}"
 
 
@@ -342,13 +342,13 @@ def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_observation(row: Sequence[Any]) -> Observation:
-    """A row as a value. SQLite lets a column of texts hold bytes."""
+    """A row as an Observation. SQLite allows bytes in a text column."""
     values: list[Any] = [str(each, "utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in row]
     return Observation(*values)
 
 
 def _values(record: Twin | Observation) -> dict[str, Any]:
-    """The fields by name. (`asdict` would copy each of them.)"""
+    """The fields by name. (`asdict` would deep-copy the values.)"""
     return {name: getattr(record, name) for name in record.__slots__}
 
 

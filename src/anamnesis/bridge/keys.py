@@ -1,4 +1,4 @@
-"""Which project of the notes an observation's project is: a key for a short name."""
+"""Finds the project key of the notes for the short project name of an observation."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from anamnesis.engram.record import Observation
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import MemoryStore
 
-# How long the projects of the notes are taken to be the same.
+# Seconds for which the projects of the notes are cached.
 _TRUST_SECONDS = 5.0
 
 
 class Keys:
-    """The keys of projects, as sessions' folders and the notes tell them."""
+    """The keys of projects, from the folders of sessions and from the notes."""
 
     def __init__(self, db: sqlite3.Connection, store: MemoryStore, user_home: Path | None) -> None:
         self._db = db
@@ -29,7 +29,7 @@ class Keys:
         self._looked = float("-inf")
 
     def of(self, row: Observation) -> str:
-        """The key of the folder that the session was in, or the only one that is called so; else the name itself."""
+        """The key of the session's folder, or the only key with this short name; else the name itself."""
         if not row.project:
             return GLOBAL
         folder = journal.directory(self._db, row.session_id)

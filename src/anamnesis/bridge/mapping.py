@@ -1,7 +1,7 @@
-"""How a note and an observation say the same, each as the other. Pure.
+"""Converts a note to an observation, and an observation to a note. Pure.
 
-A note holds in its own fields what notes have, and in `engram` only what these do not tell. What the other side cannot
-hold stays where it is: `observed` and `noted` take the twin as it was, and change in it what has changed.
+A note has in `engram` only what cannot be derived from its own fields. What the other side cannot hold is kept:
+`observed` and `noted` start from the existing twin, and change in it only what has changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_TITLE = "Untitled"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
 
-# What Engram and its agents call their observations. Any other word is semantic, and a note's own type is itself.
+# The types that Engram and its agents give observations. Any other is semantic, and a note's own type is unchanged.
 _PROCEDURAL = (
     "procedural bug bugfix fix hotfix incident pattern convention guideline how-to howto how_to procedure workflow"
     " runbook recipe playbook skill"
@@ -43,23 +43,23 @@ _NULLABLE = ("tool_name", "project", "topic_key", "last_seen_at", "deleted_at")
 
 
 def fitting(text: str) -> str:
-    """A text as a note may hold it: without secrets and without bytes that are no characters."""
+    """A text as a note may hold it: without secrets and without invalid bytes."""
     return redact(writable(text))
 
 
 def note_type(kind: str) -> MemoryType:
-    """The type of a note whose observation is called so."""
+    """The type of a note whose observation has this type."""
     return _TYPES.get(kind.strip().lower(), "semantic")
 
 
 def project_name(project: str) -> str | None:
-    """What Engram calls a project: the last part of its key; None for what belongs to none."""
+    """Engram's name of a project: the last part of its key; None for global notes."""
     name = projects.short_name(project)
     return name if name and project != GLOBAL else None
 
 
 def sync_id_of(note_id: str) -> str:
-    """The identity of the observation of a note: the 128 bits of its ULID; of another id, those of a hash."""
+    """The sync id of a note's observation: the 128 bits of the note's ULID, or of a hash if its id is not a ULID."""
     number = number_of(note_id)
     if number is None:
         number = int.from_bytes(hashlib.blake2b(note_id.encode(), digest_size=16).digest())
@@ -67,15 +67,15 @@ def sync_id_of(note_id: str) -> str:
 
 
 def note_id_of(sync_id: str, created_at: str) -> str:
-    """The id of the note of an observation: the ULID of its 128 bits, or one made of its time and its identity."""
+    """The id of an observation's note: the ULID of the sync id's 128 bits, or one derived from time and sync id."""
     own = _OWN_SYNC_ID.fullmatch(sync_id)
     return ulid_of(int(own[1], 16)) if own else derived_id(created_at, sync_id)
 
 
 def observed(note: Memory, over: Observation | None = None, clean: Clean = writable) -> Observation:
-    """The note as an observation, in place of the one that was `over` it so far.
+    """The note as an observation, based on the existing one, `over`.
 
-    A text of that one stays as it is where the note shows it so: the note has no secrets and no broken characters.
+    A text of `over` is kept if it equals the note's text once secrets and invalid bytes are removed from it.
     """
     values = _told(note)
     values |= {name: value for name, value in note.engram.items() if name in values and _is_current(name, value, note)}
@@ -84,7 +84,7 @@ def observed(note: Memory, over: Observation | None = None, clean: Clean = writa
         values["id"] = over.id
         for name in _TEXTS:
             value = getattr(over, name)
-            # Most are the same to the letter: cleaning takes a hundred times as long as comparing.
+            # Most are equal: cleaning takes a hundred times as long as comparing.
             if value is not None and value != values[name] and values[name] in (writable(value), clean(value)):
                 values[name] = value
     return Observation(**values)
@@ -100,12 +100,12 @@ def noted(
     clean: Clean,
     origins: Mapping[int, Origin] = MappingProxyType({}),
 ) -> Memory:
-    """The observation as a note, in place of the one that was `over` it so far, or else a new one of this id.
+    """The observation as a note, based on the existing one, `over`, or else a new one with this id.
 
-    It is foreign if the observation was imported, or an import has changed what it says.
+    It is foreign if the observation was imported, or if an import has changed its content.
     """
     shown = cleaned(row, clean)
-    # The session's folder is known by the session's own name.
+    # `key_of` needs the original row: cleaning may change the session's id, by which its folder is found.
     note = (
         _changed(shown, over, lambda: clean(key_of(row)))
         if over
@@ -121,12 +121,12 @@ def noted(
 
 
 def fingerprint(row: Observation) -> bytes:
-    """The same for equal observations, whatever their number here."""
+    """A hash that is the same for equal observations, whatever their row ids."""
     return hashlib.blake2b(repr(replace(row, id=0)).encode(), digest_size=16).digest()
 
 
 def says_the_same(one: Observation, other: Observation) -> bool:
-    """Whether two observations differ in nothing but counters, times and whether they are deleted."""
+    """Whether two observations differ only in counters, times and deletion."""
     return all(getattr(one, name) == getattr(other, name) for name in _SAID)
 
 
@@ -169,7 +169,7 @@ def _said(note: Memory) -> tuple[str, ...]:
 
 
 def _told(note: Memory) -> dict[str, Any]:
-    """The observation that the note's own fields make."""
+    """The fields of an observation that are derived from the note's own fields."""
     project = project_name(note.project)
     updated_at = _moment(note.updated_at, note.id)
     return {
@@ -193,7 +193,7 @@ def _told(note: Memory) -> dict[str, Any]:
 
 
 def _is_current(name: str, value: object, note: Memory) -> bool:
-    """Whether a field of `engram` still stands: the note's own field, if it shows it, has not been changed since."""
+    """Whether a field of `engram` is still valid: the note's own field that depends on it has not been changed."""
     if name in COUNTS:
         return isinstance(value, int)
     if value is None:
@@ -218,11 +218,11 @@ def _shown_title(title: str) -> str:
 
 
 def _shown_session(session: str, project: str) -> str:
-    """A session as a note names it: not at all, if it is the one of what was saved outside of any."""
+    """A session as a note has it: empty for the default session of what was saved outside of any."""
     return "" if session == default_session(project_name(project) or "") else session
 
 
 def _moment(time: str, note_id: str) -> str:
-    """A note's time as Engram writes it; of a note that has none, that of its id."""
+    """A note's time in Engram's format; if it has none, the time in its id."""
     stamp = _STAMP.fullmatch(time) or _STAMP.fullmatch(moment_of(note_id))
     return f"{stamp[1]} {stamp[2]}" if stamp else "1970-01-01 00:00:00"

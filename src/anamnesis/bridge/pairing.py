@@ -1,4 +1,4 @@
-"""Which note and which observation belong together: as the bridge remembers, or else as they say themselves."""
+"""Pairs notes with observations: by the saved twins, or else by their ids."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def pairs_of(
     notes: Sequence[str],
     given: Mapping[str, NoteFile | None] | None = None,
 ) -> tuple[list[Pair], list[int]]:
-    """Each of these with its twin, as both are now, and the observations of those whose file cannot be read now.
+    """Each of these paired with its twin, as both are now, and the observations whose note's file is unreadable.
 
-    Files that were just written are `given`.
+    Files that were just written are passed as `given`.
     """
     given = given or {}
     there = journal.observations(db, rows) if rows else {}
@@ -50,7 +50,7 @@ def pairs_of(
     for id in sorted(there.keys() - taken):
         note_id, twin = (usual[id], None) if usual[id] not in found else _note_of(db, there[id], found)
         found[note_id] = (there[id], twin)
-    # If one of these has just been renamed, nothing is written in its place.
+    # No rescan for files that have just been renamed: these are not overwritten.
     files |= store.files(found.keys() - files.keys() - {*notes} - given.keys(), renamed=False)
     for id in {*rows} - there.keys() - taken:
         for note_id, file, twin in _forgotten(db, store, id):
@@ -72,7 +72,7 @@ def pairs_of(
 
 
 def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:
-    """Notes whose file cannot be read, known by its name, with their observations: both wait until it is mended."""
+    """Notes with unreadable files, identified by file name, with their observations: both wait until it is fixed."""
     names = {PurePosixPath(problem.path).stem for problem in store.problems() if not problem.owner}
     twins = [twin for twin in journal.twins(db, of_notes=names) if twin.note_hash is not None] if names else []
     readable = store.files([twin.note_id for twin in twins], renamed=False)
@@ -80,7 +80,7 @@ def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:
 
 
 def row_of(db: sqlite3.Connection, note_id: str, note: Memory | None) -> int | None:
-    """The number of a note's observation, also of one that has gone; None if there was none."""
+    """The row id of a note's observation, even if it was removed; None if there was none."""
     for twin in journal.twins(db, of_notes=[note_id]):
         return twin.observation_id
     found = _row_of(db, note, ()) if note else None
@@ -88,7 +88,7 @@ def row_of(db: sqlite3.Connection, note_id: str, note: Memory | None) -> int | N
 
 
 def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Observation | None:
-    """The observation that a note without a twin speaks of; of several with one identity, the likeliest."""
+    """The observation of a note without a twin; of several with one sync id, the likeliest."""
     rows = [row for row in journal.unpaired(db, observed(note).sync_id) if row.id not in taken]
     if len(rows) > 1:
         rows.sort(
@@ -103,9 +103,9 @@ def _row_of(db: sqlite3.Connection, note: Memory, taken: Collection[int]) -> Obs
 
 
 def _note_of(db: sqlite3.Connection, row: Observation, found: dict[str, _Known]) -> tuple[str, Twin | None]:
-    """The id for the note of an observation without a twin, and the twin of this id whose observation has gone.
+    """The id for the note of an observation without a twin, and a saved twin of that id whose observation was removed.
 
-    Engram lets several observations have one identity: an export that was imported twice.
+    Engram allows several observations with one sync id: from an export that was imported twice.
     """
     others = (derived_id(row.created_at, f"{row.sync_id} {number}") for number in count(row.id + 1))
     for note_id in chain(_ids(row), others):
@@ -120,9 +120,9 @@ def _note_of(db: sqlite3.Connection, row: Observation, found: dict[str, _Known])
 
 
 def _forgotten(db: sqlite3.Connection, store: MemoryStore, id: int) -> Iterator[tuple[str, NoteFile, Twin | None]]:
-    """The notes of an observation that has gone before it was remembered that they were written for it.
+    """The notes that were written for an observation which was removed before their twin was saved.
 
-    With the twin that they would have been, unless they have been changed since.
+    Each comes with that twin, unless the note has been changed since.
     """
     versions = [revision.observation for revision in journal.revisions(db, id)]
     ids = {note_id for version in versions for note_id in _ids(version)}
@@ -134,16 +134,16 @@ def _forgotten(db: sqlite3.Connection, store: MemoryStore, id: int) -> Iterator[
 
 
 def _ids(row: Observation) -> tuple[str, str]:
-    """The ids that the note of an observation has: the first, or if that is another's, the second."""
+    """The ids that an observation's note can have: the first, or the second if the first is taken."""
     return note_id_of(row.sync_id, row.created_at), derived_id(row.created_at, f"{row.sync_id} {row.id}")
 
 
 def _unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
-    """Those that have not gone, but are in a file that is no note at the moment, by its name or by what it says."""
+    """Those of these notes that are in an unreadable file, identified by its name or by the ids in its text."""
     wanted = {*ids}
     found = set()
     for problem in store.problems() if wanted else ():
-        if problem.owner:  # it can be read, but another file stands for its note
+        if problem.owner:  # a readable duplicate
             continue
         path = store.root / problem.path
         with contextlib.suppress(OSError):

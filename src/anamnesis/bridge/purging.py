@@ -1,4 +1,4 @@
-"""Erases from both databases what they keep of deleted rows."""
+"""Erases what deleted rows left in both databases."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from anamnesis.store.tombstones import finish_erasure, is_erasure_due
 
 
 def erase(store: MemoryStore, engram: Path | None) -> bool:
-    """Leave nothing of what was purged in the databases; False if a program that uses one was in the way.
+    """Erase purged text from the databases; False if a program that uses one prevented it.
 
-    What could not be done now stays due: a daemon does it when nobody asks it anything.
+    An erasure that could not be done now stays due: a daemon does it when it is idle.
     """
     if not is_erasure_due(store.root):
         return True

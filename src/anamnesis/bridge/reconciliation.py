@@ -1,6 +1,6 @@
-"""Reconciles changes: each side becomes what it should be, then the bridge remembers that both agree.
+"""Reconciles changes: writes both sides as they should be, then saves that they agree.
 
-A change whose reconciliation was interrupted is still pending, and both sides are found equal the next time.
+A change whose reconciliation was interrupted stays pending, and both sides are found equal the next time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from anamnesis.store.change_log import Written
 from anamnesis.store.files import NoteFile
 from anamnesis.store.purging import purge
 
-# What is done in haste is finished after so many changes; of more at a time, the disk takes no longer than the index.
+# After this many hasty changes, they are finished. A call with more than `_FEW` is not hasty: flushing its files
+# takes no longer than indexing them.
 _MOST_UNFINISHED = 16
 _FEW = 4
 
@@ -40,10 +41,10 @@ _Note = tuple[Memory | None, bytes | None]
 
 @dataclass(slots=True)
 class _Changes:
-    """Changes and what becomes of them, and the notes that are as they should be by now: None if one has gone.
+    """Changes, how they are reconciled, and in `now` the notes that are already as they should be; None if removed.
 
-    `known` says of some notes by which they are superseded, if they are. `stuck` are the observations of notes whose
-    file cannot be read: they become pending until it can.
+    `known` maps notes to the notes that supersede them, or to None. `stuck` are the observations of notes with
+    unreadable files: they stay pending until the file can be read.
     """
 
     rows: list[int]
@@ -83,23 +84,23 @@ class Reconciliation:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the bridge remembers everything that was reconciled."""
+        """Whether all agreements of reconciled changes are saved."""
         return not self._unfinished.rows
 
     def reconcile(
         self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False, given: Written | None = None
     ) -> int:
-        """Let both sides of these changes be as they should, then remember that they agree; how many pairs there were.
+        """Write both sides of these changes as they should be, then save that they agree; returns the number of pairs.
 
-        Notes that were just written are `given`, and not read again. If `hastily`, the notes of a few new observations
-        are written, but `finish` has still to wait for the disk. Only then they are remembered: a note that the disk
-        had lost would pass for a deleted one.
+        Notes that were just written are passed as `given`, and not read again. With `hastily`, the notes of a few new
+        observations are written, but not flushed to disk: `finish` does that, and only then saves their twins.
+        Otherwise a note that a power failure lost would pass for a deleted one.
         """
         changes = self._decided(rows, notes, given)
         is_hasty = hastily and len(rows) <= _FEW and changes.only_make_notes
         if not self.is_finished and (not is_hasty or len(self._unfinished.rows) >= _MOST_UNFINISHED):
             self.finish()
-            changes = self._decided(rows, notes, given)  # they may be changes of those
+            changes = self._decided(rows, notes, given)  # the finished changes may concern the same pairs
         self._write_notes(changes, durable=not is_hasty)
         if is_hasty:
             self._unfinished.add(changes)
@@ -108,8 +109,8 @@ class Reconciliation:
         return len(changes.pairs)
 
     def purge(self, note_id: str) -> None:
-        """Remove a note and its observation with all their versions. The row goes first: what is interrupted after that
-        is finished as if somebody had deleted the row for good."""
+        """Purge a note and its observation, with all their versions. The row is removed first: an interrupted purge is
+        then completed like the removal of a row."""
         self.finish()
         file = self._store.file(note_id)
         hash = file.hash if file else None
@@ -123,7 +124,7 @@ class Reconciliation:
         purge(self._store, note_id, follower=journal.FOLLOWER)
 
     def finish(self) -> None:
-        """Wait for the disk, and remember what was reconciled in haste, unless somebody else has."""
+        """Flush the notes of hasty reconciliations, and save their twins, unless another process has saved them."""
         changes, self._unfinished = self._unfinished, _Changes([], [], [])
         self._store.secure(changes.written)
         for twin in journal.twins(self._db, of_rows=changes.rows):
@@ -139,7 +140,7 @@ class Reconciliation:
         for pair in pairs:
             try:
                 decided.append((pair, decide(pair, as_)))
-            except (AnamnesisError, TypeError, ValueError) as error:  # one that cannot be said must not stop the others
+            except (AnamnesisError, TypeError, ValueError) as error:  # one inconvertible pair must not stop the others
                 self._log(pair.note_id, error)
         changes = _Changes([*rows], pairs, decided, stuck={*stuck} - {*rows})
         changes.learn(given)
@@ -165,7 +166,7 @@ class Reconciliation:
         changes.now |= {file.memory.id: (file.memory, file.hash) for file in changes.written if file.memory}
 
     def _remember(self, changes: _Changes) -> None:
-        """Write observations, and remember both sides as they are now."""
+        """Write observations, and save the twins as both sides are now."""
         now = changes.now
         superseding = self._superseding(changes)
         paired = {_number(pair) for pair in changes.pairs}
@@ -179,7 +180,7 @@ class Reconciliation:
                 if present.get(_number(pair)) == pair.row:
                     self._agree(pair, outcome, note, hash)
                 elif note and pair.row and pair.twin is None and outcome.row == pair.row:
-                    # It has changed meanwhile, and that change is pending: from what will be asked then.
+                    # The row has changed meanwhile, and that change is pending: save the version the note agrees with.
                     journal.save_former_twin(self._db, _twin(pair.row, note, hash), pair.row)
             for id in changes.stuck:
                 journal.add_change(self._db, id)
@@ -190,7 +191,7 @@ class Reconciliation:
                 journal.forget_gone(self._db, gone)
 
     def _set_aside(self, note: Memory) -> bool:
-        """Keep a version as a note like any other: a change that is pending, and becomes an observation."""
+        """Keep a version as an ordinary note: a pending change, which becomes an observation."""
         try:
             self._store.put(note)
         except AnamnesisError as error:
@@ -199,7 +200,7 @@ class Reconciliation:
         return True
 
     def _put(self, changes: _Changes, notes: list[Memory], former: Mapping[str, NoteFile], *, durable: bool) -> None:
-        """Write notes, together if none is in the way of the others, and remember those that were written."""
+        """Write notes in one batch, or one by one if that fails, and record those that were written."""
         try:
             saved = self._store.put_whole(notes, former, follower=journal.FOLLOWER, durable=durable)
         except AnamnesisError as error:
@@ -223,7 +224,7 @@ class Reconciliation:
             return False
 
     def _purge(self, note_id: str) -> bool:
-        """Remove a note with all its versions, as its observation was."""
+        """Purge a note whose observation was removed."""
         try:
             purge(self._store, note_id, follower=journal.FOLLOWER)
         except AnamnesisError as error:
@@ -232,7 +233,7 @@ class Reconciliation:
         return True
 
     def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> None:
-        """Write the observation as it should be, and remember both as they are."""
+        """Write the observation as it should be, and save the twin."""
         row, before = outcome.row, pair.row
         if outcome.replaced and outcome.replaced != before:
             journal.save_row(self._db, outcome.replaced, before)
@@ -251,7 +252,7 @@ class Reconciliation:
             journal.forget_changes(self._db, row.id)
 
     def _superseding(self, changes: _Changes) -> dict[str, str | None]:
-        """By which note each of these is superseded, and each that one of these superseded or does now."""
+        """Which note supersedes each of these notes, and each note that one of these superseded before or does now."""
         changed = [(pair, changes.now[pair.note_id][0]) for pair in changes.pairs if pair.note_id in changes.now]
         others = {
             id for pair, note in changed for id in (*(note.superseded if note else ()), *_superseded_by_then(pair))
@@ -278,18 +279,18 @@ def _twin(row: Observation, note: Memory, hash: bytes | None) -> Twin:
 
 
 def _number(pair: Pair) -> int:
-    """The observation's, also of one that has gone; 0 if there was none."""
+    """The row id of the observation, even if it was removed; 0 if there was none."""
     return pair.row.id if pair.row else pair.twin.observation_id if pair.twin else 0
 
 
 def _is_of_another(pair: Pair) -> bool:
-    """Whether the note is of an observation that has gone for good, and another one of its identity has come."""
+    """Whether the note's observation was removed, and another one with its sync id was added."""
     twin, row = pair.twin, pair.row
     return bool(twin and row and pair.note and twin.observation_id != row.id and twin.note_hash == pair.note_hash)
 
 
 def _is_gone_for_good(pair: Pair, outcome: Outcome) -> bool:
-    """Whether the observation of a note has been removed, not marked as deleted. One that never had any has not."""
+    """Whether the observation of a note was removed, not soft-deleted; False if the note never had one."""
     return pair.twin is not None and outcome == Outcome(None, None)
 
 

@@ -1,5 +1,5 @@
--- What the bridge keeps in engram.db, beside Engram's own tables. Triggers fill the journals, whoever writes. They have
--- no conflict clause, for that of the statement which fires them would take its place.
+-- The bridge's tables in engram.db, beside Engram's own. Triggers fill the journals on every write. They have no
+-- conflict clause, because that of the statement which fires them would override it.
 
 -- The observations that changed since both sides last agreed, in the order of the changes.
 CREATE TABLE anamnesis_changes (
@@ -9,8 +9,8 @@ CREATE TABLE anamnesis_changes (
 
 CREATE INDEX anamnesis_changes_of ON anamnesis_changes(observation_id);
 
--- Every version of an observation that an update replaced. Of one that has gone all, until that is dealt with: a note that
--- was written but not remembered is known by them.
+-- Every version of an observation that an update replaced. Those of a removed observation are kept while its removal
+-- is pending: a note that was written without saving its twin is found by them.
 CREATE TABLE anamnesis_revisions (
     number          INTEGER PRIMARY KEY AUTOINCREMENT,
     observation_id  INTEGER NOT NULL,
@@ -34,8 +34,8 @@ CREATE TABLE anamnesis_revisions (
 
 CREATE INDEX anamnesis_revisions_of ON anamnesis_revisions(observation_id);
 
--- Which note an observation is, and how the two were when they last agreed: hashes, the front matter of the note, and
--- the last revision by then. Without a hash, the note had no file.
+-- Pairs of an observation and a note, as they were when they last agreed: hashes, the front matter of the note, and
+-- the last revision at that time. Without a note_hash, the note had no file.
 CREATE TABLE anamnesis_twins (
     observation_id INTEGER PRIMARY KEY,
     note_id        TEXT NOT NULL UNIQUE,
@@ -45,12 +45,13 @@ CREATE TABLE anamnesis_twins (
     revision       INTEGER NOT NULL
 );
 
--- How far the changes were when these observations last met the notes of a home, which remembers the same.
+-- The last change when a bridge between these observations and a home was last opened or closed; the home records the
+-- same.
 CREATE TABLE anamnesis_met (
     seen INTEGER NOT NULL
 );
 
--- By which the notes' index knows whose changes it has told.
+-- The identity of the pairing with a home, under which the bridge follows the change log of the notes.
 CREATE TABLE anamnesis_bridge (
     identity TEXT NOT NULL
 );

@@ -1,4 +1,4 @@
-"""What the notes and the observations hold, what is pending between them, and what differs though nothing is."""
+"""Counts notes and observations, what is pending between them, and what differs though it is not pending."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anamnesis.store import MemoryStore
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many changes of each side the other has not seen."""
+    """How many changes of each side are pending."""
 
     notes: int
     observations: int
@@ -30,7 +30,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The two halves: what each holds, how much of it is in step, and what is not."""
+    """How much each side holds, how many twins there are, and how much is pending."""
 
     database: str
     notes: int
@@ -47,13 +47,13 @@ def read_state(path: Path, store: MemoryStore) -> State:
 
 
 def read_drift(path: Path, store: MemoryStore) -> int:
-    """The drift as it is on the disk; none where the two sides were never reconciled, as everything is waiting then."""
+    """The drift as it is on the disk; 0 if the two sides were never reconciled, as everything is pending then."""
     with closing(connect_to_read(path)) as db, reading(db):
         return drift(db, store) if journal.is_prepared(db) else 0
 
 
 def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
-    """What a reconciliation would look at: everything, where there was none yet."""
+    """How many changes are pending: everything, if there was no reconciliation yet."""
     pending = None
     rows = "SELECT count(*) FROM observations"
     if journal.is_prepared(db):
@@ -69,7 +69,7 @@ def state(db: sqlite3.Connection, store: MemoryStore, path: Path) -> State:
 
 
 def drift(db: sqlite3.Connection, store: MemoryStore) -> int:
-    """How many notes and observations are not as they last agreed, though neither journal says so. Reads every row."""
+    """How many notes and observations differ from their last agreement without a pending change. Reads every row."""
     rows: dict[int, bytes] = {}
     live_rows: set[int] = set()
     for row in map(journal.as_observation, db.execute(f"SELECT {COLUMNS} FROM observations")):
