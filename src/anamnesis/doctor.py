@@ -1,4 +1,4 @@
-"""Checks of files, index and configuration: each fault with its fix, and the fix itself where it is safe."""
+"""Checks files, index and configuration: names each fault with its fix, and applies the fix where it is safe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STALE_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault: of what, which, and what mends it. Without `mend`, the fix is the user's to make."""
+    """A fault, with its subject and its fix. Without `mend`, only the user can fix it."""
 
     subject: str
     fault: str
@@ -33,7 +33,7 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Everything that is wrong with this machine's store. Nothing is written but the index."""
+    """All faults of this machine's store. Writes nothing but the index."""
     home = settings.home
     found = [*_permissions(home), *_configuration(home), *_programs(), *_disk(home)]
     try:
@@ -45,7 +45,7 @@ def examine(settings: Settings) -> list[Finding]:
 
 
 def mend(findings: list[Finding]) -> list[Finding]:
-    """Mend what can be mended; what was."""
+    """Apply the fixes that can be applied; returns the fixed findings."""
     mended = []
     for finding in findings:
         if finding.mend:
@@ -128,7 +128,7 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
 
 
 def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
-    """What keeps notes and observations apart."""
+    """Pending changes and differences between notes and observations."""
     path = find_engram(settings)
     if path is None:
         return
@@ -156,7 +156,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
 
 
 def _with(root: Path, work: Callable[[MemoryStore], object]) -> Callable[[], object]:
-    """Work on the store, to be done when the one that found the fault has been closed."""
+    """A fix that opens the store again, as the one that found the fault is closed by then."""
 
     def mend() -> object:
         with MemoryStore(root) as store:

@@ -1,4 +1,4 @@
-"""How many connections there is room for beside the files that the daemon itself needs."""
+"""How many connections the limit of file descriptors allows, beside the files that the daemon itself needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RESERVE = 128
 
 
 def connection_room(most: int) -> int:
-    """How many connections leave descriptors over, up to `most`. The soft limit is raised first as far as needed."""
+    """The number of connections that the limit allows, up to `most`. Raises the soft limit first, as far as needed."""
     if sys.platform == "win32":
         return most
     import resource

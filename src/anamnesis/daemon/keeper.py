@@ -1,4 +1,4 @@
-"""The vault of a daemon: threads open it, watch its notes and reconcile it, so that no client waits for that."""
+"""The vault of a daemon: threads open it, watch its notes and reconcile it, so that clients do not wait for that."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
     from anamnesis.vault import Vault
 
-# An edit is seen after so many milliseconds of quiet, and while there is none, at least so often.
+# An edit is indexed after this many milliseconds without another, and under constant edits at least at this interval.
 _QUIET_MS = 50
 _LONGEST_MS = 400
-# So often it is looked whether the folders that are watched are still the notes'.
+# Milliseconds between checks whether the watched folders have been replaced.
 _LOOK_MS = 500
-# Where folders cannot be watched, they are looked at so often.
+# Seconds between refreshes where folders cannot be watched.
 _LOOK_SECONDS = 1.0
-# How many changes of other processes are reconciled between two looks at the folders.
+# How many changes of other processes are reconciled between two events of the watcher.
 _MOST_AT_ONCE = 200
-# So long after the start a write waits for the notes, to be among them when it is answered.
+# Seconds after the start during which a write waits for the notes, so that it is reconciled before it is answered.
 _PATIENCE_SECONDS = 1.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
 _REST_SECONDS = 5.0
 
 
 class Keeper:
-    """Opens the vault of a daemon, watches the notes' folders, and follows the changes of others.
+    """Opens the vault of a daemon, watches the notes' folders, and follows the changes of other processes.
 
-    Opening takes longer than binding a port: a call that reads notes waits for it. A write to engram.db waits a moment
-    at most; what is pending by then is reconciled afterwards.
+    Opening takes longer than binding a port: a call that reads notes waits for it. A write to engram.db waits at most
+    `_PATIENCE_SECONDS` after the start; what is pending by then is reconciled afterwards.
     """
 
     def __init__(self, settings: Settings, shared: Shared, log: Callable[..., None]) -> None:
@@ -49,31 +49,31 @@ class Keeper:
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._last_write = float("-inf")
         self._stopping = threading.Event()
-        self._behind = threading.Event()  # whether changes are pending for which no client should wait
+        self._behind = threading.Event()  # set while more changes are pending than a client should wait for
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._reconcile, self._watch)]
         self._prepare()
         for thread in self._threads:
             thread.start()
 
     def vault(self) -> Vault:
-        """The vault, once it is open; raises why it cannot be opened."""
+        """The vault, once it is open; raises the error if it cannot be opened."""
         return self._opened.result()
 
     def after_write(self) -> None:
         """Reconcile what was just written to engram.db; what fails stays pending.
 
-        Opening the vault takes milliseconds, unless its index has to be made: for that, no write waits.
+        Opening the vault takes milliseconds, unless its index has to be rebuilt: no write waits for that.
         """
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_vault(self._follow_writes)
 
     def when_idle(self) -> None:
-        """Do what could wait while clients waited."""
+        """Complete the work that was deferred while clients waited."""
         self._with_vault(lambda vault: vault.finish())
 
     def status(self) -> dict[str, object]:
-        """What the notes and engram.db hold, and what is pending between them."""
+        """How much the notes and engram.db hold, and how much is pending between them."""
         if not self._opened.done():
             return {"bridge": "opening"}
         if error := self._opened.exception():
@@ -86,7 +86,7 @@ class Keeper:
         return {"bridge": "on", **held, "waiting": asdict(state.waiting)}
 
     def close(self) -> None:
-        """End what is under way, between two changes."""
+        """Stop the threads between two changes, and close the vault."""
         self._stopping.set()
         self._behind.set()
         for thread in self._threads:
@@ -96,7 +96,7 @@ class Keeper:
             self.vault().close()
 
     def _prepare(self) -> None:
-        """Have engram.db record what clients write from the first write on, with what it replaces."""
+        """Make engram.db record the changes and replaced versions of observations from the first write on."""
         from anamnesis.bridge import FAILURES, journal
         from anamnesis.vault import find_engram
 
@@ -110,11 +110,11 @@ class Keeper:
         try:
             if self._opened.done() and not self._opened.exception():
                 work(self.vault())
-        except Exception:  # the outermost boundary of the thread: what was written is written, and has to be answered
+        except Exception:  # the outermost boundary: the write succeeded, and has to be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
     def _follow(self, vault: Vault) -> None:
-        """Reconcile what other processes wrote: they entered it into the index themselves."""
+        """Reconcile what other processes wrote; they have indexed it themselves."""
         if not vault.follow(_MOST_AT_ONCE):
             self._behind.set()
 
@@ -125,13 +125,13 @@ class Keeper:
     def _reconcile(self) -> None:
         """Open the vault, then reconcile what changed while no daemon ran: perhaps everything.
 
-        And again, whenever others changed more than a client should wait for.
+        Repeats that whenever more is pending than a client should wait for, and erases purged text when idle.
         """
         from anamnesis.vault import open_vault
 
         try:
             self._opened.set_result(open_vault(self._settings, pending=True, engram=self._shared))
-        except Exception as error:  # the outermost boundary of the thread: whoever waits gets the reason
+        except Exception as error:  # the outermost boundary of the thread: waiting callers get the error
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
             return
@@ -151,7 +151,7 @@ class Keeper:
             self._log("bridge reconciled")
 
     def _erase(self) -> None:
-        """Remove from the databases what they keep of purged notes. Writers wait meanwhile."""
+        """Erase purged text from the databases. Writers wait meanwhile."""
         from anamnesis.bridge import FAILURES
 
         try:
@@ -160,7 +160,7 @@ class Keeper:
             self._log("cannot erase purged notes", reason=str(error))
 
     def _watch(self) -> None:
-        """Enter what is saved in the notes' folders, whoever saves it. Where they cannot be watched, look at them."""
+        """Index changes of other programs in the notes' folders: by watching, or else by polling."""
         if self._opened.exception():
             return
         store = self.vault().notes
@@ -177,7 +177,7 @@ class Keeper:
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
-        """Watch both trees of notes, until another folder has the name of one: it is the folder that is watched."""
+        """Watch both trees of notes until one is replaced: the watcher stays on the former folder, not on its name."""
         import watchfiles
 
         trees = (store.memory_dir, store.local_dir)
@@ -196,7 +196,7 @@ class Keeper:
         is_new = True
         for found in changes:
             paths = [Path(path) for _, path in found]
-            if is_new:  # nobody has seen what was saved before
+            if is_new:  # changes before the watch began are not reported
                 self._receive(store, [])
             elif paths:
                 self._receive(store, [path.relative_to(store.root).as_posix() for path in paths])
@@ -206,13 +206,13 @@ class Keeper:
             is_new = False
 
     def _receive(self, store: MemoryStore, paths: list[str]) -> None:
-        """Enter some files, or whatever has changed. What cannot be entered now does not end the watching."""
+        """Index these files, or everything that changed if there are none. A failure does not end the watch."""
         from anamnesis.bridge import FAILURES
 
         try:
             if paths and all(path.endswith(".md") for path in paths):
                 store.refresh_files(paths)
-            else:  # a folder came or went
+            else:  # a folder was added or removed
                 store.refresh()
         except FAILURES as error:
             self._log("cannot enter notes", reason=str(error))
@@ -224,7 +224,7 @@ def _identity(tree: Path) -> tuple[int, int]:
 
 
 def _is_of_notes(change: Change, path: str, root: Path) -> bool:
-    """Whether it can be about notes. git's own and temporary files are hidden; a folder counts as it comes or goes."""
+    """Whether an event can concern notes: not in hidden paths (git's, temporary files), nor a modified folder."""
     if not path.endswith(".md") and change.name == "modified":
         return False
     return "/." not in path.removeprefix(str(root)).replace("\\", "/")

@@ -1,4 +1,4 @@
-"""The daemon's pid file and lock beside engram.db: whether one runs, on which address, and how to stop it."""
+"""The daemon's pid file and lock beside engram.db: whether a daemon runs, on which address, and how to stop it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from anamnesis.errors import StoreUnavailable
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A daemon that runs."""
+    """A running daemon."""
 
     pid: int
     host: str
@@ -78,7 +78,7 @@ class PidFile:
         return None
 
     def stop(self, seconds: float) -> Running | None:
-        """Stop the daemon once it has answered the requests that it accepted; the one that ran, or None."""
+        """Stop the daemon once it has answered the requests that it accepted; returns it, or None if none ran."""
         running = self.running()
         if running is None:
             return None

@@ -1,4 +1,4 @@
-"""The port: bound at once, or a sentence about who holds it."""
+"""Binds the port, or names the program that holds it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LISTENING = "0A"
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens there."""
+    """A socket that listens on this address."""
     if not 0 <= port <= 65535:
         raise InvalidArgument(f"{port} is not a port.", "Ports go from 0, which takes any free one, to 65535.")
     try:
@@ -26,7 +26,7 @@ def bind(host: str, port: int) -> socket.socket:
         raise InvalidArgument(f"{host!r} is not a name or an address of this machine.") from error
     listening = socket.socket(family, kind, protocol)
     try:
-        if sys.platform != "win32":  # there it would let two programs have the same port
+        if sys.platform != "win32":  # on Windows, two programs could then bind the same port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
         listening.listen(_BACKLOG)
@@ -42,14 +42,14 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def holder(port: int) -> str:
-    """Who listens on a port of this machine, as far as it can be known."""
+    """The program that listens on a port of this machine, as far as it can be determined."""
     from anamnesis.web.guard import UNAUTHORIZED
 
     ready = _ask(port, "/ready")
     if ready.get("service") == "anamnesis":
         return f"the Anamnesis daemon with process id {ready.get('pid')}"
     process = _process(port)
-    # A daemon with a token does not answer that; the token is not shown to a program that may be another.
+    # A daemon with a token refuses this; we do not send the token, as the program may be another one.
     if ready.get("error") == UNAUTHORIZED:
         return f"an Anamnesis daemon with a token{f', process id {process[0]}' if process else ''}"
     if _ask(port, "/health").get("service") == "engram":
@@ -58,7 +58,7 @@ def holder(port: int) -> str:
 
 
 def _ask(port: int, path: str) -> dict[str, object]:
-    """What a server on that port says there; empty if it is none of ours."""
+    """The JSON object that a local server answers on this path; empty if there is none."""
     request = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode()
     reply = b""
     try:

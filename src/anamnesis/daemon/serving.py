@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from anamnesis.mcp.dispatcher import Server as Tools
 
 _LAST_SECONDS = 10.0
-# A thread that computes yields to the event loop after so long; Python's default is 5 ms.
+# Seconds after which a computing thread yields to the event loop; Python's default is 5 ms.
 _SWITCH_SECONDS = 0.0005
 
 
@@ -58,7 +58,7 @@ async def _serve(
         stopping = _signalled()
         await server.listen(listening, app)
         host, port = listening.getsockname()[:2]
-        # The objects made until now stay alive: the garbage collector need not visit them again.
+        # The objects created until now live as long as the process: the garbage collector need not visit them again.
         gc.freeze()
         log(home, "daemon started", host=host, port=port, database=path)
         if announce:
@@ -113,7 +113,7 @@ def _trace(context: dict[str, Any]) -> str:
 
 
 def _signalled() -> asyncio.Future[str]:
-    """A future of the name of the signal that stops the daemon."""
+    """A future that gets the name of the signal that stops the daemon."""
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[str] = loop.create_future()
 
@@ -124,6 +124,6 @@ def _signalled() -> asyncio.Future[str]:
     for number in (signal.SIGTERM, signal.SIGINT):
         try:
             loop.add_signal_handler(number, stop, number)
-        except NotImplementedError:  # Windows has signals, but its loop does not wake up for them
+        except NotImplementedError:  # on Windows, the event loop does not support signal handlers
             signal.signal(number, stop)
     return stopping
