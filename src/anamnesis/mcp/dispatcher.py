@@ -1,7 +1,7 @@
 """JSON-RPC and MCP without a transport: a message goes in, its answer comes out.
 
-Speaks the protocol of 2026-07-28, in which every request names its version, and those before it, in which
-a handshake does.
+Supports protocol version 2026-07-28, in which every request carries its version, and the earlier ones with a
+handshake.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ MODERN = "2026-07-28"
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
-# Lists change only with the program: a client may keep them for an hour.
+# Lists change only with a new release: a client may cache them for an hour.
 _CACHEABLE = ("tools/list", "prompts/list", "resources/templates/list", "server/discover")
 _CACHED_MS = 3_600_000
 
-# A batch of nothing but commas and zeros would be answered with a hundred times its size.
+# The answer to a batch of nothing but commas and zeros would be a hundred times as large.
 _MOST_IN_BATCH = 1_000
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
@@ -35,7 +35,7 @@ Report = Callable[[str], None]
 
 
 class ProtocolError(Exception):
-    """A request that gets a JSON-RPC error for an answer."""
+    """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -44,7 +44,7 @@ class ProtocolError(Exception):
 
 
 class Work(Enum):
-    """What the answer to a message takes. A transport with several threads keeps these kinds of work apart."""
+    """The kind of work that a message needs. A transport with several threads runs each kind separately."""
 
     NONE = auto()
     READ = auto()
@@ -54,7 +54,7 @@ class Work(Enum):
 
 
 class Offered(Protocol):
-    """What a server lists and calls as a tool, whatever its dialect."""
+    """The interface of a tool to the server, whatever its dialect."""
 
     @property
     def name(self) -> str: ...
@@ -123,7 +123,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A text that a user can ask for by name; arguments are (name, description) and optional."""
+    """A text that a user can request by name; arguments are (name, description) and optional."""
 
     make: Callable[..., str]
     title: str
@@ -143,7 +143,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What can be read by address: a template of addresses, a list of some, and the reader."""
+    """Resources, which are read by URI: the template of URIs, a list of some, and the reader."""
 
     template: Message
     listed: Callable[[], list[Message]]
@@ -185,11 +185,11 @@ class Server:
             }
 
     def answer(self, message: object) -> Message | list[Message] | None:
-        """The answer to a message or a batch of them; None where none is due."""
+        """The answer to a message or a batch; None if it needs no answer."""
         return joined(message, [self.answer_one(each) for each in unbatched(message)])
 
     def work(self, message: object) -> Work:
-        """What the answer to one message takes."""
+        """The kind of work that one message needs."""
         method = message.get("method") if isinstance(message, dict) else None
         if method in ("resources/list", "resources/read"):
             return Work.READ
@@ -200,7 +200,7 @@ class Server:
         return tool.work if tool else Work.NONE
 
     def answer_one(self, message: object) -> Message | None:
-        """The answer to a message that is no batch; None where none is due."""
+        """The answer to a single message; None if it needs no answer."""
         if isinstance(message, list) and len(message) > _MOST_IN_BATCH:
             return error_answer(None, INVALID_REQUEST, f"A batch has {_MOST_IN_BATCH} messages at the most.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
@@ -305,34 +305,34 @@ class Server:
 
 
 def _name_in(params: Message) -> str:
-    """What a request names. A list or an object names nothing, and may be nested too deeply to be shown."""
+    """The name in a request; of a list or an object only its type, as it may be nested too deeply to be printed."""
     name = params.get("name")
     return f"{type(name).__name__}" if isinstance(name, list | dict) else str(name)
 
 
 def unbatched(message: object) -> list[object]:
-    """The messages of a batch, in their order; or the one message, which a batch that is too long counts as."""
+    """The messages of a batch, in their order, or the single message; too long a batch counts as one message."""
     return message if isinstance(message, list) and 0 < len(message) <= _MOST_IN_BATCH else [message]
 
 
 def joined(message: object, answers: Sequence[Message | None]) -> Message | list[Message] | None:
-    """The answer to what was unbatched."""
+    """The answers to the messages of `unbatched`, as one answer."""
     if isinstance(message, list) and 0 < len(message) <= _MOST_IN_BATCH:
         return [answer for answer in answers if answer] or None
     return answers[0]
 
 
 def answer_safely(server: Server, message: object, report: Report) -> Message | list[Message] | None:
-    """The answer to a message or a batch. An unexpected error becomes an answer, and its trace goes to `report`."""
+    """The answer to a message or a batch. An unexpected error is answered too, and its traceback goes to `report`."""
     return joined(message, [answer_one_safely(server, each, report) for each in unbatched(message)])
 
 
 def answer_one_safely(server: Server, message: object, report: Report) -> Message | None:
-    """The answer to one message. An unexpected error becomes an answer, and its trace goes to `report`."""
+    """The answer to one message. An unexpected error is answered too, and its traceback goes to `report`."""
     try:
         return server.answer_one(message)
     except Exception:  # the outermost boundary: one bad call must not end the session
-        import traceback  # 2 ms that a start need not spend
+        import traceback  # takes 2 ms, which the start need not spend
 
         report(traceback.format_exc())
         identity = message.get("id") if isinstance(message, dict) else None
@@ -341,14 +341,14 @@ def answer_one_safely(server: Server, message: object, report: Report) -> Messag
 
 
 def modern_version(message: object) -> object:
-    """The protocol version that a request names by itself; None in the protocols with a handshake."""
+    """The protocol version in a request; None in the protocols with a handshake."""
     params = message.get("params") if isinstance(message, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     return meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
 
 
 def text_result(text: str, *, is_error: bool = False) -> Message:
-    """What a tool says. An error is one of the tool, not of the protocol: the model reads it and tries again."""
+    """The result of a tool. Its errors are results, not JSON-RPC errors: the model reads them and tries again."""
     content = {"content": [{"type": "text", "text": text}]}
     return {**content, "isError": True} if is_error else content
 
@@ -360,6 +360,6 @@ def error_answer(identity: object, code: int, message: str, data: object = None)
 
 
 def unwrapped(text: str | None) -> str:
-    """A docstring as running text: paragraphs stay, line breaks within them go."""
+    """A docstring with the line breaks inside its paragraphs removed."""
     paragraphs = (text or "").strip().split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -1,7 +1,7 @@
-"""MCP over streamable HTTP, without a web framework: a request's parts go in, its answer comes out.
+"""MCP over streamable HTTP, without a web framework: takes the parts of a request, and returns the reply.
 
-Serves the protocol of 2026-07-28 and those with a handshake at one address. Keeps no session: every answer is
-complete, so there is nothing to listen for with GET and nothing to end with DELETE.
+Serves protocol version 2026-07-28 and those with a handshake at one address. Has no sessions: every reply is
+complete, so there is no stream to open with GET and no session to end with DELETE.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _STATUS = {
     INTERNAL: 500,
 }
 _VERSION, _METHOD, _NAME = "mcp-protocol-version", "mcp-method", "mcp-name"
-# What the header Mcp-Name repeats, by method.
+# The parameter that the header Mcp-Name repeats, by method.
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer to an HTTP request."""
+    """The reply to an HTTP request."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -56,16 +56,16 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The message or batch of a request, and the media type that its answer has to have."""
+    """The message or batch of a request, and the media type of its reply."""
 
     message: Any
     form: str
 
 
 def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], body: bytes, report: Report) -> Reply:
-    """The answer to a request at the server's address. The trace of an unexpected error goes to `report`.
+    """The reply to a request at the server's address. The traceback of an unexpected error goes to `report`.
 
-    It may wait for the disk: an event loop calls it in a thread. Host and Origin are checked before it is called.
+    It may block on the disk, so an event loop calls it in a thread. The caller checks Host and Origin first.
     """
     received = receive(method, headers, body)
     if isinstance(received, Reply):
@@ -74,7 +74,7 @@ def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], bod
 
 
 def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> Received | Reply:
-    """What a request carries, or the reply that refuses it."""
+    """The content of a request, or the reply that refuses it."""
     if method != "POST":
         return Reply(405, {"allow": "POST"})
     pairs = [(name.lower(), value.strip()) for name, value in headers]
@@ -102,7 +102,7 @@ def reply(received: Received, answer: Message | list[Message] | None) -> Reply:
 
 
 def _status(message: Any, answer: Message | list[Message]) -> int:
-    """In the handshake's protocols an error is an answer like any other, unless there was nothing to answer."""
+    """The HTTP status. With a handshake, errors are sent with 200, except invalid requests and internal errors."""
     if not isinstance(answer, dict) or "error" not in answer:
         return 200
     code = answer["error"]["code"]
@@ -111,7 +111,7 @@ def _status(message: Any, answer: Message | list[Message]) -> int:
 
 
 def _form(accept: str) -> str | None:
-    """How the client wants its answer: JSON, or else one event of a stream; None for neither."""
+    """The media type that the client accepts: JSON, or else one event of a stream; None for neither."""
     accepted = {part.partition(";")[0].strip().lower() for part in accept.split(",")}
     if accepted & {"application/json", "application/*", "*/*"}:
         return "application/json"
@@ -127,7 +127,7 @@ def _reply(answer: Message | list[Message], form: str, status: int) -> Reply:
 
 
 def _wrong(message: Any, pairs: list[tuple[str, str]]) -> Message | None:
-    """What the headers forbid about a message; None where they allow it."""
+    """The error that refuses a message because of its headers; None if they allow it."""
     given = dict(pairs)
     version = given.get(_VERSION)
     is_modern = version == MODERN or modern_version(message) is not None
@@ -146,7 +146,7 @@ def _wrong(message: Any, pairs: list[tuple[str, str]]) -> Message | None:
 
 
 def _mismatch(message: Message, pairs: list[tuple[str, str]]) -> str:
-    """How the headers contradict the request that they describe; "" where they do not."""
+    """How the headers contradict the message; "" if they do not."""
     given = dict(pairs)
     for name in (_VERSION, _METHOD, _NAME):
         if sum(name == each for each, _ in pairs) > 1:
@@ -164,7 +164,7 @@ def _mismatch(message: Message, pairs: list[tuple[str, str]]) -> str:
 
 
 def _decoded(value: str | None) -> str | None:
-    """A header's value; what plain ASCII cannot carry comes as base64 between marks."""
+    """A header's value, decoded if it is base64 between `=?base64?` and `?=`, the form for non-ASCII text."""
     if value is None or not (value.startswith("=?base64?") and value.endswith("?=")):
         return value
     try:

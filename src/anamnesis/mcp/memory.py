@@ -71,7 +71,7 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
         """Report store health: counts by type/project, store paths, sync state.
 
         Read-only."""
-        from anamnesis.sync import configured_backend  # 20 ms that the start of a session need not spend
+        from anamnesis.sync import configured_backend  # takes 20 ms, which the start of a session need not spend
 
         memory = store()
         facts = {"root": str(memory.root), "db_path": str(memory.db_path), **memory.stats()._asdict()}
@@ -149,8 +149,8 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
 
 
 def _as_written(note: Memory, given: dict[str, Any]) -> Message:
-    """The note, and the kinds of secrets that were removed from what was given, if any."""
-    from anamnesis.notes.cleaning import redacted_kinds  # 10 ms that the list of tools need not wait for
+    """The note, with the kinds of secrets that were redacted in the given fields, if any."""
+    from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools need not wait for
 
     kinds = redacted_kinds(given, note)
     return {**as_dict(note), "redacted": kinds} if kinds else as_dict(note)

@@ -1,6 +1,6 @@
-"""The arguments of a tool: declared as JSON Schema, checked in one sentence each.
+"""The arguments of a tool: declared as JSON Schema, checked with one sentence per error.
 
-Models send numbers as text and lists as JSON in text; what can only mean one thing is taken as that.
+Models send numbers as text and lists as JSON in text: unambiguous values are converted.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def texts(description: str, **more: Any) -> Schema:
 
 
 def optional(schema: Schema) -> Schema:
-    """The same, or null, which is also the default."""
+    """The schema with null allowed, which is also the default."""
     allowed = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
     return {**schema, "type": [schema["type"], "null"], **allowed, "default": None}
 
@@ -85,7 +85,7 @@ def _value(name: str, schema: Schema, given: object) -> Any:
 
 
 def _as_kind(kind: str, given: object) -> Any:
-    """The value as one of this kind; None if it cannot be."""
+    """The value converted to this JSON type; None if it cannot be."""
     if kind == "string":
         return given if isinstance(given, str) else None
     if kind == "boolean":

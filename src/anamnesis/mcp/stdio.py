@@ -1,4 +1,4 @@
-"""MCP over standard input and output: one message a line, and no message waits for another."""
+"""MCP over standard input and output: one message per line; tool calls run concurrently."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import BinaryIO
 
 from anamnesis.mcp.dispatcher import PARSE_ERROR, Message, Report, Server, answer_safely, error_answer
 
-# Calls under way at once; a client that sends more waits for its own.
+# Concurrent tool calls; further ones wait until one ends.
 _MOST_CALLS = 16
 _LAST_CALLS_SECONDS = 10.0
 
 
 def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None:
-    """Answer what comes on stdin until it ends, with so many calls under way; with one, they keep their order.
+    """Answer the messages on stdin until it ends, with up to `at_once` concurrent calls; with one, in their order.
 
-    `report` is told what went wrong inside."""
-    # The protocol keeps the real stdout for itself; a stray print goes to stderr and cannot break a line.
+    `report` gets the tracebacks of unexpected errors."""
+    # Only the protocol writes to the real stdout: a stray print goes to stderr and cannot break a message.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0) as output:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         session = _Session(server, output, report, at_once)
@@ -30,7 +30,7 @@ def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None
 
 
 class _Session:
-    """The calls of one client that are under way."""
+    """The running calls of one client."""
 
     def __init__(self, server: Server, output: BinaryIO, report: Report, at_once: int) -> None:
         self._server = server
@@ -43,7 +43,7 @@ class _Session:
         self._open = True
 
     def take(self, line: bytes) -> bool:
-        """Take one line; whether the client still listens."""
+        """Process one line; returns whether the client still reads answers."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ class _Session:
     def _send(self, answer: Message | list[Message] | None) -> None:
         if answer is None:
             return
-        # ASCII alone: no text, however broken, can fail to be written.
+        # ASCII only: invalid characters are escaped, so that encoding cannot fail.
         line = json.dumps(answer, separators=(",", ":")).encode("ascii") + b"\n"
         with self._writing:
             try:

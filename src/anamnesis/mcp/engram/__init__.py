@@ -23,13 +23,13 @@ PROFILES = {"agent": frozenset(_ALL) - _ADMIN, "admin": _ADMIN}
 
 
 def tools(memory: Memory, wanted: str = "") -> list[BoundTool]:
-    """The tools that are wanted, by name: a list of profiles and names, separated by commas; all where it is empty."""
+    """The wanted tools, sorted by name: a comma-separated list of profiles and tool names; all if it is empty."""
     names = _resolved(wanted)
     return [BoundTool(tool, memory) for name, tool in sorted(_ALL.items()) if names is None or name in names]
 
 
 def _resolved(wanted: str) -> set[str] | None:
-    """The names, which nobody checked; None for all."""
+    """The names of the wanted tools, unchecked; None for all."""
     tokens = [token for each in wanted.split(",") if (token := each.strip())]
     if not tokens or "all" in tokens:
         return None
@@ -37,5 +37,5 @@ def _resolved(wanted: str) -> set[str] | None:
 
 
 def build_server(memory: Memory, wanted: str = "") -> Server:
-    """The server that `engram mcp` is."""
+    """The server of `engram mcp`."""
     return Server(name="engram", version=VERSION, instructions=INSTRUCTIONS, tools=tools(memory, wanted))

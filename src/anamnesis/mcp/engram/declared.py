@@ -1,4 +1,4 @@
-"""What agents read of Engram's tools. Kept apart from the functions, which listing the tools need not import."""
+"""The declarations of Engram's tools. Separate from the functions, so that listing the tools does not import them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of the `mem_*` tools that only read; `declared` says what each is for."""
+"""The functions of the `mem_*` tools that only read; `declared` has their descriptions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mem_suggest_topic_key(_: Memory, given: Arguments) -> str:
 
 
 def required_id(given: Arguments, name: str) -> int:
-    """An id, which is never zero."""
+    """A required id; 0 counts as missing."""
     if id := given.number(name):
         return id
     raise Unusable(f"{name} is required")

@@ -1,4 +1,4 @@
-"""A tool of Engram's dialect: it answers in one text, and takes its arguments as Go's type assertions do."""
+"""A tool of Engram's dialect: it returns one text, and reads its arguments as Go's type assertions do."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Unusable(Exception):
-    """Arguments that a tool can do nothing with; the message is its answer."""
+    """Arguments that a tool cannot use; the message is its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What the tools work on: a connection for each call, and the project of a caller who names none."""
+    """The memory of the tools: a connection for each call, and the default project of calls without one."""
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
     default_project: Callable[[], str] = str
@@ -35,14 +35,14 @@ class Memory:
         return given.text("project") or given.cleaning(self.default_project())
 
     def project(self, given: Arguments) -> str:
-        from anamnesis.engram import projects  # 20 ms that the list of tools need not wait for
+        from anamnesis.engram import projects  # takes 20 ms, which the list of tools need not wait for
 
         return projects.normalise(self.raw_project(given))
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a client sent, redacted. Anything of the wrong kind counts as not given, and so does what no tool knows."""
+    """The arguments of a call, redacted. Values of the wrong type and unknown arguments count as missing."""
 
     sent: Mapping[str, object]
     cleaning: Cleaning
@@ -55,7 +55,7 @@ class Arguments:
         return self.cleaning(valid(value)) if isinstance(value, str) else None
 
     def as_sent(self, name: str) -> str:
-        """A text that is not stored: what is looked for may be there since before secrets were redacted."""
+        """A text that is only compared, unredacted: the store may hold secrets from before they were redacted."""
         value = self.sent.get(name)
         return valid(value) if isinstance(value, str) else ""
 
@@ -77,7 +77,7 @@ Call = Callable[[Memory, Arguments], str]
 
 @dataclass(frozen=True, slots=True)
 class TextTool:
-    """A tool that agents may call, and what it says before the reason when the store refuses."""
+    """A tool that agents may call; `failure` is the text in which it reports an error of the store."""
 
     name: str
     title: str
@@ -100,7 +100,7 @@ class TextTool:
                 "idempotentHint": self.idempotent,
                 "openWorldHint": False,
             },
-            # Not under _meta: it is how Claude's interface asks to load a tool only when it is searched for.
+            # Not under _meta: Claude's API has this field for tools that are loaded only when a search finds them.
             **({"defer_loading": True} if self.deferred else {}),
             "description": unwrapped(self.description),
             "inputSchema": {"properties": properties, "required": sorted(self.required), "type": "object"},
@@ -127,14 +127,14 @@ class BoundTool:
         return self.tool.declaration()
 
     def result(self, arguments: object) -> Message:
-        # 40 ms that the list of tools need not wait for
+        # takes 40 ms, which the list of tools need not wait for
         from anamnesis.mcp.engram import reading, writing
         from anamnesis.notes.cleaning import Cleaning, warning
 
         call: Call = getattr(reading if self.tool.read_only else writing, self.tool.name)
         given = Arguments(arguments if isinstance(arguments, Mapping) else {}, Cleaning(strict=self.memory.strict))
         try:
-            # A byte that is no UTF-8 is in the database, but cannot be in an answer.
+            # The database may hold invalid UTF-8, but an answer must not.
             said = valid(call(self.memory, given))
             told = "" if self.tool.read_only else warning(given.cleaning.kinds)
             return text_result(f"{said}\n⚠ {told}" if told else said)

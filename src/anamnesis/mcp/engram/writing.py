@@ -1,4 +1,4 @@
-"""The functions of the `mem_*` tools that change the memory; `declared` says what each is for."""
+"""The functions of the `mem_*` tools that change the memory; `declared` has their descriptions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def mem_save(memory: Memory, given: Arguments) -> str:
 
 
 def _similar(db: sqlite3.Connection, project: str) -> list[str]:
-    """A warning that a project without memories is called almost like another one."""
+    """A warning that a project without memories has a name similar to that of another one."""
     if not project or projects.count(db, project):
         return []
     return [
@@ -53,7 +53,7 @@ def _similar(db: sqlite3.Connection, project: str) -> list[str]:
 
 
 def _cut(content: str) -> list[str]:
-    """A warning that a content is longer than what is kept of it."""
+    """A warning that a content is too long, and was truncated."""
     length = byte_length(content)
     if length <= MOST_BYTES:
         return []
