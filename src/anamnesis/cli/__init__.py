@@ -1,4 +1,4 @@
-"""The `anamnesis` command: a group that imports a command when it is called."""
+"""The `anamnesis` command: a group that imports each command only when it is called."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ COMMANDS = (
 
 
 class LazyGroup(click.Group):
-    """Knows the names of its commands; each is a module `anamnesis.cli.NAME` with a `command`."""
+    """Has only the names of its commands; each is a module `anamnesis.cli.NAME` with a `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS]  # a command of ours has the name of the built-in `list`
+        return [*COMMANDS]  # importing `anamnesis.cli.list` shadows the built-in
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.load(cmd_name) if cmd_name in COMMANDS else None
@@ -80,14 +80,14 @@ def anamnesis(ctx: click.Context) -> None:
 
 
 def main() -> None:
-    """Run the command. What a user can act on is a sentence on stderr and exit code 1, not a traceback."""
+    """Run the command. Errors that a user can act on become a sentence on stderr and exit code 1, not a traceback."""
     try:
         anamnesis.main(prog_name="anamnesis")
     except AnamnesisError as error:
         click.echo(f"anamnesis: {error}", err=True)
         sys.exit(1)
     except Exception as error:
-        sqlite3 = sys.modules.get("sqlite3")  # which some commands do without
+        sqlite3 = sys.modules.get("sqlite3")  # some commands do not import it
         if not sqlite3 or not isinstance(error, sqlite3.Error):
             raise
         click.echo(f"anamnesis: A database cannot be used: {error}. `anamnesis doctor` says which.", err=True)

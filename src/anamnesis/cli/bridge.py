@@ -1,4 +1,4 @@
-"""`anamnesis bridge`: notes and Engram's observations as one memory."""
+"""`anamnesis bridge`: the state of the bridge between notes and observations, and its reconciliation."""
 
 from __future__ import annotations
 
@@ -91,5 +91,5 @@ def _opened() -> Iterator[tuple[MemoryStore, Bridge]]:
                 "There is no bridge: no engram.db was found, it cannot be used, or the setting `bridge` is off.",
                 "`anamnesis doctor` says more.",
             )
-        vault.notes.refresh()  # also what was edited in place
+        vault.notes.refresh()  # also indexes files edited in place
         yield vault.notes, vault.bridge

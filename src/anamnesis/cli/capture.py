@@ -1,4 +1,4 @@
-"""`anamnesis capture`: described here, run by `anamnesis.hooks`."""
+"""`anamnesis capture`: declares the command, which `anamnesis.hooks` runs."""
 
 from __future__ import annotations
 

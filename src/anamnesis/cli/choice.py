@@ -1,4 +1,4 @@
-"""What `anamnesis init` asks a person."""
+"""The questions of `anamnesis init`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _AgentName(click.Choice[str]):
 
 
 def agent_option(help: str) -> Callable[..., Any]:
-    """The agents that a command is about."""
+    """The option that selects agents."""
     return click.option(
         "--agent",
         "names",
@@ -48,12 +48,12 @@ def _forms(name: str) -> tuple[str, ...]:
 
 
 def features(agent: Agent) -> dict[str, bool]:
-    """What an agent gets: the server, and notes at the start, at a prompt and of a session."""
+    """The features of an agent: the server, and the hooks at session start, at a prompt and at session end."""
     return {name: verb in agent.verbs for name, verb in _FEATURES.items()}
 
 
 def ask_agents(found: Sequence[Agent]) -> list[Agent]:
-    """Which of the agents that were found."""
+    """Ask which of the detected agents to set up."""
     draw_agents(found)
     names = {str(number): agent for number, agent in enumerate(found, 1)} | {agent.name: agent for agent in found}
 
@@ -71,7 +71,7 @@ def ask_agents(found: Sequence[Agent]) -> list[Agent]:
 
 
 def draw_agents(found: Sequence[Agent]) -> None:
-    """The agents that were found, and what each would get."""
+    """Show the detected agents and their features."""
     from rich.table import Column
     from rich.text import Text
 
@@ -91,7 +91,7 @@ def draw_agents(found: Sequence[Agent]) -> None:
 
 
 def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
-    """For which of the agents that hooks cannot tell anything a line is added to their instructions."""
+    """Ask whether to add a line to the instructions of agents without hooks; returns these agents, or none."""
     silent = [agent for agent in agents if agent.instructions]
     if not silent:
         return []
@@ -102,7 +102,7 @@ def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
 
 
 def ask_remote() -> dict[str, str | None]:
-    """Which git repository carries the notes."""
+    """Ask which git repository syncs the notes."""
 
     def checked(answer: str) -> str:
         try:
@@ -120,7 +120,7 @@ def ask_remote() -> dict[str, str | None]:
 
 
 def confirm(plan: Plan) -> bool:
-    """Whether these files may be changed."""
+    """Ask whether these files may be changed."""
     for change in plan.changes:
         click.echo(f"  {action(change)}  {shortened(change.file)}")
     count = len(plan.changes)
@@ -128,6 +128,6 @@ def confirm(plan: Plan) -> bool:
 
 
 def shortened(path: Path) -> str:
-    """A path as people write it."""
+    """A path with the user's home folder as `~`."""
     home = settings().user_home
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

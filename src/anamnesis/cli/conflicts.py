@@ -1,4 +1,4 @@
-"""`anamnesis conflicts`: what two machines changed at once, side by side, and which version stays."""
+"""`anamnesis conflicts`: notes that two machines changed at once, as diffs, and which version to keep."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from anamnesis.config import Settings, change_config, resolve_settings
 
 
 def settings(context: click.Context | None = None) -> Settings:
-    """The settings of this run. The shell's completion has no current context and gives its own."""
+    """The settings of this run. Shell completion has no current context and passes its own."""
     root = (context or click.get_current_context()).find_root()
     if root.obj is None:
         root.obj = resolve_settings()

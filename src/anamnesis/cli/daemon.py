@@ -50,7 +50,7 @@ def status(as_json: bool) -> None:
     \b
     JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "database"}
     """
-    from anamnesis.cli.output import print_json, print_lines  # far more than what serving needs
+    from anamnesis.cli.output import print_json, print_lines  # slow to import, and serving does not need it
     from anamnesis.daemon.pid_file import PidFile
 
     pid_file = PidFile(settings().engram_db())
@@ -83,7 +83,7 @@ def stop(as_json: bool) -> None:
 
 
 def _start(port: int, host: str) -> str:
-    """Start a daemon that outlives this process; what it says once it answers."""
+    """Start a daemon that outlives this process; returns its first line of output, printed once it is ready."""
     import subprocess
 
     arguments = [sys.executable, "-m", "anamnesis", "daemon", "--port", str(port), "--host", host]

@@ -1,4 +1,4 @@
-"""`anamnesis delete`: notes into the trash, or gone for good."""
+"""`anamnesis delete`: moves notes to the trash, or purges them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
     with open_store() as store:
         ids = [full_id(store, given) for given in note_ids]
         for each in ids:
-            store.get(each)  # all or none
+            store.get(each)  # raises before any is deleted
         deleted = [store.delete(each) for each in dict.fromkeys(ids)]
     if as_json:
         print_json([as_dict(note) for note in deleted])
@@ -62,8 +62,8 @@ def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
 
     with open_memory() as vault:
         store = vault.notes
-        store.refresh()  # also what was edited in place
-        given = [_known(store, each) for each in note_ids]  # all or none
+        store.refresh()  # also indexes files edited in place
+        given = [_known(store, each) for each in note_ids]  # raises before any is purged
         ids = list(dict.fromkeys(version for each in given for version in versions_of(store, each)))
         if not yes:
             _confirm(store, ids)
@@ -81,14 +81,14 @@ def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
 
 
 def _known(store: MemoryStore, given: str) -> str:
-    """The id that is meant, of a note in any state; one that is purged already may be purged again."""
+    """The full id of a note in any state; a purged note may be purged again."""
     from anamnesis.store.tombstones import is_purged
 
     found = any_id(store, given)
     try:
         if store.find(found) or is_purged(store.root, found) or any(each.id == found for each in store.trashed()):
             return found
-    except InvalidNote:  # there is a file that cannot be read
+    except InvalidNote:  # its file exists, but is unreadable
         return found
     raise NoteNotFound(f"No note has the id {given}.", "`anamnesis list` and `anamnesis restore` show the ids.")
 
@@ -109,7 +109,7 @@ def _confirm(store: MemoryStore, ids: Sequence[str]) -> None:
 
 
 def _print_remains(is_erased: bool, past: Past) -> None:
-    """What is not gone yet, and what to do about it."""
+    """Print where purged text remains, and how to remove it."""
     if not is_erased:
         click.echo(
             "anamnesis: Another program is using a database, whose file may still hold words of it. A daemon erases"

@@ -1,4 +1,4 @@
-"""`anamnesis doctor`: what is wrong, and how to mend it."""
+"""`anamnesis doctor`: lists faults with their fixes, and applies them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.doctor import Finding, examine, mend
 
-# A mended file may have to be taken over by Engram's side, which is the second thing to mend.
+# A fixed file may be a pending change for the bridge, which the second round reconciles.
 _ROUNDS = 2
 
 

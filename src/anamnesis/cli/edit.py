@@ -1,4 +1,4 @@
-"""`anamnesis edit`: a note's file in an editor; what was typed is never lost."""
+"""`anamnesis edit`: opens a note's file in an editor; typed text is never lost."""
 
 from __future__ import annotations
 

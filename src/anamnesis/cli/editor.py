@@ -1,4 +1,4 @@
-"""A text in the user's editor."""
+"""Opens a text in the user's editor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.errors import InvalidArgument
 
 
 def edited(text: str) -> str | None:
-    """What the user has made of a text; None if nothing was saved."""
+    """The text as the user edited it; None if nothing was saved."""
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program and not sys.stdin.isatty():
         raise InvalidArgument("No editor is named.", "Name one in VISUAL or EDITOR.")

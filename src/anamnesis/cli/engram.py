@@ -1,4 +1,4 @@
-"""`anamnesis engram`: Engram's own verbs. The program starts them without this module, which lists them."""
+"""`anamnesis engram`: lists Engram's own verbs. The program runs them without importing this module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from anamnesis.engram_cli import VERBS, run
 
 
 class Verbs(click.Group):
-    """Knows what each verb does; what it takes is read by the verb itself."""
+    """Has the description of each verb; the verb itself parses its arguments."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)

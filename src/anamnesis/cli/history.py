@@ -1,4 +1,4 @@
-"""`anamnesis history`: what a note was before, and the way back to it."""
+"""`anamnesis history`: shows the revisions of a note, and restores one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
 
 
 def _resolve(vault: Vault, given: str) -> str:
-    """The id of the note that is meant; it may have been deleted."""
+    """The full id of a note, which may have been deleted."""
     from anamnesis.history.revisions import note_of
 
     if vault.engram and (found := note_of(vault.engram, given)):

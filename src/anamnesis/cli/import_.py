@@ -1,4 +1,4 @@
-"""`anamnesis import`: what other programs remember, taken over as notes."""
+"""`anamnesis import`: imports the memory of other programs as notes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from anamnesis.vault import find_engram as find_database
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Engram on this machine: what is installed, where its memory is and what that holds, and what to do by hand."""
+    """Engram on this machine: its installation, its database with the contents, and what to do by hand."""
 
     engram: Engram
     database: Path | None
@@ -43,7 +43,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _Setup:
-    """What is to be set up: agents, those with a line in their instructions, settings to write, and Engram."""
+    """What to set up: agents, those that get a line in their instructions, settings to write, and Engram."""
 
     agents: list[Agent]
     instructed: list[Agent]
@@ -57,7 +57,7 @@ class _Setup:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What was done, or would be."""
+    """What was done, or would be done."""
 
     done: Plan
     taken_over: int | None = None
@@ -130,7 +130,7 @@ def command(
 
 
 def _ask_rest(setup: _Setup, is_placed: bool) -> None:
-    """What is asked once: of each agent when it is set up, of the machine when it is."""
+    """Ask the questions of the first setup: for new agents, and for a new machine."""
     new = {name for change in plan_setup(setup.agents).changes for name in change.agents}
     if not setup.instructed:
         setup.instructed = ask_instructions([agent for agent in setup.agents if agent.name in new])
@@ -139,7 +139,7 @@ def _ask_rest(setup: _Setup, is_placed: bool) -> None:
 
 
 def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[Agent]:
-    """The agents to set up: those named, those found, or those chosen from them."""
+    """The agents to set up: those named, those detected, or those that the user chose from them."""
     agents = machine.agents()
     if names:
         return [agent for agent in agents if agent.name in names]
@@ -156,11 +156,11 @@ def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[A
 
 
 def _find_engram() -> _Found | None:
-    """Engram, if it is on this machine and its memory is to be one with ours."""
+    """Engram, if it is on this machine and the bridge is on."""
     if not settings().bridge:
         return None
     database = find_database(settings())
-    # What we made ourselves, for want of another, is no sign of Engram.
+    # An engram.db that we created in our home is no sign of Engram.
     theirs = database if database and database.parent != settings().home else None
     engram = find_installation(machine.place(), machine.program(), machine.agents(), theirs)
     if engram is None:
@@ -173,7 +173,7 @@ def _find_engram() -> _Found | None:
 
 
 def _remark_on_daemon() -> str:
-    """What to do about a daemon of Engram's own that runs now."""
+    """What to do about a running daemon of Engram; "" if there is none."""
     from anamnesis.daemon import DEFAULT_PORT
     from anamnesis.daemon.port import holder
     from anamnesis.engram.gotext import whole
@@ -186,7 +186,7 @@ def _remark_on_daemon() -> str:
 
 
 def reconcile_engram(database: Path) -> int | None:
-    """Let notes and observations be in step; how many changes that took, None if some are left for another time."""
+    """Reconcile notes and observations; returns how many changes there were, None if some are still pending."""
     try:
         with (
             Vault(settings().home, database, settings().user_home) as vault,
@@ -208,7 +208,7 @@ def reconcile_engram(database: Path) -> int | None:
 
 
 def _changed_settings(remote: str | None, local_only: bool) -> dict[str, str | None]:
-    """What is to be written to config.json. The machine's name is fixed there: host names change with networks."""
+    """The settings to write to config.json. The machine's name is fixed there, as host names change with networks."""
     config = read_config(settings().home)
     wanted: dict[str, str | None] = {}
     if not config.get("machine_id"):
@@ -232,7 +232,7 @@ def _write(setup: _Setup, plan: Plan) -> _Report:
 
 
 def _first_import() -> dict[str, int] | None:
-    """Take over what Claude Code remembers; None where it was never used."""
+    """Import Claude Code's memory; None if it was never used."""
     from anamnesis.importers.claude import import_claude
 
     folder = settings().claude_home
@@ -243,7 +243,7 @@ def _first_import() -> dict[str, int] | None:
 
 
 def _first_sync() -> dict[str, Any] | None:
-    """Sync for the first time; None where there is nothing to sync with."""
+    """Sync for the first time; None if there is no remote."""
     if not settings().remote:
         return None
     from anamnesis.sync import configured_backend, report, sync_store
@@ -274,7 +274,7 @@ def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -
 
 
 def _tell_engram(setup: _Setup) -> None:
-    """What Engram keeps, before anybody agrees to anything."""
+    """Print what Engram's database holds, before the user confirms the changes."""
     if setup.found and setup.found.database and setup.found.holdings:
         click.echo(told_holdings(setup.found.database, setup.found.holdings))
 

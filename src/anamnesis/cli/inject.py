@@ -1,4 +1,4 @@
-"""`anamnesis inject`: described here, run by `anamnesis.hooks`."""
+"""`anamnesis inject`: declares the command, which `anamnesis.hooks` runs."""
 
 from __future__ import annotations
 

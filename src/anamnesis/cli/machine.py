@@ -1,4 +1,4 @@
-"""This machine as `init` and `uninstall` see it: where agents live here, and how they are to start us."""
+"""This machine for `init` and `uninstall`: where agents have their settings, and which command starts us."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _SYSTEMS = {"darwin": "macos", "win32": "windows"}
 
 
 def place() -> Place:
-    """Where programs keep their settings here."""
+    """Where programs have their settings on this machine."""
     return Place(_SYSTEMS.get(sys.platform, "linux"), settings().user_home, dict(os.environ))
 
 
 def program() -> Program:
-    """The command that is running now, by its full path: agents have another PATH, or none."""
+    """The running command with its full path: agents have another PATH, or none."""
     home = settings().home
     is_default = home == settings().user_home / ".anamnesis"
     return Program(_words(), "" if is_default else str(home), sys.platform == "win32")
 
 
 def agents() -> list[Agent]:
-    """Every agent that we know, as it is or would be here."""
+    """Every supported agent, installed on this machine or not."""
     return all_agents(place(), program())
 
 
 def is_passing() -> bool:
-    """Whether the command runs from a cache that may be emptied at any time."""
+    """Whether the command runs from a cache that may be cleared at any time."""
     return "archive-v0" in Path(_words()[0]).resolve().parts
 
 

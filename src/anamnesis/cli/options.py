@@ -1,4 +1,4 @@
-"""What several commands share: the store they open, their filters and the ids they take."""
+"""Shared by several commands: opening the store, filters, and note ids as arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.vault import Vault, open_vault
 
-# What makes notes of the observations that wait, and observations of the notes.
+# The command that reconciles pending notes and observations.
 RECONCILE = "anamnesis bridge reconcile"
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -29,7 +29,7 @@ def open_memory(context: click.Context | None = None, *, only_to_read: bool = Fa
 
 @contextmanager
 def open_store(context: click.Context | None = None, *, only_to_read: bool = False) -> Iterator[MemoryStore]:
-    """The notes alone."""
+    """Open the vault, for a command that needs only the notes."""
     with open_memory(context, only_to_read=only_to_read) as vault:
         yield vault.notes
 
@@ -48,7 +48,7 @@ def _new_project(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def project_option(help: str, default: str | None = None) -> Callable[..., Any]:
-    """The project to look for or, with a default, to write to: what is written has a key that is one."""
+    """The project to filter by or, with a default, to write to; the latter must be a valid key."""
     return click.option(
         "-p",
         "--project",
@@ -59,7 +59,7 @@ def project_option(help: str, default: str | None = None) -> Callable[..., Any]:
 
 
 def filters(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The three filters that lists and searches have."""
+    """The three filter options of lists and searches."""
     scope = click.option("--scope", type=click.Choice(SCOPES), help="Only notes of this scope.")
     type = click.option("-t", "--type", type=click.Choice(TYPES), help="Only notes of this type.")
     project = project_option("Only notes of this project.")
@@ -80,7 +80,7 @@ def note_id(name: str = "note_id", **given: Any) -> Callable[..., Any]:
 
 
 def full_id(store: MemoryStore, given: str) -> str:
-    """The id that `given` is, or the only one that it begins."""
+    """The id that equals `given`, or the only one that starts with it."""
     found = store.ids_starting(given) if given else []
     if given in found or len(found) == 1:
         return given if given in found else found[0]
@@ -90,7 +90,7 @@ def full_id(store: MemoryStore, given: str) -> str:
 
 
 def any_id(store: MemoryStore, given: str) -> str:
-    """The id that `given` is or begins, also of a note in the trash."""
+    """The id that equals or starts with `given`, also of a note in the trash."""
     resolved = full_id(store, given)
     if not given or store.ids_starting(resolved):
         return resolved
@@ -99,17 +99,17 @@ def any_id(store: MemoryStore, given: str) -> str:
 
 
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Where the store is, for callers that cannot set a variable."""
+    """The option for the store's folder, for callers that cannot set an environment variable."""
     option = click.option("--home", metavar="FOLDER", help="The store, where it is not ANAMNESIS_HOME or ~/.anamnesis.")
     return option(command)
 
 
 def hook_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What every hook takes."""
+    """The options of every hook."""
     host = click.option("--host", metavar="NAME", help="The agent, which wants its answer in its own shape.")
     return store_option(host(command))
 
 
 def words_of(options: Mapping[str, str | None]) -> list[str]:
-    """Options as they are given on a command line."""
+    """Options as command-line arguments."""
     return [f"--{name}={value}" for name, value in options.items() if value]

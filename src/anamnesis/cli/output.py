@@ -1,4 +1,4 @@
-"""How results look: pictures on a terminal, plain lines in a pipe, JSON for programs."""
+"""Formats results: drawn on a terminal, plain lines in a pipe, JSON for programs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def on_terminal() -> bool:
 
 
 def console(*, stderr: bool = False) -> Screen:
-    """The terminal; imported only for people, as it costs as much as all the rest."""
+    """The terminal; imported only if output goes to one, as the import takes as long as everything else."""
     from anamnesis.cli.screen import Screen
 
     return Screen(stderr=stderr)
 
 
 def tell_redacted(given: Mapping[str, object], note: Memory) -> None:
-    """Name on stderr the kinds of secrets that a writer gave and that the note does not hold."""
-    from anamnesis.notes.cleaning import redacted_kinds, warning  # 10 ms that readers need not spend
+    """Print on stderr which kinds of secrets were redacted in the given fields."""
+    from anamnesis.notes.cleaning import redacted_kinds, warning  # takes 10 ms, which reads need not spend
 
     if told := warning(redacted_kinds(given, note)):
         click.echo(told, err=True)
@@ -47,13 +47,13 @@ def print_json(value: Any) -> None:
 
 
 def print_lines(rows: Sequence[Sequence[object]]) -> None:
-    """Rows for other programs: columns separated by tabs, one row a line."""
+    """Print rows for other programs: columns separated by tabs, one row per line."""
     for row in rows:
         click.echo("\t".join(in_a_line(cell) for cell in row))
 
 
 def in_a_line(value: object) -> str:
-    """A value as part of one line, whatever line ends and tabs it has."""
+    """A value on one line, with line ends and tabs replaced by spaces."""
     return " ".join(str(value).split())
 
 
@@ -65,7 +65,7 @@ def bare_table(*columns: Column | str, show_header: bool = True) -> Table:
 
 
 def draw_diff(diff: str) -> None:
-    """A unified diff, coloured on a terminal."""
+    """Print a unified diff, coloured on a terminal."""
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.splitlines():
         if on_terminal():
@@ -87,7 +87,7 @@ def sparkline(counts: Sequence[int]) -> str:
 
 
 def age(moment: str) -> str:
-    """How long ago a time was, as one number and a unit."""
+    """The time since a moment, as one number and a unit."""
     try:
         seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError):
@@ -107,7 +107,7 @@ def age(moment: str) -> str:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress | None]:
-    """A bar on stderr while long work runs, where somebody watches."""
+    """A progress bar on stderr, if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""How planned and made changes of other programs' files look, and what there is to take over from one."""
+"""Prints planned and applied changes of other programs' files, and the contents of Engram's database."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def action(change: Change) -> str:
-    """What a change does to its file, in one word."""
+    """The verb for what a change does to its file."""
     return "remove" if change.new is None else "create" if change.old is None else "change"
 
 
 def print_diffs(plan: Plan) -> None:
-    """The plan as a diff; coloured for people."""
+    """Print the plan as a diff, coloured on a terminal."""
     for change in plan.changes:
         for line in diff(change).splitlines():
             _print_line(line)
@@ -39,7 +39,7 @@ def _print_line(line: str) -> None:
 
 
 def print_refusals(plan: Plan) -> None:
-    """Each file that is left alone, why, and the lines to add by hand."""
+    """Print each file that is left unchanged, why, and the lines to add by hand."""
     for refusal in plan.refusals:
         click.echo(f"Left alone: {refusal.file}: {refusal.reason}", err=True)
         if refusal.by_hand:
@@ -48,18 +48,18 @@ def print_refusals(plan: Plan) -> None:
 
 
 def shown_change(change: Change) -> dict[str, Any]:
-    """A change for programs."""
+    """A change as JSON."""
     return {"file": str(change.file), "action": action(change), "agents": list(change.agents), "diff": diff(change)}
 
 
 def shown_refusal(refusal: Refusal) -> dict[str, Any]:
-    """A refusal for programs."""
+    """A refusal as JSON."""
     agents = list(refusal.agents)
     return {"file": str(refusal.file), "agents": agents, "reason": refusal.reason, "by_hand": refusal.by_hand}
 
 
 def told_holdings(database: Path, held: Holdings) -> str:
-    """What Engram keeps, in a sentence."""
+    """The contents of Engram's database, in a sentence."""
     counts = (
         _counted(held.observations, "observation"),
         _counted(held.sessions, "session"),

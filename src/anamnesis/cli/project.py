@@ -1,4 +1,4 @@
-"""`anamnesis project`: which project a folder has, why, and whether the files of a clone may say so."""
+"""`anamnesis project`: which project a folder has, why, and whether the files of a clone may set it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def untrust_(as_json: bool) -> None:
 
 
 def _found() -> tuple[Project, list[Claim]]:
-    """The project of this folder, and what its files claim that is not trusted."""
+    """The project of this folder, and the untrusted claims of its files."""
     project = project_here()
     claims = (project.ignored, detected(Path.cwd(), settings().home).ignored)
     return project, [each for each in claims if each]

@@ -1,4 +1,4 @@
-"""`anamnesis recall`: described here, run by `anamnesis.hooks`."""
+"""`anamnesis recall`: declares the command, which `anamnesis.hooks` runs."""
 
 from __future__ import annotations
 

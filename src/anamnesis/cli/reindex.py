@@ -1,4 +1,4 @@
-"""`anamnesis reindex`: the index made anew from the files."""
+"""`anamnesis reindex`: rebuilds the index from the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`anamnesis restore`: deleted notes brought back."""
+"""`anamnesis restore`: lists deleted notes, and restores one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`anamnesis review`: the foreign notes that wait, and what becomes of them."""
+"""`anamnesis review`: lists foreign notes that wait for a review, and accepts or rejects them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, 
             decide = accept if is_accepted else reject
             ids = [note.id for note in found] if are_all else [full_id(store, given) for given in note_ids]
             for each in ids:
-                store.get(each)  # all or none
+                store.get(each)  # raises before any is reviewed
             found = [decide(store, each) for each in dict.fromkeys(ids)]
     if as_json:
         print_json([as_dict(note) for note in found])

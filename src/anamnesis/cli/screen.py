@@ -1,4 +1,4 @@
-"""The terminal that pictures are drawn on. Texts are only texts there: no markup, no control characters, no links."""
+"""The terminal for drawn output. Texts are printed literally: without markup, control characters and links."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from anamnesis.plain import plain
 
 
 class Screen(Console):
-    """A console for texts that anybody may have written; only `draw` reads markup, and only ours."""
+    """A console for untrusted texts; only `draw` interprets markup, and only that of its template."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        # The unguarded stream: colours are escapes, too.
+        # The original stream, not the one that removes escapes: colours are escapes too.
         super().__init__(file=sys.__stderr__ if stderr else sys.__stdout__, highlight=False, markup=False, emoji=False)
 
     def draw(self, template: str, *values: object, style: str = "", end: str = "\n") -> None:
-        """Print a template with markup; the values that are filled in have none."""
+        """Print a template with markup; markup in the values is escaped."""
         shown = (value if isinstance(value, int) else escape(str(value)) for value in values)
         self.print(Text.from_markup(template.format(*shown), emoji=False), style=style, end=end)
 

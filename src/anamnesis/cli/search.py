@@ -66,7 +66,7 @@ def _draw(query: str, hits: list[Hit]) -> None:
 
 
 def _excerpt(body: str, pattern: re.Pattern[str], width: int = 240) -> str:
-    """The part of a text around the first of the words that were asked for."""
+    """The part of a text around the first of the query's words."""
     text = " ".join(body.split())
     match = pattern.search(text)
     start = max(0, match.start() - width // 4) if match else 0

@@ -1,4 +1,4 @@
-"""`anamnesis status`: what is in the memory, at a glance."""
+"""`anamnesis status`: how many notes there are, of which kinds, and the state of sync and bridge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`anamnesis sync`: the notes of all machines brought together, once."""
+"""`anamnesis sync`: syncs the notes with the other machines once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(background: bool, home: str | None, as_json: bool) -> None:
     JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail"}
     """
     if home:
-        os.environ[HOME_VARIABLE] = home  # for the background process, too
+        os.environ[HOME_VARIABLE] = home  # the background process inherits it
     if background:
         from anamnesis.background import run_in_background
 
@@ -56,7 +56,7 @@ def command(background: bool, home: str | None, as_json: bool) -> None:
 
 
 def _import(store: MemoryStore) -> None:
-    """Import Claude Code's own memory; where that fails, the notes are synced all the same."""
+    """Import Claude Code's own memory; if that fails, the notes are synced anyway."""
     claude_home = settings().claude_home
     if not any((claude_home / "projects").glob("*/memory")):
         return

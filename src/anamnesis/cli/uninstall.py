@@ -1,4 +1,4 @@
-"""`anamnesis uninstall`: take ourselves out of the agents again."""
+"""`anamnesis uninstall`: removes the MCP server and the hooks from the agents."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
 
 
 def _everybody() -> list[Agent]:
-    """All that may have us, Engram among them if it is here."""
+    """All agents that may be set up, and Engram if it is installed."""
     agents = machine.agents()
     found = find_installation(machine.place(), machine.program(), agents, find_database(settings()))
     return [*agents, *([found.agent] if found else [])]
 
 
 def _tell_engram(database: Path, is_current: bool) -> None:
-    """What becomes of engram.db, and what still stands in the way of Engram's own daemon."""
+    """Print what happens to engram.db, and whether our daemon still holds the port of Engram's."""
     from anamnesis.daemon.pid_file import PidFile
 
     if database.parent == settings().home:

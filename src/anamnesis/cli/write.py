@@ -1,4 +1,4 @@
-"""`anamnesis write`: a new note from arguments, from a pipe or from an editor."""
+"""`anamnesis write`: creates a note from arguments, from a pipe or from an editor."""
 
 from __future__ import annotations
 
