@@ -103,6 +103,20 @@ def test_notes_that_cannot_be_read_are_in_nobodys_way(two: Two) -> None:
     two.agree()
 
 
+def test_following_again_does_not_write_while_a_file_cannot_be_read(two: Two) -> None:
+    """A daemon follows twice a second, and the file may stay broken for days."""
+    two.add()
+    two.agree()
+    two.file_of("Title").write_text("broken")
+    two.store.refresh()
+    two.bridge.follow()
+    statements: list[str] = []
+    two.bridge._db.set_trace_callback(statements.append)
+    assert two.bridge.follow()
+    assert statements
+    assert not [each for each in statements if each.startswith("BEGIN IMMEDIATE")]
+
+
 def test_a_note_is_taken_over_though_a_broken_file_has_its_name(two: Two) -> None:
     id = two.add()
     two.agree()

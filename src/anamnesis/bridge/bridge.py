@@ -6,10 +6,9 @@ The log records which notes changed, and a journal in engram.db records which ob
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 from anamnesis.bridge import FAILURES, journal, upkeep
 from anamnesis.bridge.journal import FOLLOWER
@@ -30,7 +29,6 @@ _MET_LOCK = "bridge.met.lock"
 BATCH = 200
 
 Progress = Callable[[int, int], None]
-K = TypeVar("K")
 
 
 class Bridge:
@@ -127,7 +125,7 @@ class Bridge:
         if not is_all:  # the observation of a note still pending would pass for a new one
             return False
         with self._shared.hurrying():
-            rows = self._not_stuck(lambda most: journal.changed(self._db, limit=most), most)
+            rows = self._changed_rows(most)
         for _ in self._reconcile_rows(rows):
             pass
         return len(rows) < most
@@ -207,14 +205,13 @@ class Bridge:
         if self._store.is_bare and journal.is_agreed(self._db):
             journal.doubt(self._db)
 
-    def _not_stuck(self, changed: Callable[[int], Iterable[K]], most: int) -> list[K]:
-        """At most `most` changes; those that wait for an unreadable file are left out if they would fill the batch."""
-        found = [*changed(most)]
-        if len(found) < most:
-            return found
-        stuck = broken(self._db, self._store)
-        waiting: set[object] = {*stuck, *stuck.values()}
-        return [id for id in changed(most + len(stuck)) if id not in waiting][:most]
+    def _changed_rows(self, most: int) -> list[int]:
+        """At most `most` changed observations, the last changed first, without those that wait for a file."""
+        found = [*journal.changed(self._db, limit=most)]
+        stuck = {*broken(self._db, self._store).values()} if found else set()
+        if stuck and len(found) == most:
+            found = [*journal.changed(self._db, limit=most + len(stuck))]
+        return [id for id in found if id not in stuck][:most]
 
     def _introduce(self) -> str:
         """The identity of the pairing of this home and this engram.db. In a new pairing, no note counts as deleted."""
