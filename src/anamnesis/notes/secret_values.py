@@ -19,19 +19,20 @@ _NO_SECRET = re.compile(
     r"|(?:[A-Za-z]+_)+(?i:password|secret|token|key)\Z|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Key)\Z"
     rf"|{_ALGORITHM}\Z"
 )
-_PLACEHOLDERS = (
-    " none null nil true false undefined yes no on off enabled disabled required optional str string bytes text int"
+_WORDS = (
+    "none null nil true false undefined yes no on off enabled disabled required optional str string bytes text int"
     " bool boolean any object number default empty secret secrets password passwords passwd passphrase pass pwd"
     " token tokens key keys api apikey access auth authentication authorization my the a an of here example sample"
     " dummy fake test testing demo placeholder change me changeme changeit todo tbd redacted hidden masked removed"
     " value name user username insert enter replace with this some foo bar baz client private public bearer basic"
-    " oauth jwt scheme header realm db input prompt field credential credentials "
+    " oauth jwt scheme header realm db input prompt field credential credentials"
 )
+_PLACEHOLDERS = frozenset(_WORDS.split())
 _CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z|[A-Za-z]+(?:_[A-Za-z]+)+\d{0,2}\Z")
 _WORDLIKE = re.compile(rf"[A-Za-z]*\d{{0,2}}|\d+|\d{{1,2}}[A-Za-z]+|\d\dT\d\d|{_ALGORITHM}")
 
 
-_DIGIT, _BETWEEN = re.compile(r"\d"), re.compile(r"[-_.:/@+]")
+_DIGIT, _LETTERS, _BETWEEN = re.compile(r"\d"), re.compile("[a-z]+"), re.compile(r"[-_.:/@+]")
 _EXAMPLE = re.compile(r"\bexample\b")
 
 
@@ -41,8 +42,7 @@ def is_reference(value: str) -> bool:
     return template or "<%" in value or bool(_REFERENCE.match(value))
 
 
-def _asks_for_a_value(value: str) -> bool:
-    lowered = value.lower()
+def _asks_for_a_value(lowered: str) -> bool:
     return "your" in lowered or "placeholder" in lowered or bool("example" in lowered and _EXAMPLE.search(lowered))
 
 
@@ -57,9 +57,10 @@ def is_secret(value: str, strong: bool, literal: bool) -> bool:
         return False
     if not value.strip("xX") or (not one_word and ("[REDACTED" in value or is_reference(value))):
         return False
-    if _NO_SECRET.match(value) or _asks_for_a_value(value):
+    lowered = value.lower()
+    if _NO_SECRET.match(value) or _asks_for_a_value(lowered):
         return False
-    if digits < 2 and all(f" {word} " in _PLACEHOLDERS for word in re.findall("[a-z]+", value.lower())):
+    if digits < 2 and _PLACEHOLDERS.issuperset(_LETTERS.findall(lowered)):
         return False
     if strong and literal:
         return True
