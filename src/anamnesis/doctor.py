@@ -24,12 +24,12 @@ _STALE_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fault, with its subject and its fix. Without `mend`, only the user can fix it."""
+    """A fault, with its subject and its fix. Without `repair`, only the user can fix it."""
 
     subject: str
     fault: str
     fix: str
-    mend: Callable[[], object] | None = field(default=None, compare=False)
+    repair: Callable[[], object] | None = field(default=None, compare=False)
 
 
 def examine(settings: Settings) -> list[Finding]:
@@ -44,14 +44,14 @@ def examine(settings: Settings) -> list[Finding]:
     return found
 
 
-def mend(findings: list[Finding]) -> list[Finding]:
+def repair(findings: list[Finding]) -> list[Finding]:
     """Apply the fixes that can be applied; returns the fixed findings."""
-    mended = []
+    fixed = []
     for finding in findings:
-        if finding.mend:
-            finding.mend()
-            mended.append(finding)
-    return mended
+        if finding.repair:
+            finding.repair()
+            fixed.append(finding)
+    return fixed
 
 
 def _permissions(home: Path) -> Iterator[Finding]:
@@ -137,7 +137,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
     def reconcile() -> None:
         with open_vault(settings, pending=True) as vault:
             if vault.bridge:
-                vault.bridge.note_all()
+                vault.bridge.mark_all_pending()
                 vault.bridge.reconcile()
 
     try:
@@ -158,8 +158,8 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
 def _with(root: Path, work: Callable[[MemoryStore], object]) -> Callable[[], object]:
     """A fix that opens the store again, as the one that found the fault is closed by then."""
 
-    def mend() -> object:
+    def repair() -> object:
         with MemoryStore(root) as store:
             return work(store)
 
-    return mend
+    return repair

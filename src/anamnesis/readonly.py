@@ -8,8 +8,8 @@ import sqlite3
 from pathlib import Path
 
 _READONLY, _IO_ERROR, _FULL, _CANNOT_OPEN = 8, 10, 13, 14
-# Of the errors of input and output, the one that is damage: a file is shorter than it should be.
-_SHORT_READ = 522
+# SQLITE_IOERR_SHORT_READ, the only I/O error that is damage: a file is shorter than it should be.
+SHORT_READ = 522
 _NO_WRITE = {
     getattr(errno, name)
     for name in ("EROFS", "EACCES", "EPERM", "ENOSPC", "EDQUOT", "EFBIG", "ENOENT")
@@ -32,7 +32,7 @@ def is_refused(error: sqlite3.Error | OSError) -> bool:
     if isinstance(error, OSError):
         return error.errno in _NO_WRITE
     code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in (_READONLY, _IO_ERROR, _FULL, _CANNOT_OPEN) and code != _SHORT_READ
+    return code & 0xFF in (_READONLY, _IO_ERROR, _FULL, _CANNOT_OPEN) and code != SHORT_READ
 
 
 def read_only_uri(path: Path) -> str:

@@ -109,7 +109,7 @@ class Vault:
         return self.bridge
 
     def follow(self, most: int) -> bool:
-        """Reconcile pending changes, at `most` so many of either side; False if there are more."""
+        """Reconcile pending changes, at most `most` of each side; False if there are more."""
         return self._safely(lambda bridge: bridge.follow(most=most), default=True)
 
     def follow_writes(self) -> bool:
@@ -179,20 +179,21 @@ class Vault:
         from anamnesis.store.purging import purge
         from anamnesis.store.tombstones import bury
 
-        bury(self.notes.root, note_id)  # before anything goes
         if self.bridge:
+            bury(self.notes.root, note_id)  # before the observation goes
             self.bridge.purge(note_id)
         else:
             purge(self.notes, note_id)
 
-    def erase(self) -> bool:
-        """Leave nothing of what was purged in the databases; False if a program that uses one was in the way.
+    def erase(self, engram: Path | None = None) -> bool:
+        """Erase purged text from the databases; False if another program's transaction prevented it.
 
-        What could not be done now stays due: a daemon does it when nobody asks it anything.
+        An `engram` database is erased even if it is not connected. What could not be erased stays due: the daemon tries
+        again when it is idle.
         """
         from anamnesis.bridge.purging import erase
 
-        return erase(self.notes, self.engram)
+        return erase(self.notes, engram or self.engram)
 
     def _follow(self, written: Written | None = None) -> None:
         self._safely(lambda bridge: bridge.follow(written=written), default=True)

@@ -85,7 +85,7 @@ def test_notes_that_cannot_be_read_are_in_nobodys_way(two: Two) -> None:
     texts = [file.read_text() for file in files]
     for file, text in zip(files, texts, strict=True):
         file.write_text(f"<<<<<<< ours\n{text}")
-    two.bridge.note_all()
+    two.bridge.mark_all_pending()
     two.store.refresh()
     two.add("New", "fresh")
     two.store.write(type="semantic", title="By hand", body="typed")

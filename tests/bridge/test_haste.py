@@ -172,7 +172,7 @@ def noted_down_by_another(two: Two, count: int) -> None:
     two.agree()
     with connected(two.store.root, two.path, "there") as other:
         assert other.bridge
-        other.bridge.note_all()
+        other.bridge.mark_all_pending()
 
 
 def test_an_answer_does_not_wait_for_what_others_noted_down(two: Two) -> None:

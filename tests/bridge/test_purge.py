@@ -130,7 +130,7 @@ def test_a_purge_that_was_killed_at_any_moment_is_finished_by_the_next_and_harms
         is_killed = wait_for(fork(work, number))
         with connected(root, path) as store, closing(connect(path)) as db:
             assert store.bridge
-            store.bridge.note_all()
+            store.bridge.mark_all_pending()
             store.reconcile()
             left, rows = (
                 store.notes.find(note.id),

@@ -1,4 +1,4 @@
-"""Each fault named with its fix, and mended where nothing can be lost."""
+"""Each fault named with its fix, and fixed where nothing can be lost."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_each_fault_is_named_and_the_safe_ones_are_mended(anamnesis: Command) ->
     in_notes = "memory/semantic"
     assert faults[f"{in_notes}/readme.md:1"]["fault"].startswith("memory file missing YAML front-matter.")
     assert faults[f"{in_notes}/bad.md:5"]["fault"] == "confidence 'high' is not a number. Use 0.0 to 1.0."
-    assert faults[f"{in_notes}/copy.md"]["mendable"]
+    assert faults[f"{in_notes}/copy.md"]["fixable"]
     assert faults[f"{in_notes}/link.md"]["fault"] == "It is a symbolic link, and links are not followed."
-    assert faults[f"{in_notes}/.x.md.1-1.tmp"]["mendable"]
+    assert faults[f"{in_notes}/.x.md.1-1.tmp"]["fixable"]
     assert faults[str(anamnesis.home)]["fix"] == f"chmod 700 {anamnesis.home}"
     assert str(anamnesis.home / "config.json") in faults
 
@@ -81,7 +81,7 @@ def test_what_blocks_the_folder_of_a_type_is_named_and_moved_to_the_trash(
     assert "anamnesis doctor" in refused.err
     done = anamnesis("doctor", "--json")
     (fault,) = done.json["faults"]
-    assert (done.code, fault["subject"], fault["mendable"]) == (1, f"{tree}/semantic", True)
+    assert (done.code, fault["subject"], fault["fixable"]) == (1, f"{tree}/semantic", True)
     assert anamnesis("doctor", "--fix").code == 0
     assert anamnesis("write", "Title", "body", "--scope", scope).code == 0
     (moved,) = (anamnesis.home / "trash" / tree).iterdir()

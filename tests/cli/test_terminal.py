@@ -96,4 +96,4 @@ def test_doctor_names_faults_and_says_when_there_are_none(anamnesis: Command) ->
     shown = plain(anamnesis.on_terminal("doctor"))
     assert "✗" in shown
     assert "anamnesis doctor --fix" in shown
-    assert "✓ mended" in plain(anamnesis.on_terminal("doctor", "--fix"))
+    assert "✓ fixed" in plain(anamnesis.on_terminal("doctor", "--fix"))

@@ -51,21 +51,27 @@ def ask(session: str = "s", title: str = "t") -> Request:
     return Request("POST", session, body=title.encode())
 
 
+async def held(lanes: Lanes) -> tuple[asyncio.Future[Response], threading.Event]:
+    """A transaction that has begun and goes on until the event is set."""
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hold(*_: object) -> list[Response]:
+        begun.set()
+        may_end.wait(30)
+        return [Response(200)]
+
+    first = lanes.write(hold, ask(), failed)
+    await asyncio.to_thread(begun.wait, 30)
+    return first, may_end
+
+
 def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: sqlite3.Connection) -> None:
     sessions.create(db, "s", "p")
 
     async def write() -> tuple[list[int], int, int]:
         lanes = Lanes(Shared(path))
-        begun, may_end = threading.Event(), threading.Event()
-
-        def hold(*_: object) -> list[Response]:
-            begun.set()
-            may_end.wait(30)
-            return [Response(200)]
-
         try:
-            first = lanes.write(hold, ask(), failed)
-            await asyncio.to_thread(begun.wait, 30)
+            first, may_end = await held(lanes)
             names = ["s" if number % 10 else "nobody" for number in range(100)]
             waiting = [lanes.write(save, ask(name, str(n)), failed) for n, name in enumerate(names)]
             may_end.set()
@@ -105,16 +111,8 @@ def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.C
 
     async def write() -> list[int]:
         lanes = Lanes(Shared(path))
-        begun, may_end = threading.Event(), threading.Event()
-
-        def hold(*_: object) -> list[Response]:
-            begun.set()
-            may_end.wait(30)
-            return [Response(200)]
-
         try:
-            first = lanes.write(hold, ask(), failed)
-            await asyncio.to_thread(begun.wait, 30)
+            first, may_end = await held(lanes)
             waiting = [lanes.write(damage, ask(), failed) for _ in range(3)]
             may_end.set()
             return [each.status for each in await asyncio.gather(first, *waiting)]

@@ -19,12 +19,12 @@ from anamnesis.disk import locked, write_atomically
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.store import MemoryStore
-from anamnesis.store.change_log import Pending, Written
+from anamnesis.store.change_log import NOTHING, Pending, Written
 
 LOCK = "bridge.lock"
 # The identity of the pairing of this home with an engram.db, and the last change that both had; and the file's lock.
-MET = "bridge.met"
-_MET_LOCK = "bridge.met.lock"
+CHECKPOINT = "bridge.met"
+_CHECKPOINT_LOCK = "bridge.met.lock"
 # How many changes are reconciled in one batch: other users of the databases wait for it.
 BATCH = 200
 
@@ -47,7 +47,7 @@ class Bridge:
             self._guard, self._db = self._shared.lock, self._shared.db
             self._reconciliation = Reconciliation(store, self._db, machine_id, user_home)
             with self._guard:
-                self._identity = self._introduce()
+                self._identity = self._pair_up()
                 self._subscribe()
             self._opened = opened.pop_all()
 
@@ -55,7 +55,7 @@ class Bridge:
         with contextlib.suppress(*FAILURES):  # the changes stay pending
             self.finish()
         with self._guard:
-            self._part()
+            self._save_last()
         self._opened.close()
 
     def last_change(self) -> int:
@@ -80,13 +80,13 @@ class Bridge:
             self.finish()
             return upkeep.drift(self._db, self._store)
 
-    def note_all(self) -> None:
+    def mark_all_pending(self) -> None:
         """Make everything pending again."""
         with self._guard:
             self.finish()
             self._store.log.restart(FOLLOWER)
             with database.writing(self._db):
-                journal.note_all(self._db)
+                journal.mark_all_pending(self._db)
 
     def follow_rows(self, since: int, *, most: int = -1, hastily: bool = False) -> tuple[int, bool]:
         """Reconcile observations that changed after the change number `since`, at most `most`, the last changed first.
@@ -159,7 +159,7 @@ class Bridge:
     def _follow_written(self, written: Written) -> bool:
         """Reconcile notes that were just written; returns whether no other change of notes is pending."""
         with self._alone():
-            self._doubt_if_bare()
+            self._invalidate_if_bare()
             self._reconciliation.reconcile([], [*written.files], given=written)
             return self._store.log.skip(FOLLOWER, written)
 
@@ -176,7 +176,7 @@ class Bridge:
         """Reconcile the notes of pending changes, in batches; yields how many changes and how many pairs each had."""
         while (pending := self._pending(min(most, BATCH))).changes:
             with self._alone():
-                self._doubt_if_bare()
+                self._invalidate_if_bare()
                 # A note that was written without saving its twin is found by its observation, even a removed one.
                 gone = journal.gone(self._db)
                 paired = self._reconciliation.reconcile(gone, [change.note_id for change in pending.changes])
@@ -188,7 +188,7 @@ class Bridge:
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
             with self._alone():
-                self._doubt_if_bare()
+                self._invalidate_if_bare()
                 paired = self._reconciliation.reconcile(some, [], hastily=hastily)
             yield len(some), paired
 
@@ -198,12 +198,12 @@ class Bridge:
         if pending is None:
             self._subscribe()
             pending = self._store.log.pending(FOLLOWER, self._identity, most)
-        return pending or Pending((b"", 0), [])
+        return pending or NOTHING
 
-    def _doubt_if_bare(self) -> None:
+    def _invalidate_if_bare(self) -> None:
         """Invalidate the agreements if all notes are missing: the folder was moved or is not mounted, not deleted."""
         if self._store.is_bare and journal.is_agreed(self._db):
-            journal.doubt(self._db)
+            journal.invalidate(self._db)
 
     def _changed_rows(self, most: int) -> list[int]:
         """At most `most` changed observations, the last changed first, without those that wait for a file."""
@@ -213,49 +213,49 @@ class Bridge:
             found = [*journal.changed(self._db, limit=most + len(stuck))]
         return [id for id in found if id not in stuck][:most]
 
-    def _introduce(self) -> str:
+    def _pair_up(self) -> str:
         """The identity of the pairing of this home and this engram.db. In a new pairing, no note counts as deleted."""
-        with self._meeting() as said:
-            known, _, seen = said.partition(" ")
+        with self._checkpoint() as saved:
+            known, _, seen = saved.partition(" ")
             is_known = known == journal.identity(self._db)
             identity = journal.prepare(self._db)
-            if not is_known or (seen.isdigit() and int(seen) < journal.met(self._db)):
+            if not is_known or (seen.isdigit() and int(seen) < journal.checkpoint(self._db)):
                 # The home does not have the last agreements, or none: it is new here, or restored from a backup.
                 identity = journal.begin(self._db)
             elif seen.isdigit() and journal.last_change(self._db) < int(seen):
                 # engram.db was restored from a backup, which lacks the later changes.
-                identity = journal.look_again(self._db)
-            self._meet(said, identity)
+                identity = journal.renew(self._db)
+            self._save_checkpoint(saved, identity)
         return identity
 
-    def _part(self) -> None:
-        """Record the last change of engram.db for the next start, unless it was paired with another home meanwhile."""
-        with contextlib.suppress(*FAILURES), self._meeting() as said:
-            if (identity := journal.identity(self._db)) and identity == said.partition(" ")[0]:
-                self._meet(said, identity)
+    def _save_last(self) -> None:
+        """Record the last change of engram.db for the next start, unless another home was paired with it since."""
+        with contextlib.suppress(*FAILURES), self._checkpoint() as saved:
+            if (identity := journal.identity(self._db)) and identity == saved.partition(" ")[0]:
+                self._save_checkpoint(saved, identity)
 
     @contextlib.contextmanager
-    def _meeting(self) -> Iterator[str]:
+    def _checkpoint(self) -> Iterator[str]:
         """The content of `bridge.met`, with its lock held."""
-        with locked(self._store.root / _MET_LOCK):
+        with locked(self._store.root / _CHECKPOINT_LOCK):
             try:
-                said = (self._store.root / MET).read_text("utf-8", "replace")
+                saved = (self._store.root / CHECKPOINT).read_text("utf-8", "replace")
             except FileNotFoundError:
-                said = ""
-            yield said
+                saved = ""
+            yield saved
 
-    def _meet(self, said: str, identity: str) -> None:
+    def _save_checkpoint(self, saved: str, identity: str) -> None:
         """Record the last change on both sides. The home first: if it is ahead, it does not pass for an old backup."""
         seen = journal.last_change(self._db)
-        if said != (now := f"{identity} {seen}"):
-            write_atomically(self._store.root / MET, now.encode())
-        journal.meet(self._db, seen)
+        if saved != (now := f"{identity} {seen}"):
+            write_atomically(self._store.root / CHECKPOINT, now.encode())
+        journal.save_checkpoint(self._db, seen)
 
     def _subscribe(self) -> None:
         """Follow the log of the notes. A new index lacks the deleted notes, so every observation becomes pending."""
         if self._store.log.subscribe(FOLLOWER, self._identity):
             with database.writing(self._db):
-                journal.note_all(self._db)
+                journal.mark_all_pending(self._db)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

@@ -67,7 +67,7 @@ def decide(pair: Pair, as_: Translation) -> Outcome:
     if is_row_as_agreed and pair.row:
         return _follow_note(pair, pair.row, as_)
     if pair.note and pair.row:
-        return _meet(pair, pair.note, pair.row, as_)
+        return _first_agreement(pair, pair.note, pair.row, as_)
     if pair.note:
         return Outcome(pair.note, None if pair.note.is_hidden else as_.row(pair.note, None))
     return _follow_row(pair, as_)
@@ -90,7 +90,7 @@ def _follow_note(pair: Pair, row: Observation, as_: Translation) -> Outcome:
     return Outcome(None, row if row.deleted_at else replace(row, deleted_at=as_.now, updated_at=as_.now))
 
 
-def _meet(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outcome:
+def _first_agreement(pair: Pair, note: Memory, row: Observation, as_: Translation) -> Outcome:
     if as_.row(note, row) == row:
         return Outcome(note, row)
     if any(as_.row(note, version) == version for version in pair.versions):

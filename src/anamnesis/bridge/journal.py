@@ -25,7 +25,7 @@ FOLLOWER = "bridge"
 # The revision of a twin whose observation may have changed without a recorded revision.
 UNKNOWN = -1
 # A hash that no row and no file has.
-DOUBTFUL = b""
+INVALID = b""
 _FIELDS = [name for name in Observation.__slots__ if name != "id"]
 
 
@@ -56,7 +56,7 @@ def prepare(db: sqlite3.Connection) -> str:
         with writing(db):
             made = {name for name, _ in schema.make_missing(db, _SCHEMA)}
             if made:
-                note_all(db)
+                mark_all_pending(db)
                 _renew_identity(db)
             if any(name.startswith("anamnesis_revisions") for name in made):
                 db.execute("UPDATE anamnesis_twins SET revision = :unknown", {"unknown": UNKNOWN})
@@ -79,46 +79,46 @@ def identity(db: sqlite3.Connection) -> str | None:
 def begin(db: sqlite3.Connection) -> str:
     """Invalidate agreements that were made with other notes or later ones; returns the identity of a new pairing."""
     with writing(db):
-        doubt(db)
+        invalidate(db)
         db.execute("DELETE FROM anamnesis_revisions WHERE observation_id NOT IN (SELECT id FROM observations)")
         return _renew_identity(db)
 
 
-def doubt(db: sqlite3.Connection) -> None:
+def invalidate(db: sqlite3.Connection) -> None:
     """Invalidate the agreements: no side counts as unchanged, and no note as deleted. The front matter is kept."""
     with writing(db):
-        values = {"none": DOUBTFUL, "unknown": UNKNOWN}
+        values = {"none": INVALID, "unknown": UNKNOWN}
         db.execute("UPDATE anamnesis_twins SET row_hash = :none, note_hash = :none, revision = :unknown", values)
-        note_all(db)
+        mark_all_pending(db)
 
 
 def is_agreed(db: sqlite3.Connection) -> bool:
     """Whether there is an agreement with a note that had a file."""
     query = "SELECT EXISTS (SELECT 1 FROM anamnesis_twins WHERE note_hash != :none)"
-    return bool(db.execute(query, {"none": DOUBTFUL}).fetchone()[0])
+    return bool(db.execute(query, {"none": INVALID}).fetchone()[0])
 
 
-def met(db: sqlite3.Connection) -> int:
+def checkpoint(db: sqlite3.Connection) -> int:
     """The number of the last change when a bridge between these observations and a home was last opened or closed."""
     row = db.execute("SELECT seen FROM anamnesis_met").fetchone()
     return int(row[0]) if row else 0
 
 
-def meet(db: sqlite3.Connection, seen: int) -> None:
-    if seen != met(db):
+def save_checkpoint(db: sqlite3.Connection, seen: int) -> None:
+    if seen != checkpoint(db):
         with writing(db):
             db.execute("DELETE FROM anamnesis_met")
             db.execute("INSERT INTO anamnesis_met (seen) VALUES (:seen)", {"seen": seen})
 
 
-def look_again(db: sqlite3.Connection) -> str:
+def renew(db: sqlite3.Connection) -> str:
     """Make everything on both sides pending, but keep the agreements; returns the new identity."""
     with writing(db):
-        note_all(db)
+        mark_all_pending(db)
         return _renew_identity(db)
 
 
-def note_all(db: sqlite3.Connection) -> None:
+def mark_all_pending(db: sqlite3.Connection) -> None:
     """Make every observation pending, also removed ones that still have a twin or revisions."""
     db.execute("DELETE FROM anamnesis_changes")
     db.execute(

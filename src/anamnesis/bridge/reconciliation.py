@@ -117,7 +117,7 @@ class Reconciliation:
         row_id = row_of(self._db, note_id, file.memory if file else None)
         if row_id:
             with overwriting(self._db), database.writing(self._db):
-                journal.save_twin(self._db, Twin(row_id, note_id, journal.DOUBTFUL, hash, "", 0))
+                journal.save_twin(self._db, Twin(row_id, note_id, journal.INVALID, hash, "", 0))
                 if not observations.delete(self._db, row_id, hard=True):
                     journal.add_change(self._db, row_id)
             self.reconcile([row_id], [])
@@ -180,7 +180,7 @@ class Reconciliation:
                 if present.get(_number(pair)) == pair.row:
                     self._agree(pair, outcome, note, hash)
                 elif note and pair.row and pair.twin is None and outcome.row == pair.row:
-                    # The row has changed meanwhile, and that change is pending: save the version the note agrees with.
+                    # The row changed after it was read. That change is pending; save the version the note agrees with.
                     journal.save_former_twin(self._db, _twin(pair.row, note, hash), pair.row)
             for id in changes.stuck:
                 journal.add_change(self._db, id)

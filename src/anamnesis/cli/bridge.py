@@ -57,27 +57,27 @@ def status(as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--all", "everything", is_flag=True, help="Look at everything, not only at what was noted as changed.")
+@click.option("--all", "everything", is_flag=True, help="Compare everything, not only what is known to have changed.")
 @as_json
 def reconcile(everything: bool, as_json: bool) -> None:
-    """Take over on each side what changed on the other.
+    """Reconcile what changed in notes and in observations.
 
-    It can be stopped at any moment, and goes on where it was.
+    It can be stopped at any time; the next run continues.
 
     \b
-    JSON: {"looked_at", "waiting"}
+    JSON: {"compared", "waiting"}
     """
     try:
         with _opened() as (notes, bridge), locked(notes.root / "reconcile.lock", timeout=0.0):
             if everything:
-                bridge.note_all()
-            with progress_bar("Bringing notes and observations together") as progress:
+                bridge.mark_all_pending()
+            with progress_bar("Reconciling notes and observations") as progress:
                 count = bridge.reconcile(progress)
             waiting = bridge.waiting().total
     except LockHeld as error:
         raise StoreUnavailable("Another process is doing that.", "`anamnesis bridge status` shows how far.") from error
     if as_json:
-        print_json({"looked_at": count, "waiting": waiting})
+        print_json({"compared": count, "waiting": waiting})
     else:
         click.echo(f"Looked at {count:,} changes; {waiting:,} are left." if count else "Nothing had changed.")
     sys.exit(1 if waiting else 0)

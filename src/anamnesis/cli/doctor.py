@@ -9,14 +9,14 @@ import click
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.doctor import Finding, examine, mend
+from anamnesis.doctor import Finding, examine, repair
 
 # A fixed file may be a pending change for the bridge, which the second round reconciles.
 _ROUNDS = 2
 
 
 @click.command()
-@click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
 @as_json
 def command(fix: bool, as_json: bool) -> None:
     """Check files, index and configuration; name each fault with its fix.
@@ -25,39 +25,39 @@ def command(fix: bool, as_json: bool) -> None:
 
     \b
     In a pipe: subject, fault, fix, separated by tabs.
-    JSON: {"mended": [FAULT], "faults": [FAULT]}, a FAULT being
-          {"subject", "fault", "fix", "mendable"}
+    JSON: {"fixed": [FAULT], "faults": [FAULT]}, a FAULT being
+          {"subject", "fault", "fix", "fixable"}
     """
     faults = examine(settings())
-    mended: list[Finding] = []
+    fixed: list[Finding] = []
     for _ in range(_ROUNDS if fix else 0):
-        if newly := mend([each for each in faults if each not in mended]):
-            mended += newly
+        if newly := repair([each for each in faults if each not in fixed]):
+            fixed += newly
             faults = examine(settings())
     if as_json:
-        print_json({"mended": [_shown(each) for each in mended], "faults": [_shown(each) for each in faults]})
+        print_json({"fixed": [_shown(each) for each in fixed], "faults": [_shown(each) for each in faults]})
     elif on_terminal():
-        _draw(mended, faults)
+        _draw(fixed, faults)
     else:
         print_lines([(each.subject, each.fault, each.fix) for each in faults])
     sys.exit(1 if faults else 0)
 
 
 def _shown(finding: Finding) -> dict[str, object]:
-    mendable = finding.mend is not None
-    return {"subject": finding.subject, "fault": finding.fault, "fix": finding.fix, "mendable": mendable}
+    fixable = finding.repair is not None
+    return {"subject": finding.subject, "fault": finding.fault, "fix": finding.fix, "fixable": fixable}
 
 
-def _draw(mended: list[Finding], faults: list[Finding]) -> None:
+def _draw(fixed: list[Finding], faults: list[Finding]) -> None:
     from rich.text import Text
 
     screen = console()
-    for each in mended:
-        screen.print(Text.assemble(("✓ mended ", "green"), (each.subject, "bold"), f"  {each.fault}"))
+    for each in fixed:
+        screen.print(Text.assemble(("✓ fixed ", "green"), (each.subject, "bold"), f"  {each.fault}"))
     for each in faults:
         screen.print(Text.assemble(("✗ ", "red"), (each.subject, "bold"), f"  {each.fault}"))
         screen.print(Text(f"  {each.fix}", "dim"))
     if not faults:
         screen.print(Text("✓ Files, index and configuration are in order.", "green"))
-    elif any(each.mend for each in faults):
+    elif any(each.repair for each in faults):
         screen.print("anamnesis doctor --fix mends what it can.", style="cyan")

@@ -14,7 +14,7 @@ import click
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.context import change_setting, settings
-from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.options import as_json, open_memory, open_store
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
 from anamnesis.config import CONFIG_NAME, read_config, setting
@@ -246,13 +246,13 @@ def _first_sync() -> dict[str, Any] | None:
     """Sync for the first time; None if there is no remote."""
     if not settings().remote:
         return None
-    from anamnesis.sync import configured_backend, report, sync_store
+    from anamnesis.sync import configured_backend, report
 
-    with open_store() as store:
-        result = sync_store(store, configured_backend(store, settings()))
+    with open_memory() as vault:
+        result = vault.sync(configured_backend(vault.notes, settings()))
         if not result.reached:
             click.echo(f"anamnesis: {result.detail}. The next sync tries again.", err=True)
-        return report(store, result)
+        return report(vault.notes, result)
 
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from anamnesis.cli.context import settings
-from anamnesis.cli.options import as_json, open_store, store_option
+from anamnesis.cli.options import as_json, open_memory, store_option
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
@@ -38,12 +38,12 @@ def command(background: bool, home: str | None, as_json: bool) -> None:
 
         run_in_background("sync")
         return
-    from anamnesis.sync import configured_backend, report, sync_store
+    from anamnesis.sync import configured_backend, report
 
-    with open_store() as store:
-        _import(store)
-        result = sync_store(store, configured_backend(store, settings()))
-        facts = report(store, result)
+    with open_memory() as vault:
+        _import(vault.notes)
+        result = vault.sync(configured_backend(vault.notes, settings()))
+        facts = report(vault.notes, result)
     if as_json:
         print_json(facts)
     elif on_terminal():

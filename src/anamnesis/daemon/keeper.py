@@ -151,11 +151,11 @@ class Keeper:
             self._log("bridge reconciled")
 
     def _erase(self) -> None:
-        """Erase purged text from the databases. Writers wait meanwhile."""
+        """Erase purged text from the databases. Writers wait while it does."""
         from anamnesis.bridge import FAILURES
 
         try:
-            self.vault().erase()
+            self.vault().erase(self._shared.path)
         except FAILURES as error:
             self._log("cannot erase purged notes", reason=str(error))
 

@@ -118,7 +118,7 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reading(db: sqlite3.Connection) -> Iterator[None]:
-    """Several reads of one state, whatever others write meanwhile."""
+    """Several reads of one snapshot, whatever others write."""
     if db.in_transaction:
         yield
         return

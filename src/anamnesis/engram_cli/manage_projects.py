@@ -133,7 +133,7 @@ def _likeness(name: str, other: str) -> str:
 
 
 def _chosen(question: str, count: int) -> list[int] | None:
-    """The places that the user chose; None if there are none, of which the user was told."""
+    """The places that the user chose; None after a message that there are none."""
     answer = ask(question)
     if answer in ("none", "n", ""):
         say("Cancelled.\n")

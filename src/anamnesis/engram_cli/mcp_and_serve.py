@@ -45,17 +45,17 @@ def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses
     from anamnesis.vault import open_vault
 
     vault = opened.enter_context(open_vault(settings))
-    opened.callback(_erase, vault)
+    opened.callback(_erase, vault, settings.engram_db())
     return functools.partial(vault.around, db)
 
 
-def _erase(vault: Vault) -> None:
+def _erase(vault: Vault, engram: Path) -> None:
     """At the end of a session, erase the text of hard-deleted memories from the databases."""
     from anamnesis.bridge import FAILURES
     from anamnesis.log import log
 
     try:
-        vault.erase()
+        vault.erase(engram)
     except FAILURES as error:
         log(vault.notes.root, "cannot erase purged notes", reason=str(error))
 

@@ -47,7 +47,7 @@ def _make(change: Change, keep: Callable[[Change], None]) -> Change | None:
 
 
 def _replace(change: Change) -> bool:
-    """Put the new content in place, unless the file has changed meanwhile."""
+    """Put the new content in place, unless the file has changed since it was read."""
     target = change.target
     if change.new is None:
         target.unlink()

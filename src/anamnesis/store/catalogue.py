@@ -36,7 +36,7 @@ class _News(threading.local):
 
     is_alone = False
     withheld = 0
-    looked = False
+    checked = False
     changed = False
     written: Written | None = None  # all that changed, if one operation of ours changed it
 
@@ -44,15 +44,22 @@ class _News(threading.local):
 class Catalogue:
     """Note files with their index, for any number of threads and processes.
 
-    `tell` is called after a check of the folders, at most once a second or when a read found a change, and after an
+    `notify` is called after a check of the folders, at most once a second or when a read found a change, and after an
     operation that changed files or the index, with what it wrote if nothing else changed. It runs outside of the
-    store's lock, and is not called for its own changes.
+    store's lock, and is not called for its own changes. What was written is collected only while `is_followed`.
     """
 
-    def __init__(self, files: NoteFiles, index: Index, tell: Callable[[bool, bool, Written | None], None]) -> None:
+    def __init__(
+        self,
+        files: NoteFiles,
+        index: Index,
+        notify: Callable[[bool, bool, Written | None], None],
+        is_followed: Callable[[], bool],
+    ) -> None:
         self._files = files
         self._index = index
-        self._tell = tell
+        self._notify = notify
+        self._is_followed = is_followed
         self._news = _News()
         self._checked = self._told = float("-inf")
         self._behind = False  # whether a change of ours is not in the index yet
@@ -77,7 +84,7 @@ class Catalogue:
                 self._checked = now
                 if now - self._told > _TRUST_SECONDS:
                     self._told = now
-                    self._news.looked = True
+                    self._news.checked = True
             except StoreUnavailable:
                 self._behind = True
             self._pass_on()
@@ -89,7 +96,7 @@ class Catalogue:
             with contextlib.suppress(Unwritable):
                 # Another process may be writing: it indexes its own changes, and then no folder has to be listed.
                 with self.alone(_PATIENCE_SECONDS):
-                    self._news.looked |= self._index.refresh_folders()
+                    self._news.checked |= self._index.refresh_folders()
                 return
         self._index.private().refresh_folders()
 
@@ -104,11 +111,11 @@ class Catalogue:
         """Index our changes of files; if the index cannot be written now, the next refresh finds them.
 
         `finish` makes these changes, and is called while the transaction can still be rolled back. The changes of a
-        `follower` trigger no callback and are not pending for it. Returns None if the index could not be written, or
-        if other files of the same notes have to be read.
+        `follower` trigger no callback and are not pending for it. Returns None if the index could not be written, if
+        other files of the same notes have to be read, or if the store is not followed.
         """
 
-        def change(db: Connection) -> Written | None:
+        def change(db: Connection) -> tuple[Written | None, bool]:
             before = change_log.last_seq(db)
             for file in written:
                 save_file(db, file, lambda path: path not in gone and self._files.exists(path))
@@ -117,10 +124,11 @@ class Catalogue:
                 advance_folder(db, step)
             if follower:
                 change_log.skip(db, follower, before, change_log.last_seq(db))
-            return _written(db, before, files | {file.memory.id: file for file in written if file.memory})
+            found = files | {file.memory.id: file for file in written if file.memory}
+            return self._outcome(db, before, found, is_wanted=bool(follower))
 
         try:
-            entered = self._index.write(change)
+            entered, is_unread = self._index.write(change)
         except (NoteConflict, StoreUnavailable):
             self._behind = True
             for folder in {folder_of(path) for path in (*(file.path for file in written), *gone)}:
@@ -128,7 +136,7 @@ class Catalogue:
             finish()  # raises again if it was `finish` that failed
             entered = None
         else:
-            if entered is None:
+            if is_unread:
                 self._index.refresh_unread()
         self._changed(not follower, entered)
         self._pass_on()
@@ -142,25 +150,25 @@ class Catalogue:
         A folder that changed only by `steps` need not be listed.
         """
 
-        def change(db: Connection) -> Written | None:
+        def change(db: Connection) -> tuple[Written | None, bool]:
             before = change_log.last_seq(db)
             save_files(db, stale, self._files.exists)
             for step in steps:
                 advance_folder(db, step)
-            return _written(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
+            return self._outcome(db, before, {file.memory.id: file for file in stale.values() if file and file.memory})
 
         try:
-            written = self._index.write_found(change, patient=patient)
+            written, is_unread = self._index.write_found(change, patient=patient)
         except StoreUnavailable:
             return False
         if self._index.is_private:
             return True
-        if written is None:
+        if is_unread:
             self._index.refresh_unread()
         if patient:
             self._changed(bool(stale), written)
         else:
-            self._news.looked |= bool(stale)
+            self._news.checked |= bool(stale)
         self._pass_on()
         return True
 
@@ -256,6 +264,14 @@ class Catalogue:
             self._news.withheld -= 1
         self._pass_on()
 
+    def _outcome(
+        self, db: Connection, before: int, files: dict[str, NoteFile | None], *, is_wanted: bool = False
+    ) -> tuple[Written | None, bool]:
+        """What a transaction wrote, if somebody asks for it, and whether files are left that must be read."""
+        if has_unread(db):
+            return None, True
+        return (_written(db, before, files) if is_wanted or self._is_followed() else None), False
+
     def _changed(self, is_changed: bool, written: Written | None = None) -> None:
         if is_changed:
             self._news.written = None if self._news.changed else written
@@ -263,14 +279,14 @@ class Catalogue:
 
     def _pass_on(self) -> None:
         news = self._news
-        if news.withheld or not (news.looked or news.changed):
+        if news.withheld or not (news.checked or news.changed):
             return
         news.withheld += 1
         try:
-            self._tell(news.looked, news.changed, news.written)
+            self._notify(news.checked, news.changed, news.written)
         finally:
             news.withheld -= 1
-            news.looked = news.changed = False
+            news.checked = news.changed = False
             news.written = None
 
 
@@ -278,6 +294,6 @@ def _written(db: Connection, before: int, files: dict[str, NoteFile | None]) -> 
     """What a transaction wrote; None if other notes changed too, or if a file does not stand for its note."""
     standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
     is_all = change_log.notes_after(db, before) <= files.keys()
-    if not is_all or has_unread(db) or standing != {id: file.hash for id, file in files.items() if file}:
+    if not is_all or standing != {id: file.hash for id, file in files.items() if file}:
         return None
     return Written(files, before, change_log.last_seq(db), queries.superseding(db, files))

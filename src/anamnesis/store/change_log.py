@@ -12,8 +12,6 @@ from anamnesis.store.files import NoteFile
 from anamnesis.store.index import Connection, Index
 
 _BATCH = 200
-# A cursor that no follower has.
-_NO_CURSOR = (b"", 0)
 
 
 class Change(NamedTuple):
@@ -29,6 +27,10 @@ class Pending(NamedTuple):
 
     cursor: tuple[bytes, int]
     changes: Sequence[Change]
+
+
+# No changes, and a cursor that no follower has.
+NOTHING = Pending((b"", 0), ())
 
 
 class Written(NamedTuple):
@@ -84,13 +86,12 @@ class ChangeLog:
         self._refresh()
         found = self._index.read(lambda db: _pending(db, follower, identity, limit))
         if found and self._index.is_private:
-            return Pending(_NO_CURSOR, found.changes)  # an in-memory index has numbers of its own
+            return Pending(NOTHING.cursor, found.changes)  # an in-memory index has numbers of its own
         return found
 
     def count(self, follower: str) -> int:
         """How many changes a follower has not processed yet."""
-        self._refresh()
-        found = self._index.read(lambda db: _pending(db, follower, None, -1))
+        found = self.pending(follower)
         return len(found.changes) if found else 0
 
     def advance(self, follower: str, done: Pending) -> None:

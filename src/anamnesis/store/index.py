@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 from anamnesis.disk import locked
 from anamnesis.erasure import erase_deleted
 from anamnesis.errors import StoreUnavailable, Unwritable
-from anamnesis.readonly import is_refused, is_writable
+from anamnesis.readonly import SHORT_READ, is_refused, is_writable
 from anamnesis.store.files import NoteFiles
 from anamnesis.store.refresh import Difference, Progress, outdated, refresh
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 13
 BUSY_TIMEOUT = 5.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
-# SQLITE_IOERR_SHORT_READ: the journal was removed. (A write that fails on a full disk is no damage.)
-_SHORT_READ = 522
 
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
 
@@ -243,7 +241,7 @@ class Index:
             return None
 
     def _replace(self) -> None:
-        """Rebuild an unusable index, unless another process has replaced it meanwhile."""
+        """Rebuild an unusable index, unless another process has just replaced it."""
         self.close()
         found = self._stamp()
         with locked(self.path.with_name("index.lock")):
@@ -387,4 +385,4 @@ def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
 def is_unusable(error: sqlite3.DatabaseError) -> bool:
     """Whether the index is damaged, not a database, without its journal, or of another version."""
     code = getattr(error, "sqlite_errorcode", 0)
-    return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE) or code == _SHORT_READ or "no such" in str(error)
+    return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE) or code == SHORT_READ or "no such" in str(error)

@@ -68,7 +68,7 @@ def refresh(
     restless: set[str] = set()
     for start in range(0, len(found.changed), _BATCH):
         paths = found.changed[start : start + _BATCH]
-        write(partial(_enter, files, [file for path in paths if (file := files.read(path))], restless))
+        write(partial(_save, files, [file for path in paths if (file := files.read(path))], restless))
         if progress:
             progress(start + len(paths), len(found.changed))
     if found.gone or found.folders or found.gone_folders:
@@ -135,7 +135,7 @@ def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[
     return {name: (size, mtime_ns) for name, size, mtime_ns in rows}
 
 
-def _enter(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite3.Connection) -> None:
+def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite3.Connection) -> None:
     """Index files that have not changed since they were read; add the folders of the others to `restless`."""
     for file in read:
         if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns):

@@ -29,7 +29,7 @@ from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
 
 # How often a search that finds stale files refreshes them and repeats, so that it does not chase a file for ever.
-_MENDING_ROUNDS = 4
+_STALE_ROUNDS = 4
 # Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
@@ -66,7 +66,7 @@ class MemoryStore:
         # propagate to its caller.
         self.on_refresh: Callable[[], None] | None = None
         self.on_change: Callable[[Written | None], None] | None = None
-        self._catalogue = Catalogue(self._files, self._index, self._tell)
+        self._catalogue = Catalogue(self._files, self._index, self._notify, lambda: self.on_change is not None)
         self.log = ChangeLog(self._index, self._catalogue.refresh_folders)
         self._ids = UlidMaker()
         self._catalogue.refresh_folders()
@@ -265,7 +265,7 @@ class MemoryStore:
         """What `search` finds, with scores."""
         wanted = Filter(project, type, scope)
         k = at_least_zero("k", k)
-        for _ in range(_MENDING_ROUNDS):
+        for _ in range(_STALE_ROUNDS):
             ranked = self._catalogue.ask(lambda db: search(db, query, by_any_name(db, wanted), k))
             hits, stale = self._read_hits(ranked)
             if not stale or not self._catalogue.refresh_files(stale):
@@ -398,8 +398,8 @@ class MemoryStore:
                 hits.append(Hit(file.memory, found.score))
         return hits, stale
 
-    def _tell(self, looked: bool, changed: bool, written: Written | None) -> None:
-        if looked and self.on_refresh:
+    def _notify(self, checked: bool, changed: bool, written: Written | None) -> None:
+        if checked and self.on_refresh:
             self.on_refresh()
         if changed and self.on_change:
             self.on_change(written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from anamnesis.engram import exchange, observations, prompts, sessions
+from anamnesis.engram import VERSION, exchange, observations, prompts, sessions
 from anamnesis.engram.context import context as format_context
 from anamnesis.engram.gotext import whole
 from anamnesis.engram.record import Export, Observation, Prompt, SearchResult, SessionSummary, Stats, Timeline
@@ -17,7 +17,6 @@ from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
 from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, flag, identity, number, text, values, words
 
-VERSION = "0.1.0"
 _MOST_CONTEXT = 1 << 16
 _CUT = "\n[truncated]"
 

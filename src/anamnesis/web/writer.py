@@ -24,7 +24,7 @@ Failed = Callable[[Exception], Response]
 
 # A transaction that grew without end would let its first writer wait for its last.
 _MOST_GATHERED = 256
-# Seconds without a write after which the follower does its deferred work.
+# Seconds without a write after which the listener does its deferred work.
 _QUIET_SECONDS = 0.005
 # Changes after which a background thread checkpoints the WAL, and the pages of the WAL at which the writer does so
 # itself because that thread has fallen behind; SQLite's default is a thousand pages. The WAL file keeps its size while
@@ -33,8 +33,8 @@ _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
 
 
-class Follower(Protocol):
-    """Follows what the writer writes: `after_write` before it is answered, `rest` after a moment without writes."""
+class Listener(Protocol):
+    """Called after writes: `after_write` before they are answered, `when_idle` after a moment without writes."""
 
     def after_write(self) -> None: ...
 
@@ -44,7 +44,7 @@ class Follower(Protocol):
 class Writer:
     """Makes all changes in the order of their requests. What has gathered meanwhile is the next transaction."""
 
-    def __init__(self, shared: Shared, follower: Follower | None) -> None:
+    def __init__(self, shared: Shared, listener: Listener | None) -> None:
         self.changes = 0
         self.transactions = 0
         self._shared = shared
@@ -52,7 +52,7 @@ class Writer:
             shared.db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
             shared.db.execute("PRAGMA journal_size_limit = -1")
         self._checkpoints = Checkpoints(shared.path)
-        self._follower = follower
+        self._listener = listener
         self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
@@ -64,7 +64,7 @@ class Writer:
         return change.future
 
     def call(self, work: Callable[[], T]) -> Future[T]:
-        """Call a function that makes its own transactions; its result comes after the follower has kept up."""
+        """Call a function that makes its own transactions; its result comes after the listener's `after_write`."""
         call = _Call(work, asyncio.get_running_loop())
         self._queue.put(call)
         return call.future
@@ -87,8 +87,8 @@ class Writer:
                 else:
                     changes.append(each)
             self._commit(changes)
-            if self._follower:
-                self._follower.after_write()
+            if self._listener:
+                self._listener.after_write()
             gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
 
     def _gather(self) -> list[_Change | _Call]:
@@ -96,8 +96,8 @@ class Writer:
         try:
             waiting = self._queue.get(timeout=_QUIET_SECONDS)
         except queue.Empty:
-            if self._follower:
-                self._follower.when_idle()
+            if self._listener:
+                self._listener.when_idle()
             waiting = self._queue.get()
         gathered: list[_Change | _Call] = []
         while waiting:
