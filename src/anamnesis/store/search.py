@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
-from anamnesis.recall.query import asked, telling_words
+from anamnesis.recall.query import asked
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
@@ -34,6 +34,15 @@ class Ranked(NamedTuple):
     path: str
     score: float
     seen: tuple[int, int]
+
+
+class Coverage(NamedTuple):
+    """The words that each of some notes holds, and those in its title or tags; how many of all notes hold each word."""
+
+    held: dict[str, set[str]]
+    named: dict[str, set[str]]
+    notes: dict[str, int]
+    total: int
 
 
 def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
@@ -88,30 +97,34 @@ def _ordered(db: Connection, best: list[_Scored], around: list[str]) -> list[_Sc
     if not tied or not around:
         return best
     held = _holding(db, around, tied)
-    counts = Counter(number for numbers in held.values() for number in numbers)
-    return sorted(best, key=lambda row: (row[0], -counts[row[3]]))
+    return sorted(best, key=lambda row: (row[0], -len(held.get(row[3], ()))))
 
 
-def _holding(db: Connection, terms: Iterable[str], numbers: Iterable[int]) -> dict[str, set[int]]:
-    """Which of these notes hold each term."""
+def _holding(db: Connection, terms: Iterable[str], numbers: Iterable[int], columns: str = "") -> dict[int, set[str]]:
+    """Which of the terms each of these notes holds, in any column or in some."""
+    held: dict[int, set[str]] = {number: set() for number in numbers}
     rows = db.execute(
-        "SELECT term.value, memories_fts.rowid FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
+        "SELECT memories_fts.rowid, term.value FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
         " CROSS JOIN memories_fts ON memories_fts.rowid = note.value"
-        " WHERE memories_fts MATCH '\"' || term.value || '\"'",
-        {"terms": json.dumps(list(terms)), "numbers": json.dumps(list(numbers))},
+        " WHERE memories_fts MATCH :columns || '\"' || term.value || '\"'",
+        {"terms": json.dumps(list(terms)), "numbers": json.dumps(list(held)), "columns": columns},
     )
-    found = defaultdict[str, set[int]](set)
-    for term, number in rows:
-        found[term].add(number)
-    return found
+    for number, term in rows:
+        held[number].add(term)
+    return held
 
 
-def word_weights(db: Connection, text: str) -> dict[str, float]:
-    """The weight of each word of a text among these notes; a word that no note holds has the highest."""
+def coverage(db: Connection, words: list[str], ids: list[str]) -> Coverage:
+    """Which of the words these notes hold."""
     (total,) = db.execute("SELECT count(*) FROM memories WHERE deleted_at IS NULL").fetchone()
-    words = Counter(telling_words(text))
-    known = {word.text: word for word in _counted(db, words)}
-    return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words}
+    known = {word.text: word.notes for word in _counted(db, Counter(words))}
+    rows = db.execute(
+        "SELECT number, id FROM memories WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": json.dumps(ids)}
+    )
+    numbers = dict(rows.fetchall())
+    held = {numbers[number]: words for number, words in _holding(db, known, numbers).items()}
+    named = {numbers[number]: words for number, words in _holding(db, known, numbers, "{title tags} : ").items()}
+    return Coverage(held, named, {word: known.get(word, 0) for word in words}, total)
 
 
 def _counted(db: Connection, terms: Counter[str]) -> list[Word]:

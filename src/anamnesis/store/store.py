@@ -23,7 +23,7 @@ from anamnesis.store.placing import place, readable, with_foreign_lines, without
 from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
-from anamnesis.store.search import Ranked, search, word_weights
+from anamnesis.store.search import Coverage, Ranked, coverage, search
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
@@ -275,9 +275,9 @@ class MemoryStore:
                 break
         return hits
 
-    def word_weights(self, text: str) -> dict[str, float]:
-        """The weight of each word of a text among the notes: a rare word weighs more than a common one."""
-        return self._catalogue.ask(lambda db: word_weights(db, text))
+    def coverage(self, words: builtins.list[str], ids: builtins.list[str]) -> Coverage:
+        """Which of the words each of these notes holds, and how many of all notes hold each."""
+        return self._catalogue.ask(lambda db: coverage(db, words, ids))
 
     def suggest(self, query: str) -> Suggestions:
         """What to try where a search found nothing."""
