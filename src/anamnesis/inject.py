@@ -17,6 +17,8 @@ from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
+from anamnesis.recall.query import telling_words
+from anamnesis.recall.telling import is_about, is_subject
 from anamnesis.store import Hit, MemoryStore
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
@@ -28,10 +30,6 @@ _PAGE = 50
 _MOST_GLOBAL = 200
 _LONGEST_NOTE = 1_600
 _LONGEST_RECALLED = 1_000
-# How many of a prompt's most specific words count, and which part of their weight a note must contain.
-_TELLING_WORDS = 6
-_SHARED_PART = 0.45
-_STEM = 6
 
 
 def resolve_project_key(cwd: str | Path) -> str:
@@ -59,15 +57,18 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memor
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
     """The notes that a prompt is clearly about and that the session has not received; mostly none."""
-    if not re.search(r"\w{3}", prompt) or prompt.lstrip().startswith("/"):
+    words = telling_words(prompt)
+    subject = " ".join(filter(is_subject, words))
+    if not subject or prompt.lstrip().startswith("/"):
         return []
     found: dict[str, Hit] = {}
     for place in dict.fromkeys((project, GLOBAL)):
-        for hit in store.hits(prompt, project=place, k=most):
+        for hit in store.hits(subject, project=place, k=most):
             found[hit.memory.id] = hit
-    weights = {word.lower(): weight for word, weight in store.word_weights(prompt).items() if len(word) > 2}
-    floor = math.log(store.count() + 1)
-    relevant = [hit for hit in found.values() if hit.memory.id not in known and _is_clear(hit, weights, floor)]
+    held, named, notes, total = store.coverage(words, list(found))
+    relevant = [
+        hit for note, hit in found.items() if note not in known and is_about(held[note], named[note], notes, total)
+    ]
     relevant.sort(key=lambda hit: hit.score, reverse=True)
     return [hit.memory for hit in relevant[:most]]
 
@@ -138,19 +139,6 @@ def _global_notes(store: MemoryStore, superseded: set[str], project: str, ours: 
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w{4,}", text)}
-
-
-def _is_clear(hit: Hit, weights: dict[str, float], floor: float) -> bool:
-    """Whether a note is about a prompt: a score above chance, and enough of the prompt's specific words.
-
-    The score alone favours short notes, and shared words long ones. Together they exclude nine in ten notes of other
-    projects, and nearly all for prompts like "fix the failing test".
-    """
-    text = f"{hit.memory.title} {hit.memory.body} {' '.join(hit.memory.tags)}".lower()
-    shared = [weight for word, weight in weights.items() if word[:_STEM] in text]
-    telling = sum(sorted(weights.values())[-_TELLING_WORDS:])
-    enough = 1 if len(weights) <= 2 else 2
-    return len(shared) >= enough and hit.score >= floor and sum(shared) >= _SHARED_PART * telling
 
 
 def _fitting(blocks: list[str], room: int) -> list[str]:

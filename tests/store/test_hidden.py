@@ -58,9 +58,9 @@ def test_a_hidden_note_supersedes_nothing(harbour: MemoryStore) -> None:
 
 def test_hidden_notes_do_not_weigh_words(store: MemoryStore) -> None:
     store.put_all([note(f"n{number}", body=f"word{number}") for number in range(5)])
-    before = store.word_weights("word1 lantern unheard")
+    before = store.coverage(["word1", "lantern", "unheard"], ["n1"])
     store.put_all([note(f"h{number}", body="word1", engram=DELETED) for number in range(50)])
-    assert store.word_weights("word1 lantern unheard") == before
+    assert store.coverage(["word1", "lantern", "unheard"], ["n1"]) == before
 
 
 def test_a_hidden_note_is_there_for_who_asks_for_it(harbour: MemoryStore) -> None:
