@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import Memory
@@ -105,7 +106,7 @@ def _random_word() -> str:
     return os.urandom(4).hex()
 
 
-def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: str) -> list[Memory]:
+def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: Any) -> list[Memory]:
     """The newest notes that can be injected, reading only as much of the list as needed."""
     found: list[Memory] = []
     for page in count():

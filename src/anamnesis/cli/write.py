@@ -9,7 +9,8 @@ import click
 
 from anamnesis.cli.context import settings
 from anamnesis.cli.editor import edited
-from anamnesis.cli.options import as_json, full_id, open_store, project_option
+from anamnesis.cli.naming import full_id
+from anamnesis.cli.options import as_json, open_store, project_option
 from anamnesis.cli.output import on_terminal, print_json, tell_redacted
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import SCOPES, TYPES, as_dict
