@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
@@ -75,6 +76,8 @@ class Filter:
         conditions += [
             f"m.{condition} :{name}" for name, condition in others.items() if getattr(self, name) is not None
         ]
+        if self._tag_words:
+            conditions.append("m.number IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH :tag_words)")
         if self.tags:
             conditions.append(
                 "NOT EXISTS (SELECT 1 FROM json_each(:tags) WHERE NOT EXISTS (SELECT 1 FROM memory_tags"
@@ -89,7 +92,13 @@ class Filter:
     @property
     def values(self) -> dict[str, str | None]:
         bound = {name: getattr(self, name) for name in ("project", "type", "scope", "source", "since", "until")}
-        return {**bound, "names": json.dumps(self.names), "tags": json.dumps(self.tags)}
+        return {**bound, "names": json.dumps(self.names), "tags": json.dumps(self.tags), "tag_words": self._tag_words}
+
+    @property
+    def _tag_words(self) -> str:
+        """The FTS5 expression for notes that may have these tags: an index lookup before tags are compared."""
+        words = (tag.replace('"', '""') for tag in self.tags if re.search("[A-Za-z0-9]", tag))
+        return " AND ".join(f'tags : "{word}"' for word in words)
 
 
 class StoreStats(NamedTuple):
