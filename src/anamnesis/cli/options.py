@@ -45,15 +45,15 @@ def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | 
 
 
 def _new_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    return check_key(_project(context, parameter, value) or "")
+    return None if value is None else check_key(_project(context, parameter, value) or "")
 
 
-def project_option(help: str, default: str | None = None) -> Callable[..., Any]:
-    """The project to filter by or, with a default, to write to; the latter must be a valid key."""
+def project_option(help: str, default: str | None = None, *, is_new: bool = False) -> Callable[..., Any]:
+    """The project to filter by or, if `is_new`, to write to; the latter must be a valid key."""
     return click.option(
         "-p",
         "--project",
-        callback=_project if default is None else _new_project,
+        callback=_new_project if is_new else _project,
         default=default,
         shell_complete=complete_projects,
         help=f"{help} `.` is the project of this folder.",

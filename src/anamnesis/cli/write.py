@@ -20,7 +20,7 @@ from anamnesis.notes import SCOPES, TYPES, as_dict
 @click.argument("title", default="")
 @click.argument("body", required=False)
 @click.option("-t", "--type", type=click.Choice(TYPES), default="semantic", show_default=True, help="Its type.")
-@project_option("Its project.", default="global")
+@project_option("Its project.", default="global", is_new=True)
 @click.option("--tag", "tags", multiple=True, help="A tag; may be given more than once.")
 @click.option("--scope", type=click.Choice(SCOPES), default="portable", show_default=True, help="Its scope.")
 @click.option("--supersedes", multiple=True, metavar="ID", help="A note that this one replaces.")
