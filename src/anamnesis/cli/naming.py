@@ -27,6 +27,7 @@ class Named(NamedTuple):
     id: str
     title: str
     is_guess: bool
+    is_known: bool = True
 
 
 def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: bool = False) -> Named:
@@ -40,7 +41,7 @@ def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: boo
             raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more of it, or an id.")
         if found:
             return Named(*found[0], is_guess=found[0].id != given)
-    return Named(wanted, "", is_guess=False)
+    return Named(wanted, "", is_guess=False, is_known=False)
 
 
 def full_id(store: MemoryStore, given: str) -> str:
