@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
-from anamnesis.notes import Memory
+from anamnesis.notes import PINNED, Memory
 from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
@@ -39,7 +40,7 @@ def resolve_project_key(cwd: str | Path) -> str:
 
 
 def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memory]:
-    """The notes for the start of a session: the global ones, and up to k of the project.
+    """The notes for the start of a session: the pinned ones, the global ones, and up to k others of the project.
 
     Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
     Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere.
@@ -50,9 +51,9 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memor
     durable = [note for kind in _DURABLE for note in _newest(store, superseded, wanted, project=project, type=kind)]
     durable.sort(key=_recency, reverse=True)
     ours = [*durable[:wanted], *episodes]
-    if project == GLOBAL:
-        return ours
-    return [*_global_notes(store, superseded, project, ours), *ours]
+    chosen = ours if project == GLOBAL else [*_global_notes(store, superseded, project, ours), *ours]
+    first = {note.id: note for note in _pinned(store, superseded, project)}
+    return [*first.values(), *(note for note in chosen if note.id not in first)]
 
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
@@ -76,7 +77,7 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
     """The notes as one fenced block of at most `budget` characters; a line counts those left out.
 
-    All notes in order if they fit; else the last ones, which are the project's, come first. The fence's word is random
+    All notes in order if they fit; else the pinned ones come first, then the project's. The fence's word is random
     unless given.
     """
     if not memories:
@@ -87,7 +88,7 @@ def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, w
     blocks = [block(note, _LONGEST_NOTE) for note in memories]
     room = budget - len(fenced([], "", word)) - len(_more(len(memories)))
     if sum(map(len, blocks)) > room:
-        ours_first = sorted(zip(memories, blocks, strict=True), key=lambda pair: pair[0].project == GLOBAL)
+        ours_first = sorted(zip(memories, blocks, strict=True), key=lambda pair: _is_later(pair[0]))
         blocks = _fitting([each for _, each in ours_first], room)
     left_out = len(memories) - len(blocks)
     return fenced(blocks, _more(left_out) if left_out else "", word)
@@ -106,7 +107,7 @@ def _random_word() -> str:
     return os.urandom(4).hex()
 
 
-def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: str) -> list[Memory]:
+def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: Any) -> list[Memory]:
     """The newest notes that can be injected, reading only as much of the list as needed."""
     found: list[Memory] = []
     for page in count():
@@ -115,6 +116,19 @@ def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: st
         if len(found) >= wanted or len(notes) < _PAGE:
             break
     return sorted(found, key=_recency, reverse=True)[:wanted]
+
+
+def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memory]:
+    """The pinned notes of a project and the pinned global ones, the newest first."""
+    if not store.count(tags=(PINNED,)):
+        return []
+    places = dict.fromkeys((project, GLOBAL))
+    return [note for place in places for note in _newest(store, superseded, _PAGE, project=place, tags=(PINNED,))]
+
+
+def _is_later(note: Memory) -> tuple[bool, bool]:
+    """The order in which notes give way where not all fit."""
+    return PINNED not in note.tags, note.project == GLOBAL
 
 
 def _is_due(note: Memory) -> bool:

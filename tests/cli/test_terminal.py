@@ -37,7 +37,7 @@ def test_status_in_a_pipe_is_names_and_values(anamnesis: Command) -> None:
 def test_search_shows_title_strength_and_the_matching_part(anamnesis: Command) -> None:
     anamnesis("write", "Use WAL mode", f"{'padding ' * 60}Set busy_timeout on every connection.")
     anamnesis("write", "Another", "nothing of the kind")
-    shown = plain(anamnesis.on_terminal("search", "busy_timeout"))
+    shown = plain(anamnesis.on_terminal("search", "busy_timeout", "--long"))
     assert re.search(r" 1 Use WAL mode +▮▮▮▮▮", shown)
     assert "…padding" in shown
     assert "busy_timeout" in shown
@@ -107,18 +107,24 @@ def test_a_short_name_of_two_projects_is_refused_with_their_names(anamnesis: Com
     assert anamnesis("list", "-p", "web").out.count("\n") == 1
 
 
-def test_list_shows_how_many_of_how_many(anamnesis: Command) -> None:
-    for number in range(3):
-        anamnesis("write", f"Note {number}", "body", "--tag", "red")
-    shown = plain(anamnesis.on_terminal("list", "--limit", "2", "--offset", "1"))
-    assert "2 of 3 notes, from 2" in shown
-    assert "#red" in shown
+def test_the_long_list_shows_whole_ids_types_and_tags(anamnesis: Command) -> None:
+    note_id = anamnesis("write", "Note", "body", "--tag", "red").out.strip()
+    shown = plain(anamnesis.on_terminal("list", "--long"))
+    assert re.search(rf"{note_id} +just now +semantic +global +Note +#red", shown)
+    assert shown.rstrip().endswith("1 note")
 
 
 def test_a_title_cannot_paint_the_terminal(anamnesis: Command) -> None:
     with anamnesis.store() as store:
         store.write(type="semantic", title="[bold]x[/bold] \x1b[31mred", body="\x1b]0;title\x07 [link=x]y")
-    for arguments in (["list"], ["search", "red"], ["show", "0"], ["status"]):
+    for arguments in (
+        ["list"],
+        ["list", "--long"],
+        ["search", "red"],
+        ["search", "red", "--long"],
+        ["show", "0"],
+        ["status"],
+    ):
         shown = anamnesis.on_terminal(*arguments)
         assert "\x1b[31mred" not in shown
         assert "\x1b]0;" not in shown

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.cli.last_result import remember
 from anamnesis.cli.nothing_found import nothing_found
-from anamnesis.cli.options import RECONCILE, as_json, filters, open_memory
-from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
+from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, sort_option
+from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
 from anamnesis.store import Hit
 from anamnesis.store.marking import Span, matches
 
 if TYPE_CHECKING:
     from rich.text import Text
+
+    from anamnesis.cli.screen import Screen
 
 # A longer text is marked, and its excerpt chosen, by its beginning alone.
 _LONGEST_READ = 200_000
@@ -25,13 +29,16 @@ _EXCERPT = 240
 @click.argument("query", nargs=-1, required=True)
 @filters
 @click.option("-k", type=click.IntRange(min=0), default=8, show_default=True, help="How many at the most.")
+@sort_option("score")
+@long_option
 @as_json
-def command(
-    query: tuple[str, ...], project: str | None, type: str | None, scope: str | None, k: int, as_json: bool
-) -> None:
+def command(query: tuple[str, ...], k: int, order: str, is_long: bool, as_json: bool, **wanted: Any) -> None:
     """Find the notes that best match any words of QUERY, the best first.
 
     A phrase in double quotes counts as it stands: anamnesis search '"busy timeout" sqlite'.
+
+    On a terminal, a line per note as in `anamnesis list`; with --long, the part of each that matches. Any --sort
+    orders the K best.
 
     \b
     In a pipe: id, score, type, project, title, separated by tabs.
@@ -41,19 +48,25 @@ def command(
     """
     text = " ".join(query)
     with open_memory(only_to_read=True) as vault:
-        hits = vault.notes.hits(text, project=project, type=type, scope=scope, k=k)
+        project = wanted.pop("project")
+        hits = vault.notes.hits(text, k=k, project=project, **wanted)
         if not hits and project:
             vault.notes.check_project(project)
         for_people = on_terminal() and not as_json
         bridge = vault.status() if for_people else None
-        filtered = bool(type or scope)
+        filtered = any(wanted.values())
         advice = nothing_found(vault.notes, text, project, filtered=filtered) if for_people and k and not hits else []
+    if order != "score":
+        hits = _in_order(hits, order)
     if as_json:
         print_json([{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits])
     elif on_terminal():
         for line in advice:
             console().print(line, style="dim")
-        _draw(text, _worth_showing(hits))
+        shown = _worth_showing(hits)
+        remember(hit.memory.id for hit in shown)
+        with paged() as screen:
+            _draw_long(screen, text, shown) if is_long else _draw(screen, text, shown)
         if bridge and bridge.waiting.observations:
             console().draw("[yellow]{:,} observations are not notes yet:[/] {}", bridge.waiting.observations, RECONCILE)
     else:
@@ -71,11 +84,22 @@ def _score(hit: Hit) -> str:
     return f"{max(hit.score, 0.001):.3f}"
 
 
-def _draw(query: str, hits: list[Hit]) -> None:
+def _in_order(hits: list[Hit], order: str) -> list[Hit]:
+    """The hits in one of the orders of a list."""
+    field = f"{order}_at" if order in ("updated", "created") else order
+    newest = sorted(hits, key=lambda hit: (hit.memory.updated_at, hit.memory.id), reverse=True)
+    return sorted(newest, key=lambda hit: getattr(hit.memory, field).lower(), reverse=field.endswith("_at"))
+
+
+def _draw(screen: Screen, query: str, hits: list[Hit]) -> None:
+    notes = [hit.memory for hit in hits]
+    draw_rows(screen, notes, matches([in_a_line(note.title) for note in notes], query))
+
+
+def _draw_long(screen: Screen, query: str, hits: list[Hit]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    screen = console()
     best = max((hit.score for hit in hits), default=0.0)
     bodies = [" ".join(hit.memory.body[:_LONGEST_READ].split()) for hit in hits]
     titles = matches([hit.memory.title for hit in hits], query)

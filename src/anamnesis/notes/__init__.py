@@ -3,6 +3,7 @@
 from anamnesis.notes.markdown import decode, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
+    PINNED,
     SCOPES,
     SOURCES,
     TYPES,
@@ -19,6 +20,7 @@ from anamnesis.notes.ulid import derived_id, moment_of, number_of, ulid, ulid_of
 
 __all__ = [
     "COUNTS",
+    "PINNED",
     "SCOPES",
     "SOURCES",
     "TYPES",

@@ -20,6 +20,8 @@ COUNTS = ("revision_count", "duplicate_count")
 TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")
 SOURCES = ("human", "session-end", "reflection", "import")
+# The tag of notes that come first for an agent.
+PINNED = "pinned"
 
 # The written order; `extra` lines follow the key that they followed in the file.
 KEYS = (

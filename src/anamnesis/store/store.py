@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
@@ -21,7 +21,7 @@ from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.projects import by_any_name, check_project, projects_of
-from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
+from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Coverage, Ranked, coverage, search
 from anamnesis.store.steps import Step
@@ -264,9 +264,10 @@ class MemoryStore:
         type: MemoryType | None = None,
         scope: Scope | None = None,
         k: int = 8,
+        **also: Unpack[Also],
     ) -> builtins.list[Hit]:
         """What `search` finds, with scores."""
-        wanted = Filter(project, type, scope)
+        wanted = Filter(project, type, scope, **also)
         k = at_least_zero("k", k)
         for _ in range(_STALE_ROUNDS):
             ranked = self._catalogue.ask(lambda db: search(db, query, by_any_name(db, wanted), k))
@@ -293,16 +294,28 @@ class MemoryStore:
         scope: Scope | None = None,
         limit: int | None = None,
         offset: int = 0,
+        order: str = "updated",
+        **also: Unpack[Also],
     ) -> builtins.list[Memory]:
-        """Notes, newest first, from the index alone: without foreign front matter, and without reading files."""
-        wanted = Filter(project, type, scope)
+        """Notes, newest first, from the index alone: without foreign front matter, and without reading files.
+
+        Other orders: by the time of creation, by title, by project.
+        """
+        wanted = Filter(project, type, scope, **also)
         limit = None if limit is None else at_least_zero("limit", limit)
         offset = at_least_zero("offset", offset)
-        return self._catalogue.ask(lambda db: queries.list_notes(db, by_any_name(db, wanted), limit, offset))
+        return self._catalogue.ask(lambda db: queries.list_notes(db, by_any_name(db, wanted), limit, offset, order))
 
-    def count(self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None) -> int:
+    def count(
+        self,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        **also: Unpack[Also],
+    ) -> int:
         """How many notes there are."""
-        wanted = Filter(project, type, scope)
+        wanted = Filter(project, type, scope, **also)
         return self._catalogue.ask(lambda db: queries.count_notes(db, by_any_name(db, wanted)))
 
     def stats(self) -> StoreStats:
@@ -332,10 +345,6 @@ class MemoryStore:
     def problems(self) -> builtins.list[Problem]:
         """The files that are not notes, and duplicates, with the reasons."""
         return self._catalogue.ask(queries.problems)
-
-    def ids_starting(self, prefix: str, limit: int = 10) -> builtins.list[str]:
-        """Ids that start with `prefix`, in either case."""
-        return self._catalogue.ask(lambda db: queries.ids_starting(db, prefix, limit))
 
     def tagged(self, tag: str) -> builtins.list[str]:
         """The ids of the notes that have a tag."""
