@@ -55,6 +55,7 @@ def test_greetings_and_polite_words_are_left_out(ask: str, title: str) -> None:
         ("We use Django. The admin is slow. Please fix the N+1 queries.", "fix the N+1 queries"),
         ("I have a problem. The login fails on Safari.", "The login fails on Safari"),
         ("the websocket drops after a minute. figure out why and fix it", "the websocket drops after a minute"),
+        ("CI takes 25 minutes. get it under 10", "CI takes 25 minutes"),
         (f"{LOG}\nwhy does the worker stop?", "why does the worker stop?"),
         ("$ make test\nmake: *** [test] Error 2\n\nhow do I run the tests?", "how do I run the tests?"),
         ("```\nAlways use tabs.\n```\nexplain the rule", "explain the rule"),

@@ -35,7 +35,7 @@ class Draft:
         # The texts of the last message that has text, and its id.
         self._answer: list[str] = []
         self._answered: object = None
-        self._statements: deque[Statement] = deque(maxlen=_MOST_STATEMENTS)
+        self._statements: deque[list[Statement]] = deque(maxlen=_MOST_STATEMENTS)
         self._unread = _MOST_READ
 
     def place(self, *, session_id: str = "", cwd: str = "", branch: str = "", started_at: str = "") -> None:
@@ -94,9 +94,10 @@ class Draft:
     def _read(self, text: str) -> None:
         if self._unread > 0:
             self._unread -= len(text)
-            self._statements.extend(statements_in(text))
+            if found := statements_in(text):
+                self._statements.append(found)
 
     def _stated(self, outcome: str) -> list[Statement]:
         """What was stated. Asks are read only now: some agents let the user take them back."""
-        asked = [each for ask in self.asks[-_MOST_STATEMENTS:] for each in statements_in(ask, by_user=True)]
-        return most_telling([*self._statements, *asked, *statements_in(outcome, weight=FINAL)])
+        asked = [statements_in(ask, by_user=True) for ask in self.asks[-_MOST_STATEMENTS:]]
+        return most_telling([*self._statements, *asked, statements_in(outcome, weight=FINAL)])

@@ -109,13 +109,17 @@ def statements_in(text: str, *, by_user: bool = False, weight: int = 0) -> list[
     return found
 
 
-def most_telling(statements: Iterable[Statement]) -> list[Statement]:
-    """The few statements of each kind that say most, without repetitions: the heaviest first, then the latest."""
-    ranked = sorted(enumerate(statements), key=lambda pair: (pair[1].weight, pair[0]), reverse=True)
+def most_telling(messages: Iterable[list[Statement]]) -> list[Statement]:
+    """The few statements of each kind that say most, without repetitions: the heaviest first, then the latest.
+
+    Those of one message keep their order.
+    """
+    by_message = [statement for message in reversed([*messages]) for statement in message]
+    ranked = sorted(by_message, key=lambda statement: statement.weight, reverse=True)
     kept: list[Statement] = []
     for kind in KINDS:
         seen: list[set[str]] = []
-        for _, statement in ranked:
+        for statement in ranked:
             if statement.kind != kind or len(seen) >= _MOST_OF_A_KIND:
                 continue
             words = set(_normal(statement.text).split())

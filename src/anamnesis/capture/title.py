@@ -11,40 +11,44 @@ LONGEST_TITLE = 80
 _SHORTEST_CLAUSE = 24
 _MOST_SENTENCES = 12
 _FEWEST_LETTERS = 3
+_LONGEST_START = 120
 
 _MARKERS = re.compile(r"\[(?:pasted|Image #\d{1,4})\]")
 _GREETING = re.compile(
     r"(?:hi|hello|hey|hallo|hola|bonjour|ciao|olá|moin|good (?:morning|afternoon|evening)|guten (?:morgen|tag)|yo)\b"
     r"(?: (?:there|all|claude|codex|gemini|again|everyone|team))?[\s,.!:;–—-]*+",
-    re.IGNORECASE,
 )
 _FILLER = re.compile(
     r"(?:(?:ok|okay|so|well|now|alright|thanks|thank you|great|right|sorry|quick question)\b[\s,.!:;–—-]++)+",
-    re.IGNORECASE,
 )
 _POLITE = re.compile(
     r"(?:please|pls|can you|could you|would you|will you|i want you to|i'd like you to|i would like you to"
     r"|i need you to|i want to|i need to|i'd like to|help me to|help me|kannst du|könntest du|bitte"
     r"|puedes|por favor|peux-tu|pouvez-vous|s'il te plaît|请帮我|请你|请|帮我)(?: please)?(?:[\s,:]++|(?<=[请我你]))",
-    re.IGNORECASE,
 )
-_REQUEST = re.compile(
-    r"(?:add|adapt|analy[sz]e|audit|build|bump|change|check|clean|compare|configure|convert|create|debug|delete|deploy"
-    r"|describe|design|document|drop|ensure|explain|export|extend|extract|figure|find|fix|format|generate|get|implement"
-    r"|import|improve|inline|inspect|install|integrate|investigate|let's|list|look|make|measure|merge|migrate|move"
-    r"|optimi[sz]e|package|port|prepare|profile|publish|read|rebase|recommend|reduce|refactor|release|remove|rename"
-    r"|replace|reproduce|resolve|restore|revert|review|rewrite|run|set|show|simplify|speed|split|stop|summari[sz]e"
-    r"|support|switch|tell|test|tidy|trace|translate|try|turn|understand|undo|update|upgrade|use|validate|verify|wire"
-    r"|write|how|why|what|where|which|when|should|is|are|does|do)\b",
-    re.IGNORECASE,
+# First words of requests and questions.
+_REQUESTS = frozenset(
+    (
+        *("add", "adapt", "analyse", "analyze", "audit", "build", "bump", "change", "check", "clean", "compare"),
+        *("configure", "convert", "create", "debug", "delete", "deploy", "describe", "design", "document", "drop"),
+        *("ensure", "explain", "export", "extend", "extract", "figure", "find", "fix", "format", "generate"),
+        *("get", "implement", "import", "improve", "inline", "inspect", "install", "integrate", "investigate"),
+        *("let's", "list", "look", "make", "measure", "merge", "migrate", "move", "optimise", "optimize"),
+        *("package", "port", "prepare", "profile", "publish", "read", "rebase", "recommend", "reduce", "refactor"),
+        *("release", "remove", "rename", "replace", "reproduce", "resolve", "restore", "revert", "review"),
+        *("rewrite", "run", "set", "show", "simplify", "speed", "split", "stop", "summarise", "summarize"),
+        *("support", "switch", "tell", "test", "tidy", "trace", "translate", "try", "turn", "understand", "undo"),
+        *("update", "upgrade", "use", "validate", "verify", "wire", "write", "how", "why", "what", "where"),
+        *("which", "when", "should", "is", "are", "does", "do"),
+    )
 )
-# Says nothing without the sentence before.
-_POINTING = re.compile(r"\b(?:it|this|that|them|these|those|so|why|one)[.!?]?$", re.IGNORECASE)
+# Such a request says nothing without the sentence before.
+_POINTERS = frozenset(("it", "this", "that", "them", "these", "those", "so", "why", "one"))
+_FEW_WORDS = 5
 _VAGUE = re.compile(
     r"(?:i have|i've got|got|there is|there's|we have) (?:a|an|another|one|some) (?:\w+ )?"
     r"(?:question|problem|issue|task|bug|job)(?: for you)?[.!:]?"
     r"|(?:new )?(?:task|context|background|goal|problem|issue|bug|todo|hi|hello)[.!:]?",
-    re.IGNORECASE,
 )
 # Where a long sentence can end as a phrase: before a subordinate clause, at a comma or a dash.
 _CLAUSE_END = re.compile(
@@ -54,43 +58,12 @@ _CLAUSE_END = re.compile(
 _COORDINATE = re.compile(r"\s(?=(?:and|or|und|oder|y|et|e)\s)")
 _WEAK_ENDS = frozenset(
     (
-        *(
-            "a",
-            "an",
-            "the",
-            "of",
-            "to",
-            "and",
-            "or",
-            "with",
-            "for",
-            "in",
-            "on",
-            "that",
-            "which",
-            "is",
-            "are",
-            "was",
-            "by",
-        ),
+        *("a", "an", "the", "of", "to", "and", "or", "with", "for", "in", "on", "that", "which", "is", "are"),
+        *("was", "by"),
         *("from", "at", "as", "but", "if", "so", "into", "than", "then", "when", "where", "while", "because", "not"),
         *("be", "been", "we", "i", "you", "it", "its", "their", "our", "my", "your", "this", "these", "those", "can"),
-        *(
-            "should",
-            "would",
-            "will",
-            "could",
-            "must",
-            "has",
-            "have",
-            "does",
-            "do",
-            "also",
-            "via",
-            "per",
-            "over",
-            "under",
-        ),
+        *("should", "would", "will", "could", "must", "has", "have", "does", "do", "also", "via", "per", "over"),
+        *("under",),
         *("und", "oder", "der", "die", "das", "mit", "für", "y", "o", "de", "la", "el", "et", "ou", "le", "les", "des"),
     )
 )
@@ -113,7 +86,7 @@ def _sentences(ask: str) -> Iterator[str]:
     spoken = (each for line in prose(_MARKERS.sub(" ", ask)) for each in sentences(line.text))
     for _, sentence in zip(range(_MOST_SENTENCES), spoken, strict=False):
         bare = _without(_FILLER, _without(_GREETING, sentence))
-        if _says_something(bare) and not _VAGUE.fullmatch(bare):
+        if _says_something(bare) and not _VAGUE.fullmatch(bare.lower()):
             yield bare
 
 
@@ -125,15 +98,24 @@ def _chosen(spoken: Iterable[str]) -> str:
         is_polite = plain != sentence and _says_something(plain)
         ask = plain.rstrip("?？") if is_polite else sentence
         first = first or ask
-        is_request = is_polite or sentence.endswith(("?", "？")) or _REQUEST.match(sentence)
-        if is_request and not _POINTING.search(ask):
+        is_request = is_polite or sentence.endswith(("?", "？")) or _first_word(sentence) in _REQUESTS
+        if is_request and not _points(ask):
             return ask
     return first
 
 
+def _points(ask: str) -> bool:
+    words = [word.strip(",.!?").casefold() for word in ask.split()]
+    return words[-1] in _POINTERS or (len(words) <= _FEW_WORDS and not _POINTERS.isdisjoint(words))
+
+
+def _first_word(text: str) -> str:
+    return text.partition(" ")[0].casefold().rstrip(",:")
+
+
 def _without(start: re.Pattern[str], text: str) -> str:
-    """A text without such a start."""
-    found = start.match(text)
+    """A text without such a start, which is matched in lower case: patterns that ignore case take long to compile."""
+    found = start.match(text[:_LONGEST_START].lower())
     return text[found.end() :] if found else text
 
 
