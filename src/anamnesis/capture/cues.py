@@ -148,7 +148,19 @@ MODEL_PHRASES: Phrases = {CAUSE: ("problem is that", "problem is in", "issue is 
 LABELS: Phrases = {
     CAUSE: (
         *("root cause", "root causes", "cause", "causes", "the cause", "why it failed", "why it happened", "diagnosis"),
-        *("fix", "the fix", "solution", "the solution", "workaround", "ursache", "lösung", "causa", "causa raíz"),
+        *(
+            "fix",
+            "the fix",
+            "fix applied",
+            "solution",
+            "resolution",
+            "the solution",
+            "workaround",
+            "ursache",
+            "lösung",
+            "causa",
+            "causa raíz",
+        ),
         *("solución", "cause racine", "causa raiz", "根本原因", "原因", "修复", "解決策", "원인", "причина"),
     ),
     DECISION: (
@@ -157,7 +169,18 @@ LABELS: Phrases = {
     ),
     RULE: (
         *("rule", "rules", "ground rules", "house rules", "convention", "conventions", "gotcha", "gotchas", "caveat"),
-        *("caveats", "pitfalls", "constraints", "lesson", "lessons", "lessons learned", "learnings", "key learnings"),
+        *(
+            "caveats",
+            "pitfalls",
+            "constraints",
+            "lesson",
+            "lessons",
+            "lessons learned",
+            "lesson learned",
+            "learnings",
+            "key learnings",
+            "takeaways",
+        ),
         *("regeln", "reglas", "règles", "regras", "regole", "规则", "注意", "ルール", "규칙"),
     ),
 }

@@ -22,6 +22,7 @@ _TASK_MARK = re.compile(r"\[[ xX]\][ \t]++")
 # Where a sentence may end. Which of these places are ends depends on what is around them.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»]*+\s++|[。！？]++[」』）]*+")
 _ABBREVIATIONS = ("e.g.", "i.e.", "vs.", "cf.", "approx.", "z.b.", "d.h.", "bzw.", "p.ej.", "no.", "fig.", "resp.")
+_ENDS = (".", "!", "?", ":", "。", "！", "？", "：", "…")
 _SOFT_WRAP = 60
 _LONGEST_LINE = 4_000
 
@@ -34,6 +35,8 @@ class Line:
     block: int
     is_heading: bool = False
     is_item: bool = False
+    # Code, unless it is the rest of a wrapped line.
+    is_indented: bool = False
 
 
 def prose(text: str) -> list[Line]:
@@ -43,7 +46,7 @@ def prose(text: str) -> list[Line]:
         before = lines[-1] if lines else None
         if before and _continues(before, line):
             lines[-1] = Line(f"{before.text} {line.text}", before.block, is_item=before.is_item)
-        else:
+        elif not line.is_indented:
             lines.append(line)
     return lines
 
@@ -86,7 +89,7 @@ def _line(raw: str, line: str, block: int) -> Line | None:
     if heading := _HEADING.match(line):
         return Line(_plain(line[heading.end() :].rstrip("# ")), block, is_heading=True)
     item = _ITEM.match(line)
-    if (not item and raw.startswith(("    ", "\t"))) or line.endswith(_CODE_END):
+    if line.endswith(_CODE_END):
         return None
     body = line[item.end() :] if item else line
     body = _TASK_MARK.sub("", body, 1) if item else body
@@ -94,7 +97,8 @@ def _line(raw: str, line: str, block: int) -> Line | None:
         return None
     if not item and body.startswith("**") and body.rstrip(":").endswith("**") and body.count("**") == 2:
         return Line(_plain(body), block, is_heading=True)
-    return Line(plain, block, is_item=bool(item)) if (plain := _plain(body)) else None
+    is_indented = not item and raw.startswith(("    ", "\t"))
+    return Line(plain, block, is_item=bool(item), is_indented=is_indented) if (plain := _plain(body)) else None
 
 
 def _plain(text: str) -> str:
@@ -108,8 +112,7 @@ def _continues(before: Line, line: Line) -> bool:
         before.block == line.block
         and not (line.is_item or line.is_heading or before.is_heading)
         and len(before.text) >= _SOFT_WRAP
-        and not before.text.endswith((".", "!", "?", ":", "。"))
-        and line.text[:1].islower()
+        and not before.text.endswith(_ENDS)
     )
 
 
