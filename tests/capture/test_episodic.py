@@ -13,6 +13,7 @@ from tests.capture.transcripts import Era, write
 from anamnesis.capture import (
     HeuristicSummarizer,
     ParsedSession,
+    Statement,
     SummaryResult,
     parse_transcript,
     write_episodic,
@@ -214,3 +215,11 @@ def test_a_purged_note_is_not_written_again(store: MemoryStore) -> None:
     purge(store, note.id)
     assert capture(store) is None
     assert (store.list(), store.trashed()) == ([], [])
+
+
+def test_secrets_in_statements_are_redacted(store: MemoryStore) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
+    said = Statement("rule", f"Always use the token {token} for releases.", by_user=True)
+    note = captured(store, replace(SESSION, statements=[said]))
+    assert token not in note.body
+    assert "- Always use the token " in note.body

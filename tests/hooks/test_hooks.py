@@ -265,6 +265,45 @@ def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
         assert store.count(type="episodic") == 0
 
 
+def captured(hook: Hook, *messages: tuple[str, object]) -> str:
+    """The body of the note of a session."""
+    hook.capture(transcript_path=str(transcript(hook, *messages)))
+    with MemoryStore(hook.home) as store:
+        (note,) = store.list(project="work", type="episodic")
+    return note.body
+
+
+def said(text: str) -> tuple[str, object]:
+    return ("assistant", [{"type": "text", "text": text}])
+
+
+def test_a_note_keeps_what_was_stated(hook: Hook) -> None:
+    body = captured(
+        hook,
+        ("user", "Why does the login fail? Always run the browser tests."),
+        said("I'll look."),
+        said("Root cause: the cookie has no Secure flag."),
+        ("user", "we decided to keep the cookie"),
+        said("Kept it. All tests pass."),
+    )
+    assert "**Causes and fixes:**\n- Root cause: the cookie has no Secure flag.\n" in body
+    assert "**Decisions:**\n- we decided to keep the cookie (user)\n" in body
+    assert "**Rules and caveats:**\n- Always run the browser tests. (user)\n" in body
+
+
+def test_what_a_session_was_told_is_not_captured_again(hook: Hook) -> None:
+    with MemoryStore(hook.home) as store:
+        store.write(type="procedural", title="Tools", body="Always use uv here.", project="work")
+    assert "Always use uv here." in hook("inject", hook.event(source="startup"))
+    messages = [("user", "which tools?"), said("Always use uv here. Never use pip here."), ("user", "ok, go on then")]
+    body = captured(hook, *messages)
+    assert "- Never use pip here." in body
+    assert "- Always use uv here." not in body
+    # The session is resumed: its own note was injected, which is no reason to remove what that says.
+    assert "Never use pip here." in hook("inject", hook.event(source="resume"))
+    assert "- Never use pip here." in captured(hook, *messages)
+
+
 def synced(hook: Hook, times: int) -> list[dict[str, Any]]:
     """The log's entries about syncs, as soon as there are this many."""
 
