@@ -35,7 +35,7 @@ class Finding:
 def examine(settings: Settings) -> list[Finding]:
     """All faults of this machine's store. Writes nothing but the index."""
     home = settings.home
-    found = [*_permissions(home), *_configuration(home), *_programs(), *_disk(home)]
+    found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home)]
     try:
         with MemoryStore(home, only_to_read=True) as store:
             found += [*_index(store), *_files(store), *_bridge(store, settings)]
@@ -61,10 +61,13 @@ def _permissions(home: Path) -> Iterator[Finding]:
             yield Finding(str(path), fault, f"chmod {allowed:o} {path}", partial(path.chmod, allowed))
 
 
-def _configuration(home: Path) -> Iterator[Finding]:
-    path = str(home / CONFIG_NAME)
+def _configuration(settings: Settings) -> Iterator[Finding]:
+    for each in settings.found:
+        if each.source == each.setting.variable and each.fault:
+            yield Finding(each.source, each.fault, "Correct or unset the variable.")
+    path = str(settings.home / CONFIG_NAME)
     try:
-        content = read_config(home)
+        content = read_config(settings.home)
     except AnamnesisError as error:
         yield Finding(path, error.message, "Fix it by hand or remove it; until then it counts as empty.")
         return

@@ -151,16 +151,20 @@ class Vault:
     def status(self) -> State | None:
         """What notes and observations hold, and what is pending between them.
 
-        None without an engram.db, or if it cannot be read, of which `anamnesis doctor` says more.
+        None without an engram.db, or if it cannot be read: `read_status` raises the reason.
         """
-        from anamnesis.bridge.upkeep import read_state
-
         try:
-            if self.bridge:
-                return self.bridge.state()
-            return read_state(self.engram, self.notes) if self.engram else None
+            return self.read_status()
         except FAILURES:
             return None
+
+    def read_status(self) -> State | None:
+        """The same, but an engram.db that cannot be read is an error."""
+        from anamnesis.bridge.upkeep import read_state
+
+        if self.bridge:
+            return self.bridge.state()
+        return read_state(self.engram, self.notes) if self.engram else None
 
     def history(self, note_id: str) -> list[Revision]:
         """Every revision of a note, the oldest first."""

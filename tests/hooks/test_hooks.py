@@ -341,3 +341,30 @@ def test_sessions_that_end_together_sync_one_after_the_other(hook: Hook) -> None
         ["git", "status", "--porcelain"], cwd=hook.home / "memory", capture_output=True, check=True, text=True
     )
     assert state.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["inject", "recall", "capture"])
+def test_a_home_that_a_hook_makes_first_is_open_to_its_user_only(tmp_path: Path, name: str) -> None:
+    hook = Hook(tmp_path)
+    hook(name, hook.event(hook_event_name="SessionStart", prompt="anything"))
+    folders = [hook.home, *(path for path in hook.home.rglob("*") if path.is_dir())]
+    assert {oct(folder.stat().st_mode & 0o777) for folder in folders} == {"0o700"}
+
+
+@pytest.mark.parametrize("words", [["-p", "work"], ["-pwork"], ["-p=work"], ["--project", "work"], ["--project=work"]])
+def test_the_project_may_be_given_by_its_short_option(hook: Hook, tmp_path: Path, words: list[str]) -> None:
+    elsewhere = hook.event(cwd=str(tmp_path), source="startup")
+    assert "Zebra crossing" not in hook("inject", elsewhere)
+    assert "Zebra crossing" in hook("inject", elsewhere, *words)
+
+
+def test_a_setting_that_cannot_be_used_is_logged_once_and_stops_no_hook(hook: Hook) -> None:
+    for session in ("s1", "s2"):
+        assert "Zebra crossing" in hook(
+            "inject", hook.event(session_id=session, source="startup"), ANAMNESIS_REFLECTION_PROVIDER="opnai"
+        )
+    (said,) = [line["reason"] for line in hook.log() if line["event"] == "setting refused"]
+    assert said == (
+        "reflection_provider 'opnai' is not one of heuristic, openai, so 'heuristic' is used."
+        " Change ANAMNESIS_REFLECTION_PROVIDER."
+    )
