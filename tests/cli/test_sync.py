@@ -155,3 +155,66 @@ def test_claude_codes_own_memory_is_imported_before_a_sync(machines: tuple[Comma
     one("sync")
     two("sync")
     assert "Run the tests" in two("search", "tests").out or two("list").out.count("testing") == 1
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Path:
+    """A remote that is the repository of an application."""
+    remote, work = tmp_path / "app.git", tmp_path / "work"
+    subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", remote], check=True)
+    subprocess.run(["git", "clone", "--quiet", remote, work], check=True, capture_output=True)
+    (work / "app.py").write_text("print()\n")
+    subprocess.run(["git", "add", "."], cwd=work, check=True)
+    author = ["-c", "user.name=n", "-c", "user.email=e"]
+    subprocess.run(["git", *author, "commit", "--quiet", "-m", "app"], cwd=work, check=True)
+    subprocess.run(["git", "push", "--quiet", "origin", "HEAD:main"], cwd=work, check=True)
+    return remote
+
+
+def branches(remote: Path) -> str:
+    return subprocess.run(["git", "show-ref"], cwd=remote, capture_output=True, text=True, check=True).stdout
+
+
+def test_an_application_s_repository_is_refused_in_one_sentence_until_it_is_adopted(
+    machines: tuple[Command, Command], application: Path
+) -> None:
+    one, _ = machines
+    one("config", "set", "remote", str(application))
+    one("write", "Deploy", "Step one")
+    before = branches(application)
+    refused = one("sync")
+    assert refused.code == 1
+    assert refused.err == (
+        f"anamnesis: committed locally; nothing was sent to or received from {application}, which is not a repository"
+        " of notes (it holds app.py): set another `remote`, or run `anamnesis sync --adopt` to join it anyway\n"
+    )
+    assert one("sync", "--json").json["pushed"] is False
+    assert not (one.home / "memory" / "app.py").exists()
+    assert branches(application) == before
+    assert one("sync", "--adopt", "--json").json["pushed"] is True
+    assert (one.home / "memory" / "app.py").exists()
+
+
+@pytest.mark.parametrize(("options", "is_sent"), [([], False), (["--adopt"], True)])
+def test_the_first_sync_of_init_refuses_an_application_s_repository(
+    machines: tuple[Command, Command], application: Path, options: list[str], is_sent: bool
+) -> None:
+    one, _ = machines
+    one("write", "Deploy", "Step one")
+    before = branches(application)
+    done = one("init", "--agent", "claude", "--remote", str(application), *options)
+    assert done.code == 0
+    assert ("is not a repository of notes" in done.err) is not is_sent
+    assert (branches(application) != before) is is_sent
+
+
+def test_a_readme_and_a_licence_among_the_notes_are_no_faults(machines: tuple[Command, Command]) -> None:
+    one, two = machines
+    one("write", "Deploy", "Step one")
+    for name in ("README.md", "LICENSE.md", "LICENSE", ".gitignore"):
+        (one.home / "memory" / name).write_text("text\n")
+    one("sync")
+    two("sync")
+    for each in machines:
+        assert each("doctor", "--json").json["faults"] == []
+        assert each("status", "--json").json["unreadable_files"] == 0

@@ -86,13 +86,19 @@ class Machine:
 
 
 def machine(
-    folder: Path, name: str, remote: Path | str | None, *, timeout: float = 120.0, is_large: bool = False
+    folder: Path,
+    name: str,
+    remote: Path | str | None,
+    *,
+    timeout: float = 120.0,
+    is_large: bool = False,
+    adopt: bool = False,
 ) -> Machine:
     """A machine with a store; if `is_large`, its syncs compare only the changed files, as with very many notes."""
     store = MemoryStore(folder / name)
     address = str(remote) if remote else None
     small = {"small_index": 0} if is_large else {}
-    backend = GitSyncBackend(store.memory_dir, remote=address, machine_id=name, timeout=timeout, **small)
+    backend = GitSyncBackend(store.memory_dir, remote=address, machine_id=name, timeout=timeout, adopt=adopt, **small)
     return Machine(name, store, backend)
 
 

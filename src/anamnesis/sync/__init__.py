@@ -14,10 +14,14 @@ from anamnesis.sync.git_backend import GitSyncBackend
 __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
 
 
-def configured_backend(store: MemoryStore, settings: Settings) -> GitSyncBackend:
+def configured_backend(store: MemoryStore, settings: Settings, *, adopt: bool = False) -> GitSyncBackend:
     """The backend of this machine's settings."""
     return GitSyncBackend(
-        store.memory_dir, remote=settings.remote, machine_id=settings.machine_id, timeout=settings.sync_timeout
+        store.memory_dir,
+        remote=settings.remote,
+        machine_id=settings.machine_id,
+        timeout=settings.sync_timeout,
+        adopt=adopt,
     )
 
 
