@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.command import Command
 from tests.cli.test_terminal import plain
+from tests.sync.machine import is_running
 from tests.waiting import wait_until
 
 
@@ -218,3 +221,76 @@ def test_a_readme_and_a_licence_among_the_notes_are_no_faults(machines: tuple[Co
     for each in machines:
         assert each("doctor", "--json").json["faults"] == []
         assert each("status", "--json").json["unreadable_files"] == 0
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> tuple[dict[str, str], Path]:
+    """Variables for a remote whose ssh hangs, and the file in which that writes its process id."""
+    started, ssh = tmp_path / "started", tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\necho $$ > '{started}.new'\nmv '{started}.new' '{started}'\nsleep 300\n")
+    ssh.chmod(0o755)
+    remote = {"ANAMNESIS_GIT_REMOTE": "ssh://me@box.example/notes.git"}
+    return {**remote, "GIT_SSH_COMMAND": str(ssh), "GIT_SSH_VARIANT": "simple"}, started
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_sync_that_is_interrupted_leaves_no_process(
+    anamnesis: Command, hanging: tuple[dict[str, str], Path], number: int
+) -> None:
+    variables, started = hanging
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", "sync"],
+        env={**anamnesis.variables, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(started.exists)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Traceback" not in errors
+    wait_until(lambda: not is_running(int(started.read_text())))
+
+
+def test_a_server_that_is_ended_during_a_sync_leaves_no_process(
+    anamnesis: Command, hanging: tuple[dict[str, str], Path]
+) -> None:
+    variables, started = hanging
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", "serve"],
+        env={**anamnesis.variables, **variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin
+    process.stdin.write(
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_sync","arguments":{}}}\n'
+    )
+    process.stdin.flush()
+    wait_until(started.exists)
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (128 + signal.SIGTERM, "")
+    wait_until(lambda: not is_running(int(started.read_text())))
+
+
+def test_a_host_that_does_not_answer_is_named_once_with_its_setting(
+    anamnesis: Command, hanging: tuple[dict[str, str], Path]
+) -> None:
+    variables, _ = hanging
+    anamnesis("write", "Deploy", "Step one")
+    sentence = (
+        "the remote cannot be used now: box.example did not answer within 3 s"
+        " (setting `remote`: ssh://me@box.example/notes.git)"
+    )
+    failed = anamnesis("sync", ANAMNESIS_SYNC_TIMEOUT="3", **variables)
+    assert failed.code == 1
+    assert failed.err == f"anamnesis: committed locally; {sentence}\n"
+    assert sentence not in failed.out
+    shown = plain(anamnesis.on_terminal("sync", ANAMNESIS_SYNC_TIMEOUT="3", COLUMNS="200", **variables))
+    assert "Fetching from box.example" in shown
+    assert shown.count("did not answer") == 1
+    assert anamnesis("sync", "--json", ANAMNESIS_SYNC_TIMEOUT="3", **variables).json["detail"] == sentence

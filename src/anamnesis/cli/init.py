@@ -15,7 +15,7 @@ from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, open_store
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
+from anamnesis.cli.output import activity, console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
 from anamnesis.config import CONFIG_NAME, read_config, setting
 from anamnesis.disk import locked
@@ -254,11 +254,12 @@ def _first_sync(adopt: bool) -> dict[str, Any] | None:
         return None
     from anamnesis.sync import configured_backend, report
 
-    with open_memory() as vault:
-        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt))
-        if not result.reached:
-            click.echo(f"anamnesis: {result.detail}", err=True)
-        return report(vault.notes, result)
+    with open_memory() as vault, activity() as announce:
+        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
+        synced = report(vault.notes, result)
+    if not result.reached:
+        click.echo(f"anamnesis: {result.detail}", err=True)
+    return synced
 
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:

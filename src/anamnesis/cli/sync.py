@@ -9,10 +9,11 @@ import click
 
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, store_option
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines
+from anamnesis.cli.output import activity, console, on_terminal, print_json, print_lines
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
+from anamnesis.signals import exit_on_signals
 from anamnesis.store import MemoryStore
 
 
@@ -44,16 +45,17 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
         return
     from anamnesis.sync import configured_backend, report
 
-    with open_memory() as vault:
+    exit_on_signals()
+    with open_memory() as vault, activity() as announce:
         _import(vault.notes)
-        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt))
+        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
         facts = report(vault.notes, result)
     if as_json:
         print_json(facts)
     elif on_terminal():
-        _draw(facts, len(result.changed))
+        _draw(facts, len(result.changed), is_reached=result.reached)
     else:
-        print_lines(list(facts.items()))
+        print_lines([each for each in facts.items() if result.reached or each[0] != "detail"])
     if not result.reached:
         click.echo(f"anamnesis: {result.detail}", err=True)
         sys.exit(1)
@@ -72,13 +74,13 @@ def _import(store: MemoryStore) -> None:
         log(store.root, "import failed", reason=str(error))
 
 
-def _draw(facts: dict[str, object], changed: int) -> None:
+def _draw(facts: dict[str, object], changed: int, *, is_reached: bool) -> None:
     from rich.text import Text
 
     pulled = facts["pulled"]
     screen = console()
     screen.print(Text(f"↓ {pulled} commits received", "cyan") if pulled else Text("↓ nothing new", "dim"))
     screen.print(Text("↑ sent", "green") if facts["pushed"] else Text("↑ nothing sent", "dim"))
-    if facts["detail"] != "synced":
+    if is_reached and facts["detail"] != "synced":
         screen.print(Text(f"≠ {facts['detail']}", "yellow"))
     screen.print(f"{changed} files changed, {facts['indexed']:,} notes, at {facts['head'] or 'no commit yet'}")

@@ -8,13 +8,15 @@ from anamnesis.notes import writable
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES
 from anamnesis.store.unsynced import find_unsynced, forget_unsynced
-from anamnesis.sync.backend import SyncBackend, SyncResult, SyncState
+from anamnesis.sync.backend import Announce, SyncBackend, SyncResult, SyncState
 from anamnesis.sync.git_backend import GitSyncBackend
 
 __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
 
 
-def configured_backend(store: MemoryStore, settings: Settings, *, adopt: bool = False) -> GitSyncBackend:
+def configured_backend(
+    store: MemoryStore, settings: Settings, *, adopt: bool = False, announce: Announce | None = None
+) -> GitSyncBackend:
     """The backend of this machine's settings."""
     return GitSyncBackend(
         store.memory_dir,
@@ -22,6 +24,7 @@ def configured_backend(store: MemoryStore, settings: Settings, *, adopt: bool = 
         machine_id=settings.machine_id,
         timeout=settings.sync_timeout,
         adopt=adopt,
+        announce=announce,
     )
 
 

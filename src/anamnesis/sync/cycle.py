@@ -15,7 +15,7 @@ from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
-from anamnesis.sync.backend import SyncResult
+from anamnesis.sync.backend import Announce, SyncResult
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
 from anamnesis.sync.remote import Foreign, Rejected, Remote
@@ -35,6 +35,7 @@ class Cycle:
     repository: Repository
     remote: Remote | None
     machine_id: str
+    announce: Announce
     head: str = ""
     only: list[str] | None = None  # the files to compare, in the first round; None for all
     is_trusted: bool = False  # whether the head is one that a sync made
@@ -69,12 +70,15 @@ class Cycle:
             done = "committed locally" if self.committed else "nothing to commit"
             return self._result(f"{done}; no remote configured")
         try:
+            self.announce(f"Fetching from {self.remote.host}")
             fetching.join()
             self._exchange(self.remote)
         except GitFailed as error:
             done = "committed locally; " if self.committed else ""
-            reason = "" if isinstance(error, Foreign) else "the remote cannot be used now: "
-            return self._result(f"{done}{reason}{error.message}", reached=False)
+            reason = error.message
+            if not isinstance(error, Foreign):
+                reason = f"the remote cannot be used now: {reason.rstrip('.')} (setting `remote`: {self.remote.shown})"
+            return self._result(f"{done}{reason}", reached=False)
         return self._result(
             "both versions of a note are kept; see `anamnesis conflicts`" if self.conflicted else "synced"
         )
@@ -163,6 +167,7 @@ class Cycle:
             main, theirs = remote.head()
             if theirs and not self._is_joined(theirs):
                 remote.check(theirs)
+            self.announce("Merging")
             if theirs and not self._merge_in(theirs):
                 self._commit_all()
                 continue
@@ -172,6 +177,7 @@ class Cycle:
                 self.pulled = self.repository.count_missing(theirs, known) if counted is None else counted
             if self.head == main:
                 return
+            self.announce(f"Sending to {remote.host}")
             try:
                 remote.push(self.head)
             except Rejected as error:

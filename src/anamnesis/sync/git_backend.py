@@ -13,10 +13,10 @@ from anamnesis.disk import locked
 from anamnesis.errors import StoreUnavailable
 from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
-from anamnesis.sync.backend import SyncResult, SyncState
+from anamnesis.sync.backend import Announce, SyncResult, SyncState
 from anamnesis.sync.checkpoint import Checkpoint, take_checkpoint, version_of, write_checkpoint
 from anamnesis.sync.cycle import SHORT, Cycle
-from anamnesis.sync.remote import Remote
+from anamnesis.sync.remote import CONNECT_TIMEOUT, Remote
 from anamnesis.sync.repository import Repository, is_safe
 from anamnesis.sync.worktree import LOCK
 
@@ -42,6 +42,8 @@ class GitSyncBackend:
         timeout: float = 120.0,
         small_index: int = _SMALL_INDEX,
         adopt: bool = False,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        announce: Announce | None = None,
     ) -> None:
         self.repo_dir = Path(repo_dir).absolute()
         self.remote = os.path.expanduser(setting("remote").check(remote)) if remote else None
@@ -50,7 +52,12 @@ class GitSyncBackend:
         self.small_index = small_index
         self._remote_digest = digest((self.remote or "").encode()).hex()
         self._repository = Repository(self.repo_dir, machine_id)
-        self._remote = Remote(self._repository, self.remote, timeout, adopt=adopt) if self.remote else None
+        self._remote = (
+            Remote(self._repository, self.remote, timeout, adopt=adopt, connect_timeout=connect_timeout)
+            if self.remote
+            else None
+        )
+        self._announce: Announce = announce or (lambda _: None)
 
     def init(self) -> None:
         """Make the folder a repository with this remote, if it is not yet."""
@@ -73,13 +80,15 @@ class GitSyncBackend:
         It compares only the `changed` files with the last commit, if `_is_enough` says so, and else all files.
         """
         repository = self._repository
+        self._announce("Waiting for another sync of this machine")
         try:
             with self._alone():
+                self._announce("Reading the notes")
                 last = take_checkpoint(repository.metadata)
                 self._prepare(last)
                 now = time.time()
                 repository.locate()
-                cycle = Cycle(repository, self._remote, self.machine_id)
+                cycle = Cycle(repository, self._remote, self.machine_id, self._announce)
                 if last and repository.is_at(last):
                     cycle.trust(last)
                     if changed is not None and self._is_enough(changed, now - last.compared_at):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anamnesis.git import GitFailed
+from anamnesis.git import GitFailed, NoAnswer
 from anamnesis.plain import one_line
 from anamnesis.sync.joining import find_foreign
 from anamnesis.sync.repository import BRANCH, MAIN, Repository
@@ -17,8 +17,11 @@ _PUSH = ("--quiet", "--porcelain", "--no-verify", "--no-signed", "--no-follow-ta
 _MOVED = re.compile(r"\[rejected\]|failed to update ref|cannot lock ref|incorrect old value")
 # By https, a name without a password is a password too: a token.
 _PASSWORD = re.compile(r"(https?://|://[^/:]*:)[^/]*@", re.IGNORECASE)
+_HOST = re.compile(r"(?:[^/]*@)?([^/:]*)(:?)")
 _ADOPTED = "remote.origin.adopted"  # removed with the address
 _MOST_OF_A_PATH = 80
+# Seconds within which a remote has to answer.
+CONNECT_TIMEOUT = 20.0
 
 
 class Rejected(GitFailed):
@@ -35,11 +38,21 @@ class Remote:
     With `adopt` it is joined even if it is no repository of notes, from then on.
     """
 
-    def __init__(self, repository: Repository, address: str, timeout: float, *, adopt: bool = False) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        address: str,
+        timeout: float,
+        *,
+        adopt: bool = False,
+        connect_timeout: float = CONNECT_TIMEOUT,
+    ) -> None:
         self._repository = repository
         self._address = address
         self._timeout = timeout
         self._adopt = adopt
+        self._connect_timeout = min(connect_timeout, timeout)
+        self.host = _host(address) or self.shown
 
     @property
     def shown(self) -> str:
@@ -99,4 +112,16 @@ class Remote:
             raise (Rejected if _MOVED.search(error.message) else GitFailed)(error.message) from None
 
     def _run(self, *arguments: str) -> bytes:
-        return self._repository.git(*arguments, as_user=True, timeout=self._timeout)
+        try:
+            return self._repository.git(
+                *arguments, as_user=True, timeout=self._timeout, connect_timeout=self._connect_timeout
+            )
+        except NoAnswer as error:
+            raise GitFailed(f"{self.host} did not answer within {error.seconds:g} s") from None
+
+
+def _host(address: str) -> str:
+    """The host in an address like ssh://user@host:22/path or user@host:path; "" in a path."""
+    _, is_url, rest = address.partition("://")
+    found = _HOST.match(rest if is_url else address)
+    return found[1] if found and (is_url or found[2]) else ""

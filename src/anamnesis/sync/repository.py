@@ -115,7 +115,12 @@ class Repository:
         self.trees: dict[str, str] = {}  # those that are known, by commit
 
     def git(
-        self, *arguments: str, input: bytes | None = None, as_user: bool = False, timeout: float = LOCAL_TIMEOUT
+        self,
+        *arguments: str,
+        input: bytes | None = None,
+        as_user: bool = False,
+        timeout: float = LOCAL_TIMEOUT,
+        connect_timeout: float | None = None,
     ) -> bytes:
         # `--git-dir` is explicit: a folder without a repository must not be taken for part of another one.
         return git(
@@ -126,6 +131,7 @@ class Repository:
             variables=self._identity,
             as_user=as_user,
             timeout=timeout,
+            connect_timeout=connect_timeout,
         )
 
     def line(self, *arguments: str) -> str:
