@@ -81,7 +81,7 @@ def git(
         if code == 0:
             return output
         if not _lock_is_gone(folder, errors, deadline):
-            raise GitFailed(_reason(arguments[0], output, errors), said=errors)
+            raise GitFailed(_reason(arguments[0], code, output, errors), said=errors)
 
 
 def _run(
@@ -242,10 +242,15 @@ def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
     return False
 
 
-def _reason(action: str, output: bytes, errors: str) -> str:
+def _reason(action: str, code: int, output: bytes, errors: str) -> str:
     """The line of git's output that has the reason of a failure."""
     refusals = [line for line in output.decode("utf-8", "replace").splitlines() if line.startswith("!")]
     lines = [line.strip() for line in (*refusals, *errors.splitlines()) if line.strip() and _VAGUE not in line]
     reasons = [line for line in lines if line.startswith(("!", "fatal:", "error:"))] or lines
-    words = reasons[0].removeprefix("fatal: ").removeprefix("error: ") if reasons else "it gave no reason"
+    words = reasons[0].removeprefix("fatal: ").removeprefix("error: ") if reasons else _end_of(code)
     return f"git {action}: {' '.join(words.split())}"
+
+
+def _end_of(code: int) -> str:
+    """How git ended, if it has said nothing."""
+    return f"it was ended by a signal ({signal.strsignal(-code)})" if code < 0 else "it gave no reason"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.command import Command
 from tests.cli.test_terminal import plain
+from tests.disks import DISKS, command_on
 from tests.sync.machine import is_running
 from tests.waiting import wait_until
 
@@ -294,3 +295,30 @@ def test_a_host_that_does_not_answer_is_named_once_with_its_setting(
     assert "Fetching from box.example" in shown
     assert shown.count("did not answer") == 1
     assert anamnesis("sync", "--json", ANAMNESIS_SYNC_TIMEOUT="3", **variables).json["detail"] == sentence
+
+
+@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "next"])
+def test_a_sync_on_a_disk_that_cannot_be_written_is_one_sentence(
+    machines: tuple[Command, Command], disk: str, is_first: bool
+) -> None:
+    one, two = machines
+    two("write", "Of two", "Text")
+    two("sync")
+    one("write", "Deploy", "Step one")
+    if not is_first:
+        one("sync")
+        one("write", "Test", "Step two")
+    failed = subprocess.run(
+        command_on(disk, one.home, [sys.executable, "-m", "anamnesis", "sync"]),
+        env=one.variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("anamnesis: ")
+    assert failed.stderr.count("\n") == 1
+    assert "it gave no reason" not in failed.stderr
+    subprocess.run(["chmod", "-R", "u+w", one.home], check=True)
+    assert one("sync", "--json").json["indexed"] == (2 if is_first else 3)

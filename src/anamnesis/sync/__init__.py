@@ -3,10 +3,12 @@
 from typing import Any
 
 from anamnesis.config import Settings
+from anamnesis.errors import Unwritable
 from anamnesis.log import log
 from anamnesis.notes import writable
+from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore
-from anamnesis.store.files import TREES
+from anamnesis.store.files import TREES, telling
 from anamnesis.store.unsynced import find_unsynced, forget_unsynced
 from anamnesis.sync.backend import Announce, SyncBackend, SyncResult, SyncState
 from anamnesis.sync.git_backend import GitSyncBackend
@@ -30,9 +32,13 @@ def configured_backend(
 
 def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     """Sync a store's portable notes and refresh its index."""
+    if not is_writable(store.root):
+        fault = "the disk is read-only or full, or the folder is closed to you"
+        raise Unwritable(f"The notes in {store.root} cannot be synced: {fault}.")
     begun = store.root / "sync.begun"
     was_interrupted = begun.exists()
-    begun.touch(mode=0o600)
+    with telling("write", begun):
+        begun.touch(mode=0o600)
     unsynced = find_unsynced(store)
     result = backend.sync(unsynced.paths)
     if was_interrupted:
@@ -43,7 +49,8 @@ def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
         store.refresh_files(changed, result.steps if is_all else ())
     written = {path: hash for path, hash in result.written.items() if _can_hold_a_note(path)}
     forget_unsynced(store, unsynced, written)
-    begun.unlink(missing_ok=True)
+    with telling("write", begun):
+        begun.unlink(missing_ok=True)
     log(store.root, "sync", **report(store, result))
     return result
 
