@@ -13,6 +13,7 @@ from anamnesis import __version__
 from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
+from anamnesis.signals import exit_on_signals
 
 if TYPE_CHECKING:
     from anamnesis.mcp.engram.tool import Memory
@@ -44,6 +45,7 @@ def run() -> None:
     """
     from anamnesis.mcp.stdio import serve
 
+    exit_on_signals()
     settings = resolve_settings()
     with ExitStack() as opened:
         serve(_built(_opened_once(settings, opened), settings), partial(_report, settings.home))

@@ -22,6 +22,9 @@ from anamnesis.vault import Vault, open_vault
 RECONCILE = "anamnesis bridge reconcile"
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+adopt_option = click.option(
+    "--adopt", is_flag=True, help="Join the remote even if it is not a repository of notes: its files come here too."
+)
 
 
 def open_memory(context: click.Context | None = None, *, only_to_read: bool = False) -> Vault:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -137,3 +137,18 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def activity() -> Iterator[Callable[[str], None] | None]:
+    """A line on stderr with what the program is doing and for how long, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda description: bar.update(task, description=description)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, writable
-from anamnesis.store.files import TREES
+from anamnesis.store.files import TREES, describes_repository
 
 # The fields of a note that the index has, with their SQL expressions.
 _FIELDS = {
@@ -275,12 +275,12 @@ def superseded_ids(db: sqlite3.Connection) -> set[str]:
 
 
 def unreadable(db: sqlite3.Connection) -> list[Problem]:
-    """Files that could not be read as notes."""
+    """Files that could not be read as notes, without those that describe the repository."""
     rows = db.execute(
         "SELECT f.path || '/' || name, line, problem FROM files JOIN folders f ON f.number = folder"
         " WHERE problem IS NOT NULL"
     )
-    return [Problem(*row) for row in rows]
+    return [Problem(*row) for row in rows if not describes_repository(row[0].partition("/")[2])]
 
 
 def problems(db: sqlite3.Connection) -> list[Problem]:
