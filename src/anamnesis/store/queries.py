@@ -109,6 +109,12 @@ def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
+def ids_ending(db: sqlite3.Connection, ending: str) -> list[str]:
+    """The ULIDs that have this ending after their time."""
+    rows = db.execute("SELECT id FROM memories WHERE substr(id, -length(:ending)) = :ending", {"ending": ending})
+    return [row[0] for row in rows]
+
+
 def paths_of(db: sqlite3.Connection, note_id: str) -> list[str]:
     """Every file that holds a note."""
     rows = db.execute(
