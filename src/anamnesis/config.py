@@ -21,6 +21,7 @@ CONFIG_NAME = "config.json"
 _ENGRAM_DB = "engram.db"
 # Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
 DEFAULT_BUDGET = 8_000
+DEFAULT_VERSIONS = 50
 
 
 def _machine_id(text: str) -> str:
@@ -45,6 +46,12 @@ def _remote(text: str) -> str:
 def _budget(text: str) -> str:
     if not text.isdecimal() or not 500 <= int(text) <= 100_000:
         raise InvalidArgument(f"inject_budget {text!r} is not a number of characters from 500 to 100000.")
+    return text
+
+
+def _versions(text: str) -> str:
+    if not text.isdecimal() or int(text) > 10_000:
+        raise InvalidArgument(f"versions {text!r} is not a whole number from 0 to 10000.")
     return text
 
 
@@ -103,6 +110,14 @@ SETTINGS = (
         "Whether notes and Engram's observations are one memory, where there is an `engram.db`: `on` or `off`.",
         "on",
         _on_or_off,
+    ),
+    Setting(
+        "versions",
+        "ANAMNESIS_VERSIONS",
+        "How many earlier versions of each note `history` has besides those in git: 0 to 10000, together at most 20,000"
+        " characters for each. They stay on this machine.",
+        str(DEFAULT_VERSIONS),
+        _versions,
     ),
     Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
     Setting(
@@ -192,6 +207,7 @@ class Settings:
     remote: str | None
     token: str = field(repr=False)
     bridge: bool
+    versions: int
     sync_timeout: int
     inject_budget: int
     reflection: Reflection
@@ -235,6 +251,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         remote=found["remote"].value,
         token=found["token"].value or "",
         bridge=found["bridge"].valid == "on",
+        versions=int(found["versions"].valid),
         sync_timeout=int(found["sync_timeout"].valid),
         inject_budget=int(found["inject_budget"].valid),
         reflection=Reflection(

@@ -152,6 +152,13 @@ def _list(db: sqlite3.Connection, condition: str, values: dict[str, Any], page: 
     return [_memory(row) for row in rows]
 
 
+def whole_note(db: sqlite3.Connection, number: int) -> Memory | None:
+    """A note with everything that it says, from the index alone; None if it is hidden."""
+    found = _list(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})
+    (rest,) = db.execute("SELECT rest FROM memories WHERE number = :number", {"number": number}).fetchone()
+    return replace(found[0], **json.loads(rest)) if found and rest else next(iter(found), None)
+
+
 def _newest(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[int]:
     """The numbers of the newest notes of a project with several names: one list per name, read as far as needed."""
     lists = [
@@ -229,6 +236,17 @@ def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, i
         if row:
             found[path] = row
     return found
+
+
+def is_known(db: sqlite3.Connection, path: str, hash: bytes) -> bool:
+    """Whether a file is in the index with this hash."""
+    folder, _, name = path.rpartition("/")
+    row = db.execute(
+        "SELECT 1 FROM files WHERE folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
+        " AND hash = :hash",
+        {"folder": folder, "name": name, "hash": hash},
+    ).fetchone()
+    return row is not None
 
 
 def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
