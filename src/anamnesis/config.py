@@ -28,6 +28,7 @@ _LEAST_TOKEN = 16
 _NONE = "none"
 # They are refused with a sentence where they are used; any other setting falls back to its default.
 _REFUSED_IN_USE = ("machine_id", "remote", "token")
+DEFAULT_VERSIONS = 50
 
 
 def _machine_id(text: str) -> str:
@@ -66,6 +67,12 @@ def _token(text: str) -> str:
 def _text(text: str) -> str:
     if not text.strip() or not text.isprintable():
         raise InvalidArgument("is empty, or not a line of text.")  # it may be a secret
+    return text
+
+
+def _versions(text: str) -> str:
+    if not text.isdecimal() or int(text) > 10_000:
+        raise InvalidArgument(f"versions {text!r} is not a whole number from 0 to 10000.")
     return text
 
 
@@ -134,6 +141,14 @@ SETTINGS = (
         "Whether notes and Engram's observations are one memory, where there is an `engram.db`: `on` or `off`.",
         "on",
         _on_or_off,
+    ),
+    Setting(
+        "versions",
+        "ANAMNESIS_VERSIONS",
+        "How many earlier versions of each note `history` has besides those in git: 0 to 10000, together at most 20,000"
+        " characters for each. They stay on this machine.",
+        str(DEFAULT_VERSIONS),
+        _versions,
     ),
     Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
     Setting(
@@ -238,6 +253,7 @@ class Settings:
     remote: str | None
     token: str = field(repr=False)
     bridge: bool
+    versions: int
     sync_timeout: int
     inject_budget: int
     reflection: Reflection
@@ -290,6 +306,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         remote=found["remote"].value,
         token=found["token"].value or "",
         bridge=found["bridge"].valid == "on",
+        versions=int(found["versions"].valid),
         sync_timeout=int(found["sync_timeout"].valid),
         inject_budget=int(found["inject_budget"].valid),
         reflection=Reflection(

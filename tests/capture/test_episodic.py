@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from anamnesis.capture import (
     write_episodic,
 )
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import Memory
+from anamnesis.notes import Memory, moment_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.purging import purge
 
@@ -142,7 +143,7 @@ def test_other_sessions_have_other_notes(store: MemoryStore) -> None:
 
 
 def test_ids_sort_by_the_start_of_the_session(store: MemoryStore) -> None:
-    starts = ["", "2026-08-01T10:00:00Z", "2026-08-01T10:00:00.001Z", "2026-08-01T10:00:00.002", "2027-01-01"]
+    starts = ["2026-08-01T10:00:00Z", "2026-08-01T10:00:00.001Z", "2026-08-01T10:00:00.002", "2027-01-01"]
     ids = [captured(store, replace(SESSION, started_at=start)).id for start in starts]
     assert ids == sorted(ids)
     assert all(len(note_id) == 26 for note_id in ids)
@@ -152,6 +153,16 @@ def test_ids_sort_by_the_start_of_the_session(store: MemoryStore) -> None:
 def test_a_strange_start_is_no_obstacle(store: MemoryStore, start: str) -> None:
     session = replace(SESSION, started_at=start)
     assert captured(store, session) == captured(store, session)
+
+
+@pytest.mark.parametrize("start", ["", "yesterday"])
+def test_a_session_without_a_start_has_the_time_of_its_first_capture(store: MemoryStore, start: str) -> None:
+    note = captured(store, replace(SESSION, started_at=start))
+    assert abs(datetime.fromisoformat(moment_of(note.id)) - datetime.fromisoformat(note.created_at)) < timedelta(
+        hours=1
+    )
+    store.update(note.id, tags=["later"])
+    assert captured(store, replace(SESSION, started_at=start)).id == note.id
 
 
 def test_a_trivial_session_writes_nothing_and_removes_nothing(store: MemoryStore) -> None:

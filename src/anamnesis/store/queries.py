@@ -141,6 +141,12 @@ def hidden(db: sqlite3.Connection) -> list[tuple[str, str, Scope, str, str]]:
     return [(id, title, scope, f"{TREES[scope]}/{path}", deleted_at) for id, title, scope, path, deleted_at in rows]
 
 
+def ids_ending(db: sqlite3.Connection, ending: str) -> list[str]:
+    """The ULIDs that have this ending after their time."""
+    rows = db.execute("SELECT id FROM memories WHERE substr(id, -length(:ending)) = :ending", {"ending": ending})
+    return [row[0] for row in rows]
+
+
 def paths_of(db: sqlite3.Connection, note_id: str) -> list[str]:
     """Every file that holds a note."""
     rows = db.execute(
@@ -180,6 +186,13 @@ def _list(
     query = f"SELECT {columns} FROM memories AS m WHERE {condition} ORDER BY {_ORDERS[order]} {page}"
     rows = db.execute(query, values)
     return [_memory(row) for row in rows]
+
+
+def whole_note(db: sqlite3.Connection, number: int) -> Memory | None:
+    """A note with everything that it says, from the index alone; None if it is hidden."""
+    found = _list(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})
+    (rest,) = db.execute("SELECT rest FROM memories WHERE number = :number", {"number": number}).fetchone()
+    return replace(found[0], **json.loads(rest)) if found and rest else next(iter(found), None)
 
 
 def _newest(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[int]:
@@ -259,6 +272,17 @@ def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, i
         if row:
             found[path] = row
     return found
+
+
+def is_known(db: sqlite3.Connection, path: str, hash: bytes) -> bool:
+    """Whether a file is in the index with this hash."""
+    folder, _, name = path.rpartition("/")
+    row = db.execute(
+        "SELECT 1 FROM files WHERE folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
+        " AND hash = :hash",
+        {"folder": folder, "name": name, "hash": hash},
+    ).fetchone()
+    return row is not None
 
 
 def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:

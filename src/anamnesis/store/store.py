@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
+from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
 from anamnesis.store import queries
@@ -19,6 +20,7 @@ from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
+from anamnesis.store.kept import Kept
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
@@ -55,14 +57,18 @@ class Saved(NamedTuple):
 class MemoryStore:
     """The notes under one root. Any number of threads and processes may use it at once."""
 
-    def __init__(self, root: Path | str, *, only_to_read: bool = False) -> None:
-        """Open the notes under `root`, which is created unless they are `only_to_read`."""
+    def __init__(self, root: Path | str, *, only_to_read: bool = False, versions: int = DEFAULT_VERSIONS) -> None:
+        """Open the notes under `root`, which is created unless they are `only_to_read`.
+
+        Of each note, at most this many replaced `versions` are kept.
+        """
         self.root = Path(root).expanduser().absolute()
         self.memory_dir = self.root / TREES["portable"]
         self.local_dir = self.root / TREES["machine-local"]
         self.db_path = self.root / "index.db"
         self._files = NoteFiles(self.root, only_to_read=only_to_read)
-        self._index = Index(self.db_path, self._files)
+        self.kept = Kept(self.root, versions)
+        self._index = Index(self.db_path, self._files, self.kept)
         # `on_refresh` is called after a check of the folders and after a read that found notes changed, `on_change`
         # after each operation that changed notes, with what it wrote if nothing else changed. Both run in the thread
         # of the operation, after it and outside of the store's lock, and not for their own changes; their errors
@@ -84,6 +90,7 @@ class MemoryStore:
 
     def close(self) -> None:
         self._index.close()
+        self.kept.close()
 
     @property
     def is_bare(self) -> bool:
@@ -405,7 +412,9 @@ class MemoryStore:
                 former[path] = found
         moved = [file.path for path, file in former.items() if file.path != path]
         with contextlib.closing(Writing(self._files, placed, former, durable=durable)) as writing:
-            written = self._catalogue.save(writing.files, moved, writing.finish, follower=follower)
+            written = self._catalogue.save(
+                writing.files, moved, writing.finish, former=former.values(), follower=follower
+            )
         return Saved(writing.files, written)
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
