@@ -184,9 +184,10 @@ ENGRAM_VARIABLES = {
     "ENGRAM_DATA_DIR": "The folder of `engram.db`, absolute; else `~/.engram` if there is one, else ANAMNESIS_HOME.",
     "ENGRAM_PORT": "The port of the daemon; else 7437.",
     "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
-    STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram does where Anamnesis is safer by default. What its clients"
-    " send is then stored as it was sent, without redaction, and a hard delete passes over a row that is marked as"
-    " deleted.",
+    STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram was recorded to, where by default its specification holds"
+    " or Anamnesis is safer. What its clients send is then stored as it was sent, without redaction and with the names"
+    " of projects as they are, and a hard delete passes over a row that is marked as deleted. The differences are in"
+    " [HTTP](http-api.md#where-it-differs-from-engram-on-purpose).",
 }
 
 

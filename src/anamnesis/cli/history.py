@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None:
     """Show every revision of a note as a diff, the newest first, or go back to one.
 
-        They come from git, from the edits that this machine has seen since (the setting `versions` limits them) and, where
-    there is an engram.db, from its journal; from the trash, if the note was deleted. Number 1 is the oldest. A revision
-    that is gone back to becomes the newest, and nothing is lost. ID is as in `anamnesis show`, or the number of an
+    They come from git, from the edits that this machine has seen since (the setting `versions` limits them) and, where
+    there is an engram.db, from its journal; from the trash, if the note was deleted. Number 1 is the oldest. Going
+    back to a revision makes it the newest, and nothing is lost. ID is as in `anamnesis show`, or the number of an
     observation or its sync_id.
 
-        \b
-        In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom, what changed,
-        separated by tabs; then the diff.
-        JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], where "text" is
-        null if the note was deleted; with --restore {"id", "number", "diff"}
+    \b
+    In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom, what changed,
+    separated by tabs; then the diff.
+    JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], where "text" is
+    null if the note was deleted; with --restore {"id", "number", "diff"}
     """
     with open_memory(only_to_read=number is None) as vault:
         found = vault.history(_resolve(vault, note_id))
