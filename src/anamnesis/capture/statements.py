@@ -46,7 +46,7 @@ _ANY_WORD = ""
 # Chinese, Japanese and Korean: words are not separated, or have endings.
 _UNSPACED = "\u2e80"
 
-_WORDS = re.compile(r"[\w'´`]+|:")
+_WORDS = re.compile(r"[\w']+|:")
 _CODE = re.compile(r"`[^`]*+`")
 _CLAUSE = re.compile(r"[,;:(]\s|\s[–—-]\s")
 # A model's sentence goes on after a comma with what it describes: "it is renamed, never overwritten".
