@@ -70,6 +70,18 @@ def test_code_logs_quotations_and_tables_state_nothing(text: str, by_user: bool)
     assert statements_in(text, by_user=by_user) == []
 
 
+@pytest.mark.parametrize("by_user", [False, True])
+def test_private_blocks_state_nothing(by_user: bool) -> None:
+    """A sentence out of a private block would no longer be recognised as private."""
+    filler = "Nothing of note here.\n\n" * 200
+    for text in (
+        "fix it <private>the door is blue. Always use the blue door. Root cause: the lock.</private> now",
+        f"Hello.\n\n<private>\n\n{filler}Always use the blue door.</private>",
+        "<private>Always use the blue door, and never close it.",
+    ):
+        assert statements_in(text, by_user=by_user) == []
+
+
 def test_what_follows_code_counts_again() -> None:
     text = "```\nAlways use pip.\n```\nAlways use uv here."
     assert [each.text for each in statements_in(text)] == ["Always use uv here."]

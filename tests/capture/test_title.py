@@ -68,6 +68,20 @@ def test_the_request_goes_before_its_context_and_pasted_lines_do_not_count(ask: 
 @pytest.mark.parametrize(
     ("ask", "title"),
     [
+        ("Duplicates in an intersection\n\nThe answer is empty. Why is that so?", "Duplicates in an intersection"),
+        ("# Change the theme to red\n\n## Overview\nUse one token.", "Change the theme to red"),
+        ("I have a question\n\nwhy is the sky blue?", "why is the sky blue?"),
+        ("please have a look\n\nthe build is broken", "have a look"),
+        ("hey claude\n\nfix the login", "fix the login"),
+    ],
+)
+def test_a_line_that_stands_alone_before_the_rest_is_its_title(ask: str, title: str) -> None:
+    assert title_of([ask]) == title
+
+
+@pytest.mark.parametrize(
+    ("ask", "title"),
+    [
         (
             "have a look at the failing upload test in tests/test_upload.py and find out why it only fails on CI",
             "have a look at the failing upload test in tests/test_upload.py",

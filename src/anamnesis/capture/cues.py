@@ -148,19 +148,8 @@ MODEL_PHRASES: Phrases = {CAUSE: ("problem is that", "problem is in", "issue is 
 LABELS: Phrases = {
     CAUSE: (
         *("root cause", "root causes", "cause", "causes", "the cause", "why it failed", "why it happened", "diagnosis"),
-        *(
-            "fix",
-            "the fix",
-            "fix applied",
-            "solution",
-            "resolution",
-            "the solution",
-            "workaround",
-            "ursache",
-            "lösung",
-            "causa",
-            "causa raíz",
-        ),
+        *("fix", "the fix", "fix applied", "solution", "resolution", "the solution", "workaround", "ursache", "lösung"),
+        *("causa", "causa raíz"),
         *("solución", "cause racine", "causa raiz", "根本原因", "原因", "修复", "解決策", "원인", "причина"),
     ),
     DECISION: (

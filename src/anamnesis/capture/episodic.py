@@ -88,7 +88,6 @@ def _without_secrets(session: ParsedSession) -> ParsedSession:
         first_prompt=redact(session.first_prompt),
         last_outcome=redact(session.last_outcome),
         prompts=[redact(prompt) for prompt in session.prompts],
-        statements=[replace(each, text=redact(each.text)) for each in session.statements],
     )
 
 

@@ -22,7 +22,7 @@ _TASK_MARK = re.compile(r"\[[ xX]\][ \t]++")
 # Where a sentence may end. Which of these places are ends depends on what is around them.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»]*+\s++|[。！？]++[」』）]*+")
 _ABBREVIATIONS = ("e.g.", "i.e.", "vs.", "cf.", "approx.", "z.b.", "d.h.", "bzw.", "p.ej.", "no.", "fig.", "resp.")
-_ENDS = (".", "!", "?", ":", "。", "！", "？", "：", "…")
+ENDS = (".", "!", "?", ":", "。", "！", "？", "：", "…")
 _SOFT_WRAP = 60
 _LONGEST_LINE = 4_000
 
@@ -112,7 +112,7 @@ def _continues(before: Line, line: Line) -> bool:
         before.block == line.block
         and not (line.is_item or line.is_heading or before.is_heading)
         and len(before.text) >= _SOFT_WRAP
-        and not before.text.endswith(_ENDS)
+        and not before.text.endswith(ENDS)
     )
 
 

@@ -26,6 +26,7 @@ from anamnesis.capture.cues import (
     Phrases,
 )
 from anamnesis.capture.prose import Line, prose, sentences
+from anamnesis.notes.redaction import redact
 
 KINDS = (CAUSE, DECISION, RULE)
 # What the user says weighs more than what the model says on the way; the final answer weighs most.
@@ -45,7 +46,7 @@ _ANY_WORD = ""
 # Chinese, Japanese and Korean: words are not separated, or have endings.
 _UNSPACED = "\u2e80"
 
-_WORDS = re.compile(r"[\w'´`]+|:")
+_WORDS = re.compile(r"[\w']+|:")
 _CODE = re.compile(r"`[^`]*+`")
 _CLAUSE = re.compile(r"[,;:(]\s|\s[–—-]\s")
 # A model's sentence goes on after a comma with what it describes: "it is renamed, never overwritten".
@@ -95,6 +96,7 @@ def statements_in(text: str, *, by_user: bool = False, weight: int = 0) -> list[
     """The statements in a message, in its order. `weight` is the message's own."""
     if not _may_state(_normal(text)):
         return []
+    text = redact(text)  # before it is taken apart: a sentence out of a private block is not recognised as private
     found: list[Statement] = []
     lines = prose(_typed_part(text) if by_user else text)
     labelled = _under_labels(lines)

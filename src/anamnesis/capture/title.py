@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from anamnesis.capture.prose import prose, sentences
+from anamnesis.capture.prose import ENDS, Line, prose, sentences
 
 LONGEST_TITLE = 80
 _SHORTEST_CLAUSE = 24
@@ -45,6 +45,7 @@ _REQUESTS = frozenset(
 # Such a request says nothing without the sentence before.
 _POINTERS = frozenset(("it", "this", "that", "them", "these", "those", "so", "why", "one"))
 _FEW_WORDS = 5
+_HEADLINE_WORDS = 3
 _VAGUE = re.compile(
     r"(?:i have|i've got|got|there is|there's|we have) (?:a|an|another|one|some) (?:\w+ )?"
     r"(?:question|problem|issue|task|bug|job)(?: for you)?[.!:]?"
@@ -74,16 +75,26 @@ _LOOSE_ENDS = " \t,;:–—-(/&+"
 def title_of(asks: Sequence[str]) -> str:
     """The title for the asks of a session; "" if there is none."""
     for ask in asks:
-        if chosen := _chosen(_sentences(ask)):
+        lines = prose(_MARKERS.sub(" ", ask))
+        if chosen := _headline(lines) or _chosen(_sentences(lines)):
             return _phrase(chosen)
-    lines = [" ".join(line.split()) for ask in asks for line in ask.splitlines()]
-    line = next((line for line in lines if _says_something(line)), next(filter(None, lines), ""))
-    return _phrase(line)
+    raw = [" ".join(line.split()) for ask in asks for line in ask.splitlines()]
+    return _phrase(next((line for line in raw if _says_something(line)), next(filter(None, raw), "")))
 
 
-def _sentences(ask: str) -> Iterator[str]:
-    """The first sentences of an ask that say something, without greetings and polite words."""
-    spoken = (each for line in prose(_MARKERS.sub(" ", ask)) for each in sentences(line.text))
+def _headline(lines: Sequence[Line]) -> str:
+    """The first line, if it stands alone like the title of what follows; else nothing."""
+    if len(lines) < 2 or lines[0].block == lines[1].block or lines[0].text.endswith(ENDS):
+        return ""
+    line = lines[0].text
+    plain = _without(_POLITE, _without(_FILLER, _without(_GREETING, line)))
+    is_title = plain == line and len(line.split()) >= _HEADLINE_WORDS and not _VAGUE.fullmatch(line.lower())
+    return line if is_title and not _points(line) else ""
+
+
+def _sentences(lines: Sequence[Line]) -> Iterator[str]:
+    """The first sentences of an ask that say something, without greetings."""
+    spoken = (each for line in lines for each in sentences(line.text))
     for _, sentence in zip(range(_MOST_SENTENCES), spoken, strict=False):
         bare = _without(_FILLER, _without(_GREETING, sentence))
         if _says_something(bare) and not _VAGUE.fullmatch(bare.lower()):

@@ -15,7 +15,7 @@ function run(verb, event) {
     child.stdout.on("data", (part) => parts.push(part))
     child.stdin.on("error", () => {})
     child.stdin.end(JSON.stringify(event))
-  })
+  }).catch(() => "")
 }
 
 // Resolves when the program has its event. It outlives OpenCode, which may exit at any time.
@@ -27,7 +27,7 @@ function start(verb, event) {
     child.stdin.on("error", resolve)
     child.stdin.end(JSON.stringify(event), resolve)
     child.unref()
-  })
+  }).catch(() => {})
 }
 
 function memory(directory) {
@@ -101,13 +101,13 @@ async function setup(context) {
   const recalled = new Map()
   const ended = new AbortController()
 
-  await context.session.hook("prompt", async (event) => {
+  await context.session?.hook?.("prompt", async (event) => {
     if (!event.prompt?.text) return
     await notes.atStart(event.sessionID)
     const text = await notes.atPrompt(event.sessionID, event.prompt.text)
     if (text) recalled.set(event.sessionID, [...(recalled.get(event.sessionID) ?? []), text])
   })
-  await context.session.hook("context", async (event) => {
+  await context.session?.hook?.("context", async (event) => {
     const texts = [await notes.atStart(event.sessionID), ...(recalled.get(event.sessionID) ?? [])]
     for (const text of texts) if (text) event.system.push({ type: "text", text })
   })
