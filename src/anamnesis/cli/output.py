@@ -118,3 +118,13 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def spinner(title: str) -> Iterator[None]:
+    """A sign on stderr that something goes on, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(title):
+        yield
