@@ -104,11 +104,13 @@ class Vault:
         """Reconcile the notes with the observations of an engram.db from now on."""
         from anamnesis.bridge.bridge import Bridge  # 50 ms that nobody without Engram has to spend
 
-        self.bridge = Bridge(self.notes, engram, machine_id, self._user_home)
-        self._mark, self._rows_written = self.bridge.last_change(), self.bridge.written()
+        bridge = Bridge(self.notes, engram, machine_id, self._user_home)
+        self._mark, self._rows_written = bridge.last_change(), bridge.written()
+        self.engram = engram if isinstance(engram, Path) else engram.path
+        self.bridge = bridge
         self.notes.on_refresh = self._follow
         self.notes.on_change = self._follow
-        return self.bridge
+        return bridge
 
     def follow(self, most: int) -> bool:
         """Reconcile pending changes, at most `most` of each side; False if there are more."""

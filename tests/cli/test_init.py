@@ -41,8 +41,8 @@ class User:
             if path.is_file() and not path.is_relative_to(self.store)
         }
 
-    def answers(self, *arguments: str, typed: str) -> str:
-        """What a person sees who types these answers; the terminal is at its end after them."""
+    def answers(self, *arguments: str, typed: str, at: str = "", then: str = "") -> str:
+        """What a person sees who types these answers, and `then` those at this question, which drops earlier input."""
         controller, terminal = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "anamnesis", *arguments],
@@ -58,6 +58,9 @@ class User:
         try:
             while part := os.read(controller, 65536):
                 shown += part
+                if then and at.encode() in shown:
+                    os.write(controller, then.encode())
+                    then = ""
         except OSError:  # Linux says so when the last writer has gone
             pass
         os.close(controller)
@@ -76,6 +79,7 @@ def test_one_command_sets_up_what_is_found_and_one_takes_it_back(user: User) -> 
     assert (done.code, done.err) == (0, "")
     rows = [line.split("\t") for line in done.out.splitlines()]
     assert [(row[0], Path(row[1]).name, row[2]) for row in rows] == [
+        ("create", "anamnesis", "claude codex zed goose"),
         ("create", ".claude.json", "claude"),
         ("create", "settings.json", "claude"),
         ("create", "config.toml", "codex"),
@@ -89,7 +93,7 @@ def test_one_command_sets_up_what_is_found_and_one_takes_it_back(user: User) -> 
     note = user.command("write", "Title", "body").out.strip()
     gone = user.command("uninstall")
     assert (gone.code, gone.err) == (0, "")
-    assert len(gone.out.splitlines()) == 6
+    assert len(gone.out.splitlines()) == 7
     assert user.files() == {}
     assert note in user.command("list").out
 
@@ -191,7 +195,8 @@ def test_json_says_everything(user: User) -> None:
         True,
     )
     assert "/hooks" in agent["remark"]
-    (change,) = told["changes"]
+    (launcher, change) = told["changes"]
+    assert launcher["file"] == told["program"]
     assert (change["action"], change["agents"]) == ("create", ["codex"])
     assert "+[mcp_servers.anamnesis]" in change["diff"]
     (refusal,) = told["refusals"]
@@ -199,7 +204,7 @@ def test_json_says_everything(user: User) -> None:
     assert json.loads((user.store / "config.json").read_text())["remote"] == "/srv/notes.git"
     planned = user.command("uninstall", "--json", "--print").json
     assert planned["written"] is False
-    assert [change["action"] for change in planned["changes"]] == ["remove"]
+    assert [change["action"] for change in planned["changes"]] == ["remove", "remove"]
 
 
 def test_a_store_that_began_alone_gets_its_remote_later_and_may_lose_it_again(user: User) -> None:
@@ -251,17 +256,19 @@ def test_what_claude_code_remembers_is_imported(user: User) -> None:
 
 def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
     user.installs("claude", "zed", "codex")
-    shown = user.answers("init", typed="1 zed\ny\n/srv/notes.git\ny\n")
+    shown = user.answers("init", typed="1 zed\ny\n/srv/notes.git\n\ny\n")
     assert re.search(r"1 +Claude Code +✓ +✓ +✓ +✓", shown)
     assert re.search(r"3 +Zed +✓ +– +– +–", shown)
     assert "Only instructions can tell Zed of the memory." in shown
-    assert "✓ Claude Code" in shown
+    assert re.search(r"✓ +Claude Code +✓ +✓ +✓ +✓ +2 new", shown)
+    assert "5 files written (5 new)." in shown
+    assert "Next: restart Claude Code and Zed to give them a memory." in shown
     assert b"memory_search" in user.files()[".config/zed/AGENTS.md"]
     assert ".codex/config.toml" not in user.files()
     assert json.loads((user.store / "config.json").read_text())["remote"] == "/srv/notes.git"
     again = user.answers("init", typed="all\ny\n")
     assert re.search(r"1 +Claude Code .* set up", again)
-    assert "Claude Code  is set up already" in again
+    assert re.search(r"✓ +Claude Code .* as before", again)
     assert "trust" in again
     gone = user.answers("uninstall", typed="y\n")
     assert "Your notes in ~/.anamnesis are as they were." in gone
@@ -270,11 +277,66 @@ def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
 
 def test_a_wrong_answer_is_asked_again_and_no_is_no(user: User) -> None:
     user.installs("claude")
-    shown = user.answers("init", typed="7\nclaude\n--bad\n\nn\n")
+    shown = user.answers("init", typed="7\nclaude\n--bad\n\nn\nn\n")
     assert "7 is none of them." in shown
     assert "is not the address of a git repository" in shown
     assert user.files() == {}
     assert not user.store.exists()
+
+
+def test_a_person_is_offered_a_model_that_summarises_and_nobody_else_is(user: User) -> None:
+    user.installs("claude")
+    key = "k" * 20
+    shown = user.answers(
+        "init", typed="all\n\ny\nftp://x\nhttp://localhost:11434/v1\n\n", at="API key", then=f"{key}\ny\n"
+    )
+    assert "Let a model summarise it instead?" in shown
+    assert "reflection_base_url 'ftp://x' is not an http or https address." in shown
+    assert key not in shown
+    config = json.loads((user.store / "config.json").read_text())
+    del config["machine_id"]
+    assert config == {
+        "reflection_provider": "openai",
+        "reflection_base_url": "http://localhost:11434/v1",
+        "reflection_model": "gpt-4o-mini",
+        "reflection_api_key": key,
+    }
+    assert "model" not in user.answers("init", typed="all\n"), "it is asked once"
+
+
+def test_yes_takes_the_defaults_and_asks_nothing(user: User) -> None:
+    user.installs("claude")
+    assert "?" not in user.answers("init", "--yes", typed="")
+    assert json.loads((user.store / "config.json").read_text()).keys() == {"machine_id"}
+
+
+def test_what_is_shown_fits_a_small_terminal_and_a_screen(user: User) -> None:
+    chosen = [word for name in AGENTS for word in ("--agent", name)]
+    shown = plain(user.command.on_terminal("init", "--yes", *chosen, COLUMNS="60"))
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert len(lines) < 60
+    assert f"{len(user.files()) + 1} files written" in shown
+
+
+def test_a_first_sync_that_is_refused_stops_nothing(user: User) -> None:
+    user.installs("claude")
+    user.store.mkdir(mode=0o700)
+    (user.store / "config.json").write_text('{"machine_id": "a b"}')
+    done = user.command("init", "--all", "--remote", str(user.home / "notes.git"), ANAMNESIS_MACHINE_ID="")
+    assert (done.code, done.err.count("\n")) == (0, 1)
+    assert ".claude/settings.json" in user.files()
+
+
+def test_a_first_sync_brings_the_notes_of_other_machines(user: User) -> None:
+    remote = user.home / "notes.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    other = {"ANAMNESIS_HOME": str(user.command.folder / "other")}
+    user.command("write", "From elsewhere", "zebra", **other)
+    assert user.command("sync", **other, ANAMNESIS_GIT_REMOTE=str(remote)).code == 0
+    shown = plain(user.command.on_terminal("init", "--yes", "--remote", str(remote)))
+    assert f"Synced with {remote}." in " ".join(shown.split())
+    assert "From elsewhere" in user.command("list").out
 
 
 def test_every_agent_is_named_in_the_help(user: User) -> None:

@@ -98,7 +98,8 @@ def test_what_others_left_is_taken_over_after_an_answer_that_did_not_wait_for_it
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    """A daemon whose notes are open."""
+    """A daemon whose notes are open, with an engram.db."""
+    database.prepare(tmp_path / "engram.db")
     with running(tmp_path) as started:
         wait_until(lambda: ready(started)["bridge"] == "on")
         yield started
@@ -131,6 +132,7 @@ def is_or_is_not_found(daemon: Daemon, word: str, expected: bool) -> bool:
 
 def test_every_note_that_a_script_writes_is_found_by_engrams_search_soon(tmp_path: Path) -> None:
     """The script enters its notes into the index itself: no file is left to be found changed."""
+    database.prepare(tmp_path / "engram.db")
     with running(tmp_path) as daemon:
         wait_until(lambda: ready(daemon)["bridge"] == "on")
         for word, way in (("harbour", "write"), ("lantern", "update"), ("anchor", "write"), ("compass", "delete")):

@@ -50,13 +50,13 @@ def test_it_starts_in_the_background_is_found_and_is_stopped(tmp_path: Path) -> 
         assert (started.returncode, started.stderr) == (0, "")
         shown = status(tmp_path)
         assert started.stdout == f"{shown['url']} (process id {shown['pid']})\n"
-        assert shown["database"] == str(tmp_path / "engram.db")
+        assert (shown["home"], shown["database"]) == (str(tmp_path), None)
         with socket.create_connection(("127.0.0.1", int(str(shown["port"]))), 10):
             pass
     finally:
         stopped = anamnesis(tmp_path, "daemon", "stop")
     assert stopped.stdout == f"Stopped the daemon with process id {shown['pid']}.\n"
-    assert status(tmp_path) == {"running": False, "database": str(tmp_path / "engram.db")}
+    assert status(tmp_path) == {"running": False, "home": str(tmp_path), "database": None}
     assert anamnesis(tmp_path, "daemon", "stop", "--json").stdout == '{"stopped": false, "pid": null}\n'
     assert not (tmp_path / "daemon.json").exists()
 
@@ -65,8 +65,8 @@ def test_a_memory_has_one_daemon(daemon: Daemon) -> None:
     second = anamnesis(daemon.home, "daemon", "--port", "0", "--background")
     assert second.returncode == 1
     assert second.stderr == (
-        f"anamnesis: {daemon.home}/engram.db is served already, by the daemon with process id {daemon.process.pid} on"
-        f" http://127.0.0.1:{daemon.port}. Use that one, or stop it with `anamnesis daemon stop`.\n"
+        f"anamnesis: The memory in {daemon.home} is served already, by the daemon with process id {daemon.process.pid}"
+        f" on http://127.0.0.1:{daemon.port}. Use that one, or stop it with `anamnesis daemon stop`.\n"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,12 @@ from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup
 
+if TYPE_CHECKING:
+    from rich.table import Column
+    from rich.text import Text
+
+# How many files a confirmation lists.
+_MOST_FILES = 15
 _FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
 
@@ -52,6 +58,20 @@ def features(agent: Agent) -> dict[str, bool]:
     return {name: verb in agent.verbs for name, verb in _FEATURES.items()}
 
 
+def feature_columns() -> list[Column]:
+    """The columns of a table that shows the features of agents."""
+    from rich.table import Column
+
+    return [Column({"mcp": "MCP"}.get(name, name), justify="center") for name in _FEATURES]
+
+
+def ticks(agent: Agent) -> list[Text]:
+    """The features of an agent, in a table's row."""
+    from rich.text import Text
+
+    return [Text("✓", "green") if has else Text("–", "dim") for has in features(agent).values()]
+
+
 def ask_agents(found: Sequence[Agent]) -> list[Agent]:
     """Ask which of the detected agents to set up."""
     draw_agents(found)
@@ -77,13 +97,11 @@ def draw_agents(found: Sequence[Agent]) -> None:
 
     screen = console()
     screen.draw("Notes are kept in [bold]{}[/] on [bold]{}[/].", shortened(settings().home), settings().machine_id)
-    marks = [Column({"mcp": "MCP"}.get(name, name), justify="center") for name in _FEATURES]
-    table = bare_table(Column(justify="right"), "found", *marks)
+    table = bare_table(Column(justify="right"), "found", *feature_columns(), "")
     for number, agent in enumerate(found, 1):
-        ticks = [Text("✓", "green") if has else Text("–", "dim") for has in features(agent).values()]
         plan = plan_setup([agent])
         state = "" if plan.changes or plan.refusals else "set up"
-        table.add_row(Text(str(number), "dim"), Text(agent.title, "bold"), *ticks, Text(state, "dim"))
+        table.add_row(Text(str(number), "dim"), Text(agent.title, "bold"), *ticks(agent), Text(state, "dim"))
     screen.print(table)
     screen.print(
         "At start and prompt, it is told the notes that matter; at its end, a session becomes one.", style="dim"
@@ -103,27 +121,53 @@ def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
 
 def ask_remote() -> dict[str, str | None]:
     """Ask which git repository syncs the notes."""
+    question = "Git repository that carries the notes between your machines (empty: none yet)"
+    answer = _ask("remote", question, default="")
+    return {"remote": answer} if answer else {}
+
+
+def ask_reflection() -> dict[str, str | None]:
+    """Ask whether a model summarises sessions, and how it is reached; by default, rules do it without one."""
+    question = "When a session ends, rules on this machine write its note. Let a model summarise it instead?"
+    if not click.confirm(question, default=False):
+        return {}
+    answers: dict[str, str | None] = {"reflection_provider": "openai"}
+    for name, asked in (
+        ("reflection_base_url", "Address of an OpenAI-compatible endpoint"),
+        ("reflection_model", "Model"),
+    ):
+        answers[name] = _ask(name, asked, default=setting(name).default)
+    key = _ask("reflection_api_key", "API key, which is not shown (empty: none)", default="", hide_input=True)
+    return answers | ({"reflection_api_key": key} if key else {})
+
+
+def _ask(name: str, question: str, *, default: str, hide_input: bool = False) -> str:
+    """Ask for the value of a setting, until it can be used."""
 
     def checked(answer: str) -> str:
         try:
-            return setting("remote").check(answer) if answer.strip() else ""
+            return setting(name).check(answer) if answer.strip() else ""
         except InvalidArgument as error:
             raise click.UsageError(str(error)) from error
 
-    answer = click.prompt(
-        "Git repository that carries the notes between your machines (empty: none yet)",
-        default="",
-        show_default=False,
-        value_proc=checked,
+    answer: str = click.prompt(
+        question, default=default, show_default=bool(default), value_proc=checked, hide_input=hide_input
     )
-    return {"remote": answer} if answer else {}
+    return answer
 
 
 def confirm(plan: Plan) -> bool:
     """Ask whether these files may be changed."""
-    for change in plan.changes:
-        click.echo(f"  {action(change)}  {shortened(change.file)}")
+    from rich.text import Text
+
+    table = bare_table(show_header=False)
+    for change in plan.changes[:_MOST_FILES]:
+        table.add_row(Text(action(change), "dim"), Text(shortened(change.file), overflow="fold"))
+    console().print(table)
     count = len(plan.changes)
+    more = f"and {count - _MOST_FILES} more; " if count > _MOST_FILES else ""
+    command = click.get_current_context().info_name
+    click.echo(f"  {more}`anamnesis {command} --print` shows every change as a diff.")
     return click.confirm(f"Go on with {'this file' if count == 1 else f'these {count} files'}?", default=True)
 
 

@@ -29,10 +29,11 @@ _STOP_SECONDS = 30.0
 @click.option("--background", is_flag=True, help="Return as soon as it answers.")
 @click.pass_context
 def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
-    """Serve the memory over HTTP, as Engram does, until it is stopped.
+    """Serve the memory over HTTP and MCP until it is stopped.
 
-    Only programs of this machine are answered; with --host, other machines are too. If there is a token in
-    ANAMNESIS_TOKEN, every client has to send it as `Authorization: Bearer`.
+    Clients of Engram find Engram's interface there; an engram.db is created when the first of them uses it. Only
+    programs of this machine are answered; with --host, other machines are too. If there is a token in ANAMNESIS_TOKEN,
+    every client has to send it as `Authorization: Bearer`.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -48,7 +49,8 @@ def status(as_json: bool) -> None:
     """Say whether the daemon runs, and where; exit code 1 where it does not.
 
     \b
-    JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "database"}
+    JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "home",
+           "database": the path of engram.db, or null}
     """
     from anamnesis.cli.output import print_json, print_lines  # slow to import, and serving does not need it
     from anamnesis.daemon.pid_file import PidFile
@@ -58,8 +60,8 @@ def status(as_json: bool) -> None:
     facts: dict[str, object] = {"running": running is not None}
     if running:
         facts |= {"url": running.url, **asdict(running)}
-    facts["database"] = str(pid_file.database)
-    print_json(facts) if as_json else print_lines(list(facts.items()))
+    facts |= {"home": str(settings().home), "database": str(pid_file.database) if pid_file.database.exists() else None}
+    print_json(facts) if as_json else print_lines([fact for fact in facts.items() if fact[1] is not None])
     if not running:
         sys.exit(1)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sqlite3
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,16 +14,24 @@ from typing import Any
 import click
 
 from anamnesis.cli import machine
-from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
+from anamnesis.cli.choice import (
+    agent_option,
+    ask_agents,
+    ask_instructions,
+    ask_reflection,
+    ask_remote,
+    confirm,
+    features,
+)
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, open_store
-from anamnesis.cli.output import activity, console, on_terminal, print_json, print_lines, progress_bar
+from anamnesis.cli.outcome import draw_outcome
+from anamnesis.cli.output import activity, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
-from anamnesis.config import CONFIG_NAME, read_config, setting
+from anamnesis.config import CONFIG_NAME, DEFAULT, read_config, setting
 from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.engram_installation import Engram, find_installation
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
@@ -106,11 +116,15 @@ def command(
     Where Engram is installed, and no agent is named, its observations become notes too, the agents' entries for its
     server start Anamnesis instead, and so does `engram`, if ~/.local/bin or ~/bin comes before it on the PATH.
 
-    On a terminal, it asks. Elsewhere it needs --agent, --all or --yes.
+    Agents start the program by a path that outlives it: a link that an installer keeps, or a launcher under
+    ANAMNESIS_HOME, if it runs from a virtual environment.
+
+    On a terminal, it asks: also for a git remote, and whether a model is to summarise sessions. --yes takes the
+    defaults. Elsewhere it needs --agent, --all or --yes.
 
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
-    JSON: {"home", "machine_id", "remote", "written", "imported", "synced",
+    JSON: {"home", "program", "runs", "machine_id", "remote", "written", "imported", "synced",
            "engram": {"database", "observations", "sessions", "projects", "with_notes",
                       "program", "plugins", "remarks", "taken_over"},
            "agents": [{"name", "title", "mcp", "start", "prompt", "end", "remark"}],
@@ -140,8 +154,11 @@ def _ask_rest(setup: _Setup, is_placed: bool) -> None:
     new = {name for change in plan_setup(setup.agents).changes for name in change.agents}
     if not setup.instructed:
         setup.instructed = ask_instructions([agent for agent in setup.agents if agent.name in new])
-    if not is_placed and "machine_id" in setup.settings:
+    is_first = "machine_id" in setup.settings
+    if is_first and not is_placed:
         setup.settings |= ask_remote()
+    if is_first and settings().resolved("reflection_provider").source == DEFAULT:
+        setup.settings |= ask_reflection()
 
 
 def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[Agent]:
@@ -254,12 +271,18 @@ def _first_sync(adopt: bool) -> dict[str, Any] | None:
         return None
     from anamnesis.sync import configured_backend, report
 
-    with open_memory() as vault, activity() as announce:
-        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
-        synced = report(vault.notes, result)
-    if not result.reached:
-        click.echo(f"anamnesis: {result.detail}", err=True)
-    return synced
+    try:
+        with open_memory() as vault:
+            with activity() as announce:
+                result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
+            if not result.reached:
+                click.echo(f"anamnesis: {result.detail}", err=True)
+            return report(vault.notes, result)
+    except KeyboardInterrupt:
+        click.echo("anamnesis: The first sync was interrupted; `anamnesis sync` continues it.", err=True)
+    except (AnamnesisError, sqlite3.Error) as error:
+        click.echo(f"anamnesis: {error}", err=True)
+    return None
 
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:
@@ -272,7 +295,7 @@ def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -
         _tell_engram(setup)
         print_diffs(report.done)
     elif on_terminal():
-        _draw(setup, report)
+        draw_outcome(setup.everybody, report.done, list(_news(report)))
     else:
         print_lines([(action(change), change.file, " ".join(change.agents)) for change in report.done.changes])
     print_refusals(report.done)
@@ -289,6 +312,8 @@ def _tell_engram(setup: _Setup) -> None:
 def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
     return {
         "home": str(settings().home),
+        "program": shlex.join(machine.program().words),
+        "runs": shlex.join(machine.program().runs) or None,
         "machine_id": setup.settings.get("machine_id") or settings().machine_id,
         "remote": setup.settings.get("remote", settings().remote),
         "written": is_written,
@@ -316,27 +341,11 @@ def _shown_engram(found: _Found, taken_over: int | None) -> dict[str, Any]:
     }
 
 
-def _draw(setup: _Setup, report: _Report) -> None:
-    from rich.text import Text
-
-    screen = console()
-    changed = {name for change in report.done.changes for name in change.agents}
-    refused = {name for refusal in report.done.refusals for name in refusal.agents}
-    for agent in setup.everybody:
-        sign = ("✗ ", "red") if agent.name in refused else ("✓ ", "green")
-        state = "" if agent.name in changed | refused else "  is set up already"
-        screen.print(Text.assemble(sign, (agent.title, "bold"), (state, "dim")))
-        if agent.remark and agent.name in changed:
-            screen.print(Text(f"  {agent.remark}", "yellow"))
-    if not setup.agents:
-        screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
+def _news(report: _Report) -> Iterator[str]:
+    """What was done besides the agents' files."""
     if report.taken_over:
-        screen.print(f"Engram's memory and the notes are one: {report.taken_over} changes were taken over.")
-    if report.imported and report.imported["new"]:
-        screen.print(f"{report.imported['new']} notes imported from Claude Code.")
+        yield f"Engram's memory and the notes are one: {report.taken_over} changes were reconciled."
+    if report.imported and (count := report.imported["new"]):
+        yield f"{count} {'note' if count == 1 else 'notes'} imported from Claude Code."
     if report.synced and report.synced["detail"] == "synced":
-        screen.print(f"Synced with {settings().remote}.")
-    if machine.is_passing():
-        screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
-    if changed:
-        screen.draw("Start these agents anew, and they have a memory. [cyan]anamnesis uninstall[/] takes it back.")
+        yield f"Synced with {settings().remote}."

@@ -1,17 +1,23 @@
-"""This machine for `init` and `uninstall`: where agents have their settings, and which command starts us."""
+"""This machine for `init`, `uninstall` and `doctor`: where agents have their settings, and which command starts us."""
 
 from __future__ import annotations
 
+import functools
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 from anamnesis.cli.context import settings
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import all_agents
+from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
+from anamnesis.vault import find_engram
 
+# How long the start of a command may take, on a machine that is busy.
+_SECONDS = 30.0
 _SYSTEMS = {"darwin": "macos", "win32": "windows"}
 
 
@@ -21,20 +27,62 @@ def place() -> Place:
 
 
 def program() -> Program:
-    """The running command with its full path: agents have another PATH, or none."""
+    """The command for agents, with its full path: they have another PATH, or none.
+
+    That of a virtual environment moves with it, so agents start a launcher instead.
+    """
     home = settings().home
-    is_default = home == settings().user_home / ".anamnesis"
-    return Program(_words(), "" if is_default else str(home), sys.platform == "win32")
+    store = "" if home == settings().user_home / ".anamnesis" else str(home)
+    lasting = _lasting()
+    if lasting or sys.platform == "win32":  # Windows does not start shell scripts
+        return Program(lasting or _words(), store, sys.platform == "win32")
+    return Program((str(home / "bin/anamnesis"),), store, runs=_words())
 
 
-def agents() -> list[Agent]:
-    """Every supported agent, installed on this machine or not."""
-    return all_agents(place(), program())
+def agents(started: Program | None = None) -> list[Agent]:
+    """Every supported agent, installed on this machine or not; `started` is the program for them, else `program`."""
+    return all_agents(place(), started or program())
+
+
+def everybody(started: Program | None = None) -> list[Agent]:
+    """All agents that may be set up, and Engram if it is installed."""
+    declared = agents(started)
+    found = find_installation(place(), started or program(), declared, find_engram(settings()))
+    return [*declared, *([found.agent] if found else [])]
+
+
+@functools.cache
+def can_run(words: tuple[str, ...]) -> bool:
+    """Whether a command starts us. A script can be there and its interpreter be gone, so it is tried."""
+    try:
+        done = subprocess.run([*words, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0 and done.stdout.startswith(b"anamnesis")
 
 
 def is_passing() -> bool:
     """Whether the command runs from a cache that may be cleared at any time."""
     return "archive-v0" in Path(_words()[0]).resolve().parts
+
+
+def _lasting() -> tuple[str, ...]:
+    """The running command by a path that outlives its virtual environment; none if there is no such path.
+
+    `uv tool install` and `pipx install` make a link, and keep it when they upgrade.
+    """
+    own = _words()
+    if not _is_in_environment(own[0]):
+        return own
+    folders = (Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder)
+    for path in (folder / "anamnesis" for folder in folders if folder.is_absolute()):
+        if os.path.realpath(path) == os.path.realpath(own[0]) and not _is_in_environment(str(path)):
+            return (str(path),)
+    return ()
+
+
+def _is_in_environment(program: str) -> bool:
+    return (Path(program).parent.parent / "pyvenv.cfg").exists()
 
 
 def _words() -> tuple[str, ...]:

@@ -24,8 +24,10 @@ def print_diffs(plan: Plan) -> None:
     for change in plan.changes:
         for line in diff(change).splitlines():
             _print_line(line)
-    if on_terminal() and not plan.changes:
-        click.echo("No file of an agent would change.")
+    if on_terminal():
+        count = len(plan.changes)
+        click.echo("No file" if not count else "1 file" if count == 1 else f"{count} files", nl=False)
+        click.echo(" would change." + (" Without --print, the same command changes them." if count else ""))
 
 
 def _print_line(line: str) -> None:

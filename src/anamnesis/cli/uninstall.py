@@ -16,10 +16,8 @@ from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
 from anamnesis.disk import locked
-from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.engram_installation import NAME as ENGRAM
-from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.removal import plan_removal, tear_down
@@ -49,7 +47,7 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
     leaving = set(names or (*AGENTS, ENGRAM))
-    plan = plan_removal(_everybody(), leaving, Ledger(settings().home))
+    plan = plan_removal(machine.everybody(), leaving, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
@@ -67,13 +65,6 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
         if database:
             _tell_engram(database, is_current)
     sys.exit(1 if plan.refusals else 0)
-
-
-def _everybody() -> list[Agent]:
-    """All agents that may be set up, and Engram if it is installed."""
-    agents = machine.agents()
-    found = find_installation(machine.place(), machine.program(), agents, find_database(settings()))
-    return [*agents, *([found.agent] if found else [])]
 
 
 def _tell_engram(database: Path, is_current: bool) -> None:
@@ -96,7 +87,7 @@ def _remove(leaving: set[str]) -> Plan:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         ledger = Ledger(home)
-        return tear_down(plan_removal(_everybody(), leaving, ledger), leaving, ledger)
+        return tear_down(plan_removal(machine.everybody(), leaving, ledger), leaving, ledger)
 
 
 def _print(plan: Plan, only_print: bool) -> None:

@@ -13,7 +13,6 @@ from anamnesis.config import resolve_settings
 from anamnesis.daemon import LOOPBACK
 from anamnesis.daemon.pid_file import PidFile
 from anamnesis.daemon.serving import log_error, opened_app
-from anamnesis.engram import database
 from anamnesis.web.app import App
 from anamnesis.web.asgi import AsgiApp
 from anamnesis.web.guard import build_guard
@@ -26,10 +25,8 @@ def _opened() -> Iterator[App]:
     guard = build_guard(LOOPBACK, settings.token)
     report = functools.partial(log_error, settings.home)
     # Only the server knows its port and its connections.
-    with pid_file.held(LOOPBACK, 0):
-        database.prepare(pid_file.database)
-        with opened_app(pid_file.database, settings, guard, report, lambda: 0) as opened:
-            yield opened
+    with pid_file.held(LOOPBACK, 0), opened_app(pid_file.database, settings, guard, report, lambda: 0) as opened:
+        yield opened
 
 
 app = AsgiApp(_opened)

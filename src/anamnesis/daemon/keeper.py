@@ -30,6 +30,8 @@ _LOOK_SECONDS = 1.0
 _MOST_AT_ONCE = 200
 # Seconds after the start during which a write waits for the notes, so that it is reconciled before it is answered.
 _PATIENCE_SECONDS = 1.0
+# Seconds for which the first client of Engram waits until it finds the notes that were there before.
+_MEETING_SECONDS = 3.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
 _REST_SECONDS = 5.0
 
@@ -48,6 +50,8 @@ class Keeper:
         self._opened: Future[Vault] = Future()
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._last_write = float("-inf")
+        self._engram_fault = ""
+        self._meeting = threading.Lock()
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._reconcile, self._watch)]
@@ -58,6 +62,24 @@ class Keeper:
     def vault(self) -> Vault:
         """The vault, once it is open; raises the error if it cannot be opened."""
         return self._opened.result()
+
+    def open_engram(self) -> None:
+        """Create engram.db if there is none, and reconcile the notes with it, for some seconds at the most.
+
+        The first client of Engram waits for that, so that it finds the notes; the rest is reconciled afterwards.
+        """
+        if self._shared.is_open and self._has_bridge():
+            return
+        with self._meeting:
+            _ = self._shared.db
+            self._prepare()
+            wait([self._opened], _MEETING_SECONDS)
+            deadline = time.monotonic() + _MEETING_SECONDS
+            self._with_vault(self._connect)
+            self._with_vault(
+                lambda vault: vault.reconcile(stop=lambda: self._stopping.is_set() or time.monotonic() > deadline)
+            )
+            self._behind.set()
 
     def after_write(self) -> None:
         """Reconcile what was just written to engram.db; what fails stays pending.
@@ -106,7 +128,27 @@ class Keeper:
         except FAILURES as error:
             self._log("bridge failed", reason=str(error))
 
-    def _with_vault(self, work: Callable[[Vault], None]) -> None:
+    def _has_bridge(self) -> bool:
+        """Whether nothing is to be connected: the bridge is, or the setting is off, or the notes cannot be opened."""
+        if not self._settings.bridge:
+            return True
+        return self._opened.done() and (bool(self._opened.exception()) or self.vault().bridge is not None)
+
+    def _connect(self, vault: Vault) -> None:
+        """Connect an engram.db that was created after the vault was opened."""
+        from anamnesis.bridge import FAILURES
+        from anamnesis.vault import find_engram
+
+        try:
+            if vault.bridge is None and find_engram(self._settings):
+                vault.connect(self._shared, self._settings.machine_id)
+                self._behind.set()
+        except FAILURES as error:
+            if str(error) != self._engram_fault:  # it is tried again and again
+                self._engram_fault = str(error)
+                self._log("bridge failed", reason=self._engram_fault)
+
+    def _with_vault(self, work: Callable[[Vault], object]) -> None:
         try:
             if self._opened.done() and not self._opened.exception():
                 work(self.vault())
@@ -114,7 +156,8 @@ class Keeper:
             self._log("bridge failed", trace=traceback.format_exc())
 
     def _follow(self, vault: Vault) -> None:
-        """Reconcile what other processes wrote; they have indexed it themselves."""
+        """Reconcile what other processes wrote; they have indexed it themselves. They may have created engram.db."""
+        self._connect(vault)
         if not vault.follow(_MOST_AT_ONCE):
             self._behind.set()
 

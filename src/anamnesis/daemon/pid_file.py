@@ -53,7 +53,8 @@ class PidFile:
             self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if running := self.running():
             raise StoreUnavailable(
-                f"{self.database} is served already, by the daemon with process id {running.pid} on {running.url}.",
+                f"The memory in {self.database.parent} is served already, by the daemon with process id {running.pid}"
+                f" on {running.url}.",
                 "Use that one, or stop it with `anamnesis daemon stop`.",
             )
         with locked(self._lock, timeout=1.0):

@@ -7,17 +7,17 @@ import functools
 import gc
 import signal
 import socket
+import sqlite3
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
 from anamnesis.daemon.descriptors import connection_room
 from anamnesis.daemon.keeper import Keeper
-from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.web import daemon_routes, engram_read_routes, engram_write_routes, mcp_route, plugin_routes
@@ -43,7 +43,6 @@ def serve(
 ) -> None:
     """Answer requests on a bound socket, with this engram.db, until a signal to stop."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    database.prepare(path)
     asyncio.run(_serve(listening, path, guard, settings, announce))
 
 
@@ -81,6 +80,8 @@ def opened_app(
     """The application of a daemon, with its memory open."""
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
+        if is_there := path.exists():
+            _ = shared.db  # one that cannot be used ends the start; without one, the first client of Engram creates it
         keeper = opened.enter_context(closing(Keeper(settings, shared, functools.partial(log, settings.home))))
         lanes = opened.enter_context(closing(Lanes(shared, keeper if settings.bridge else None)))
         metrics = Metrics()
@@ -89,7 +90,8 @@ def opened_app(
         plugins = bound(plugin_routes.routes(settings.home), strict=strict)
         mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
         own = daemon_routes.routes([*engram, *plugins], metrics, lanes, connections, keeper.status)
-        yield App(engram, [*plugins, *mcp, *own], lanes, guard, metrics, report, mounts)
+        open_engram = None if is_there else keeper.open_engram
+        yield App(engram, [*plugins, *mcp, *own], lanes, guard, metrics, report, mounts, open_engram)
 
 
 def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
@@ -98,7 +100,12 @@ def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
     from anamnesis.server import build_server
 
     vault = keeper.vault()
-    memory = Memory(lambda: vault.around(lanes.connection()), strict=settings.engram_strict)
+
+    def database() -> AbstractContextManager[sqlite3.Connection]:
+        keeper.open_engram()
+        return vault.around(lanes.connection())
+
+    memory = Memory(database, strict=settings.engram_strict)
     return build_server(vault.notes, engram=memory, settings=settings)
 
 

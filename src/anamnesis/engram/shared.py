@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from anamnesis.engram.database import connect
+from anamnesis.engram.database import connect, prepare
 
 # Milliseconds that background work yields to requests.
 _MOST_LET_PASS = 50
@@ -21,13 +21,28 @@ class Shared:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.db = connect(path, check_same_thread=False)
+        self._db: sqlite3.Connection | None = None
         self.lock = threading.RLock()
         self._hurried: deque[bool] = deque()
 
+    @property
+    def is_open(self) -> bool:
+        return self._db is not None
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The connection. The first use opens it, and creates engram.db if there is none."""
+        if self._db is None:
+            with self.lock:
+                if self._db is None:
+                    prepare(self.path)
+                    self._db = connect(self.path, check_same_thread=False)
+        return self._db
+
     def close(self) -> None:
         with self.lock:
-            self.db.close()
+            if self._db:
+                self._db.close()
 
     @contextlib.contextmanager
     def hurrying(self) -> Iterator[sqlite3.Connection]:

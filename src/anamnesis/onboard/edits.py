@@ -14,7 +14,20 @@ from anamnesis.onboard.pieces import Item, Member, Needed, Piece, Redirected, Se
 
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
-_LAUNCHER = "# anamnesis: plugins for Engram call this; `anamnesis uninstall` removes it"
+_LAUNCHER = "#!/bin/sh\n# anamnesis: "
+_ENGRAM_LAUNCHER = """\
+plugins for Engram call this; `anamnesis uninstall` removes it
+{home}exec {words} engram "$@"
+"""
+# A program that was installed for the user later replaces one that is gone, unless it is a link to this launcher.
+_AGENT_LAUNCHER = """\
+agents call this; `anamnesis uninstall` removes it
+[ -x {first} ] && exec {words} "$@"
+installed="$HOME/.local/bin/anamnesis"
+[ -x "$installed" ] && ! [ "$installed" -ef "$0" ] && exec "$installed" "$@"
+echo "anamnesis: "{first}" is gone. Run \\`anamnesis init\\` with the program that is there now." >&2
+exit 127
+"""
 
 
 class RefusedEdit(AnamnesisError):
@@ -141,19 +154,21 @@ class Block(_Text):
 
 @dataclass(frozen=True, slots=True)
 class Launcher(_Text):
-    """A program called `engram` that starts us. No other program is ever overwritten."""
+    """A program that starts us, for agents, or as `engram` for its plugins. No other program is ever overwritten."""
 
     format = "launcher"
 
     file: Path
     words: tuple[str, ...]
     store: str = ""
+    is_engram: bool = False
 
     def install(self, text: str) -> str:
         if text and not is_launcher(text):
             raise RefusedEdit("It is another program", "Move it away and try again.")
         home = f"export {HOME_VARIABLE}={shlex.quote(self.store)}\n" if self.store else ""
-        return f'#!/bin/sh\n{_LAUNCHER}\n{home}exec {shlex.join(self.words)} engram "$@"\n'
+        script = _ENGRAM_LAUNCHER if self.is_engram else _AGENT_LAUNCHER
+        return _LAUNCHER + script.format(home=home, words=shlex.join(self.words), first=shlex.quote(self.words[0]))
 
     def remove(self, text: str) -> str:
         return "" if is_launcher(text) else text
@@ -161,7 +176,17 @@ class Launcher(_Text):
 
 def is_launcher(text: str) -> bool:
     """Whether a program is a launcher that we wrote."""
-    return text.startswith(f"#!/bin/sh\n{_LAUNCHER}\n")
+    return text.startswith(_LAUNCHER)
+
+
+def launched(text: str) -> tuple[str, ...]:
+    """The words of the program that a launcher starts; none if it is not one for agents."""
+    lines = text.splitlines() if is_launcher(text) else []
+    line = lines[2] if len(lines) > 2 else ""
+    try:
+        return tuple(shlex.split(line.rpartition(" && exec ")[2])[:-1]) if " && exec " in line else ()
+    except ValueError:
+        return ()
 
 
 Edit = Settings | Whole | Block | Launcher

@@ -48,7 +48,7 @@ def find_installation(place: Place, program: Program, agents: Iterable[Agent], d
         Settings(file, format, (piece,)) for file, format, piece in _redirected(_entries(place, program, agents))
     ]
     if launcher:
-        edits.append(Launcher(launcher, program.words, program.store))
+        edits.append(Launcher(launcher, program.words, program.store, is_engram=True))
     is_missed = not launcher and (is_first or (plugins and not called))
     agent = Agent(NAME, "Engram", (), (), tuple(edits))
     remarks = (*((_advice(place, theirs),) if is_missed else ()), *_fixed(place))

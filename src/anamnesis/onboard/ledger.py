@@ -14,7 +14,7 @@ from typing import Any
 
 from anamnesis.disk import write_atomically
 
-_FOLDER = "backups"
+FOLDER = "backups"
 _NAME = "ledger.json"
 
 
@@ -34,9 +34,9 @@ class Ledger:
     """The records under the store's root. An unreadable ledger counts as empty and is renamed."""
 
     def __init__(self, home: Path) -> None:
-        self.folder = home / _FOLDER
-        self._path = self.folder / _NAME
-        self._is_readable = True
+        self.folder = home / FOLDER
+        self.path = self.folder / _NAME
+        self.is_readable = True
         self._records = self._read()
 
     def targets(self) -> list[Path]:
@@ -110,19 +110,19 @@ class Ledger:
 
     def _write(self) -> None:
         self._make_folder()
-        if self._path.exists() and not self._is_readable:
-            self._path.replace(self._path.with_suffix(".unreadable"))
-        self._is_readable = True
+        if self.path.exists() and not self.is_readable:
+            self.path.replace(self.path.with_suffix(".unreadable"))
+        self.is_readable = True
         content = {"version": 1, "changes": [asdict(record) for record in self._records]}
-        write_atomically(self._path, json.dumps(content, indent=1).encode(), mode=0o600)
+        write_atomically(self.path, json.dumps(content, indent=1).encode(), mode=0o600)
 
     def _read(self) -> list[Record]:
         try:
-            return [Record(**record) for record in json.loads(self._path.read_bytes())["changes"]]
+            return [Record(**record) for record in json.loads(self.path.read_bytes())["changes"]]
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            self._is_readable = False
+            self.is_readable = False
             return []
 
 

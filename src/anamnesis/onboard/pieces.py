@@ -134,6 +134,14 @@ class Redirected:
 Piece = Server | Item | Member | Needed | Redirected
 
 
+def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:
+    """The entries in a file that the piece installs or updates."""
+    if isinstance(piece, Item):
+        return [entry for _, entry in _calls(at(document, piece.path), piece.path, piece.verb)]
+    found = at(document, piece.path) if isinstance(piece, Server | Redirected) else None
+    return [found] if isinstance(found, Mapping) else []
+
+
 def at(document: Any, path: Keys) -> Any:
     """The value at a path; None if there is none."""
     for step in path:

@@ -22,11 +22,15 @@ _WORD = re.compile(r""""([^"]*)"|'((?:[^']++|'')*+)'|(\S+)""")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The command that starts us, and the store's folder if it is not the default."""
+    """The command that starts us, and the store's folder if it is not the default.
+
+    If it is a launcher of ours, `runs` is the command that the launcher starts.
+    """
 
     words: tuple[str, ...]
     store: str = ""
     windows: bool = False
+    runs: tuple[str, ...] = ()
 
     def call(self, verb: str, *options: str) -> list[str]:
         """The words of a command. All but the server name the store: not every host passes its environment on."""
@@ -66,6 +70,12 @@ def call_in(entry: Mapping[str, Any]) -> Call | None:
     if len(words) < 2 or _stem(words[0]) != "anamnesis" or words[1] not in VERBS:
         return None
     return Call(words[1], tuple(words[2:]))
+
+
+def program_in(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The words that start us in an entry, without a command's own; none if it starts something else."""
+    words, own = _words(entry), _own_words(entry)
+    return tuple(words[: len(words) - len(own) + 1]) if own and _stem(own[0]) == "anamnesis" else ()
 
 
 def engram_options(entry: Mapping[str, Any]) -> tuple[str, ...] | None:

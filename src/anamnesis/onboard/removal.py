@@ -24,7 +24,7 @@ def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledg
             continue
         staying = set(wanted.agents) & ledger.agents() - set(leaving)
         shared = [edit for agent in agents if agent.name in staying for edit in agent.all_edits]
-        edits = [edit for edit in wanted.edits if edit not in shared]
+        edits = [edit for edit in wanted.edits if edit not in shared and not (staying and isinstance(edit, Launcher))]
         edits += [] if staying else _traced(target, ledger).edits
         wanted.agents = [name for name in wanted.agents if name in leaving]
         add_file(plan, target, wanted, partial(_removed, target, edits, ledger, not staying))

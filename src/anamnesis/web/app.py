@@ -36,7 +36,11 @@ class App:
         metrics: Metrics,
         report: Report,
         mounts: Sequence[Mount] = (),
+        open_engram: Callable[[], object] | None = None,
     ) -> None:
+        """`open_engram` is called before the first route that uses engram.db; None if it is open."""
+        self._open_engram = open_engram
+        self._opening: Future[object] | None = None
         self._metrics = metrics
         self._router = Router(routes, added)
         self._batches = {route: partial(self._run_all, route) for route in (*routes, *added)}
@@ -69,9 +73,11 @@ class App:
 
     def respond(self, request: Request, route: Route) -> Response | Future[Response]:
         """The answer of the route, at once or when its lane has it."""
+        if self._open_engram and route.uses_engram:
+            return asyncio.ensure_future(self._respond_when_open(request, route))
         started = time.perf_counter()
         if route.lane is Lane.LOOP:
-            return self._counted(request, route.path, started, self._run(route, request, self._lanes.loop_db))
+            return self._counted(request, route.path, started, self._run(route, request, self._loop_db(route)))
         try:
             future = self._begin(request, route)
         except AnamnesisError as error:
@@ -83,6 +89,22 @@ class App:
 
         future.add_done_callback(count)
         return future
+
+    async def _respond_when_open(self, request: Request, route: Route) -> Response:
+        """The answer, once engram.db is open. Requests that come meanwhile wait for the same opening."""
+        try:
+            if self._open_engram:
+                self._opening = self._opening or self._lanes.call(Lane.GIT, self._open_engram)
+                await asyncio.shield(self._opening)
+        except Exception as error:  # the daemon's outermost boundary: the next request tries again
+            self._opening = None
+            return self._counted(request, route.path, time.perf_counter(), self._failed(error))
+        self._open_engram = None
+        response = self.respond(request, route)
+        return response if isinstance(response, Response) else await response
+
+    def _loop_db(self, route: Route) -> sqlite3.Connection | None:
+        return self._lanes.loop_db if route.uses_engram else None
 
     def _mount(self, request: Request) -> Mount | None:
         """The application of a path; one with empty or dot segments is left to the router, which redirects it."""
@@ -96,6 +118,8 @@ class App:
             return self._lanes.write(self._batches[route], request, self._failed)
         if route.lane is Lane.TASK:
             return asyncio.ensure_future(self._run_task(route, request))
+        if not route.uses_engram:
+            return self._lanes.call(route.lane, partial(self._run, route, request, None))
         return self._lanes.read(route.lane, partial(self._run, route, request), self._failed)
 
     def _counted(self, request: Request, path: str, started: float, response: Response) -> Response:
@@ -109,7 +133,7 @@ class App:
                 return route.call_all(requests, db)
         return [self._run(route, request, db) for request in requests]
 
-    def _run(self, route: Route, request: Request, db: sqlite3.Connection) -> Response:
+    def _run(self, route: Route, request: Request, db: sqlite3.Connection | None) -> Response:
         """The answer of the route; an exception becomes an answer too."""
         try:
             response: Response = route.call(request, db)
@@ -119,7 +143,7 @@ class App:
 
     async def _run_task(self, route: Route, request: Request) -> Response:
         try:
-            response: Response = await route.call(request, self._lanes.loop_db)
+            response: Response = await route.call(request, self._loop_db(route))
         except Exception as error:  # the daemon's outermost boundary: one bad request must not end it
             return self._failed(error)
         return response

@@ -25,36 +25,46 @@ def routes(
 ) -> list[Route]:
     """The routes of a daemon whose API has the `described` ones; `state` reports on notes, engram.db and the bridge."""
 
-    def ready(request: Request, db: sqlite3.Connection) -> Response:
+    def ready(request: Request, db: None) -> Response:
         """Report that the memory can be read, which process serves it, and the state of the bridge."""
         try:
-            db.execute("SELECT 1 FROM sessions LIMIT 1").fetchone()
+            if lanes.has_engram:
+                lanes.connection().execute("SELECT 1 FROM sessions LIMIT 1").fetchone()
         except sqlite3.Error as error:
             return failure(503, f"engram.db cannot be read: {error}")
         about = {"status": "ready", "service": "anamnesis", "version": __version__, "pid": os.getpid()}
         return Response(200, json.dumps({**about, **state()}, separators=(",", ":"), sort_keys=True).encode() + b"\n")
 
-    def show_metrics(request: Request, db: sqlite3.Connection) -> Response:
+    def show_metrics(request: Request, db: None) -> Response:
         """Show the metrics of the daemon, for Prometheus."""
-        kept = stats(db)
         page = counted.text(
             anamnesis_connections=connections(),
             anamnesis_write_transactions_total=lanes.writer.transactions,
             anamnesis_writes_total=lanes.writer.changes,
-            anamnesis_sessions=kept.total_sessions,
-            anamnesis_observations=kept.total_observations,
-            anamnesis_prompts=kept.total_prompts,
+            **_engram_counts(lanes),
         )
         return Response(200, page.encode(), metrics.TYPE)
 
-    def describe(request: Request, db: sqlite3.Connection) -> Response:
+    def describe(request: Request, db: None) -> Response:
         """Give this document."""
         return Response(200, json.dumps(openapi.document([*described, *own])).encode())
 
     about = values(bridge="string", pid="integer", service="string", status="string", version="string")
     own = [
-        Route("GET", "/ready", ready, Lane.LIST, {200: about, 503: ERROR}),
-        Route("GET", "/metrics", show_metrics, Lane.LIST, {200: metrics.TYPE}),
-        Route("GET", "/openapi.json", describe, Lane.LIST, {200: {"type": "object"}}),
+        Route("GET", "/ready", ready, Lane.LIST, {200: about, 503: ERROR}, uses_engram=False),
+        Route("GET", "/metrics", show_metrics, Lane.LIST, {200: metrics.TYPE}, uses_engram=False),
+        Route("GET", "/openapi.json", describe, Lane.LIST, {200: {"type": "object"}}, uses_engram=False),
     ]
     return own
+
+
+def _engram_counts(lanes: Lanes) -> dict[str, int]:
+    """The counts of an engram.db, if there is one."""
+    if not lanes.has_engram:
+        return {}
+    kept = stats(lanes.connection())
+    return {
+        "anamnesis_sessions": kept.total_sessions,
+        "anamnesis_observations": kept.total_observations,
+        "anamnesis_prompts": kept.total_prompts,
+    }

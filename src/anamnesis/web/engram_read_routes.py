@@ -113,7 +113,14 @@ def sync_status(request: EngramRequest, db: sqlite3.Connection) -> Response:
 _QUERY = words("Words that all have to match; punctuation is ignored.")
 
 ROUTES = (
-    Route("GET", "/health", health, Lane.LOOP, {200: values(service="string", status="string", version="string")}),
+    Route(
+        "GET",
+        "/health",
+        health,
+        Lane.LOOP,
+        {200: values(service="string", status="string", version="string")},
+        uses_engram=False,
+    ),
     Route(
         "GET",
         "/sessions/recent",
@@ -194,5 +201,12 @@ ROUTES = (
     ),
     Route("GET", "/export", export, Lane.SEARCH, {200: Export}),
     Route("GET", "/stats", stats, Lane.LIST, {200: Stats}),
-    Route("GET", "/sync/status", sync_status, Lane.LOOP, {200: values(enabled="boolean", message="string")}),
+    Route(
+        "GET",
+        "/sync/status",
+        sync_status,
+        Lane.LOOP,
+        {200: values(enabled="boolean", message="string")},
+        uses_engram=False,
+    ),
 )

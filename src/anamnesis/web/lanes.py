@@ -16,7 +16,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures import Future as ThreadFuture
 from enum import Enum, auto
-from pathlib import Path
 from typing import Any, TypeVar
 
 from anamnesis.engram import database
@@ -58,11 +57,10 @@ class Lane(Enum):
 
 
 class Lanes:
-    """The connections and threads of a daemon, opened in the thread of the event loop. `loop_db` is that thread's."""
+    """The connections and threads of a daemon. A connection is opened when it is first used."""
 
     def __init__(self, shared: Shared, listener: Listener | None = None) -> None:
-        self._path = shared.path
-        self.loop_db = _connect(shared.path)
+        self._shared = shared
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
         self._pools: dict[Lane, Executor] = {
@@ -72,6 +70,16 @@ class Lanes:
             Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
         }
         self.writer = Writer(shared, listener)
+
+    @property
+    def has_engram(self) -> bool:
+        """Whether there is an engram.db."""
+        return self._shared.is_open
+
+    @functools.cached_property
+    def loop_db(self) -> sqlite3.Connection:
+        """The connection of the event loop's thread."""
+        return self._open()
 
     def read(self, lane: Lane, read: Read, failed: Failed) -> Future[Response]:
         """Run a read in a thread of its lane; without a connection the answer is what `failed` makes of the reason."""
@@ -92,15 +100,20 @@ class Lanes:
         self.writer.close()
         for pool in self._pools.values():
             pool.shutdown()
-        for db in (*self._opened, self.loop_db):
+        for db in self._opened:
             db.close()
 
     def connection(self) -> sqlite3.Connection:
         """The connection of the calling thread."""
         db: sqlite3.Connection | None = getattr(self._of_thread, "db", None)
         if db is None:
-            db = self._of_thread.db = _connect(self._path)
-            self._opened.append(db)
+            db = self._of_thread.db = self._open()
+        return db
+
+    def _open(self) -> sqlite3.Connection:
+        db = database.connect(self._shared.path, check_same_thread=False)
+        db.execute(f"PRAGMA cache_size = -{_CACHE}")
+        self._opened.append(db)
         return db
 
     def _with_connection(self, read: Read, failed: Failed) -> Response:
@@ -149,9 +162,3 @@ def _lower_priority() -> None:
     """Let short work go before the searches of this thread, where the system has priorities of threads."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    db = database.connect(path, check_same_thread=False)
-    db.execute(f"PRAGMA cache_size = -{_CACHE}")
-    return db

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,7 @@ def routes(build_server: Callable[[], Server], lanes: Lanes, report: Callable[[s
                 built.append(await lanes.call(Lane.GIT, build_server))
             return built[0]
 
-    async def speak_mcp(request: Request, db: sqlite3.Connection) -> Response:
+    async def speak_mcp(request: Request, db: None) -> Response:
         """Answer an MCP message or a batch."""
         on = await server()
         from anamnesis.mcp.dispatcher import joined, unbatched
@@ -44,7 +43,7 @@ def routes(build_server: Callable[[], Server], lanes: Lanes, report: Callable[[s
         answers = [await _answer(on, message, lanes, report) for message in unbatched(received.message)]
         return _response(reply(received, joined(received.message, answers)))
 
-    return [Route("POST", "/mcp", speak_mcp, Lane.TASK, {200: JSON}, limit=_LIMIT)]
+    return [Route("POST", "/mcp", speak_mcp, Lane.TASK, {200: JSON}, limit=_LIMIT, uses_engram=False)]
 
 
 async def _answer(server: Server, message: object, lanes: Lanes, report: Callable[[str], None]) -> Message | None:

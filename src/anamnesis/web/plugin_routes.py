@@ -85,6 +85,7 @@ def routes(home: Path) -> list[Route]:
         Lane.GIT,
         {200: values(project="string", project_source="string", project_path="string", cwd="string")},
         {"cwd": text("The absolute path of a folder.")},
+        uses_engram=False,
     )
     return [project, *_ROUTES]
 

@@ -55,8 +55,8 @@ Content = type | ListOf | Mapping[str, Any] | str
 
 
 # Gives the response to a request; in the lane TASK it is an async function. Engram's routes take an EngramRequest, and
-# are bound to plain requests before they are served.
-Call = Callable[[Any, sqlite3.Connection], Any]
+# are bound to plain requests before they are served. One that does not use engram.db gets no connection.
+Call = Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +76,7 @@ class Route:
     body: Body | None = None
     call_all: Callable[[Sequence[Any], sqlite3.Connection], Sequence[Response]] | None = None
     limit: BodyLimit = BodyLimit()
+    uses_engram: bool = True
 
 
 def text(about: str) -> Parameter:

@@ -48,10 +48,7 @@ class Writer:
         self.changes = 0
         self.transactions = 0
         self._shared = shared
-        with shared.lock:
-            shared.db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
-            shared.db.execute("PRAGMA journal_size_limit = -1")
-        self._checkpoints = Checkpoints(shared.path)
+        self._checkpoints: Checkpoints | None = None
         self._listener = listener
         self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer")
@@ -73,7 +70,8 @@ class Writer:
         """Make the changes that are waiting, then end."""
         self._queue.put(None)
         self._thread.join()
-        self._checkpoints.close()
+        if self._checkpoints:
+            self._checkpoints.close()
 
     def _run(self) -> None:
         while gathered := self._gather():
@@ -109,7 +107,8 @@ class Writer:
         return gathered
 
     def _count(self, changes: int) -> None:
-        if self.changes // _CHECKPOINT_AFTER != (self.changes + changes) // _CHECKPOINT_AFTER:
+        is_due = self.changes // _CHECKPOINT_AFTER != (self.changes + changes) // _CHECKPOINT_AFTER
+        if is_due and self._checkpoints:
             self._checkpoints.due.set()
         self.changes += changes
 
@@ -119,6 +118,8 @@ class Writer:
         self.transactions += 1
         try:
             with self._shared.hurrying() as db:
+                if self._checkpoints is None:
+                    self._checkpoints = _started_checkpoints(db, self._shared.path)
                 if len(changes) == 1:
                     _make(changes, db)
                 else:
@@ -151,6 +152,13 @@ class Checkpoints:
             self.due.clear()
             with contextlib.suppress(sqlite3.OperationalError):  # a full disk: the next write reports it
                 self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+
+def _started_checkpoints(db: sqlite3.Connection, path: Path) -> Checkpoints:
+    """Checkpoint in the background from now on, and not after a write of this connection."""
+    db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
+    db.execute("PRAGMA journal_size_limit = -1")
+    return Checkpoints(path)
 
 
 class _Change:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents.amp import amp
@@ -23,6 +25,7 @@ from anamnesis.onboard.agents.kiro import kiro
 from anamnesis.onboard.agents.opencode import kilo, opencode
 from anamnesis.onboard.agents.windsurf import windsurf
 from anamnesis.onboard.agents.zed import zed
+from anamnesis.onboard.edits import Launcher
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
@@ -53,5 +56,7 @@ AGENTS: dict[str, Callable[[Place, Program], Agent]] = {
 
 
 def all_agents(place: Place, program: Program) -> list[Agent]:
-    """Every agent as declared for a machine."""
-    return [declare(place, program) for declare in AGENTS.values()]
+    """Every agent as declared for a machine, with the launcher that it starts, if there is one."""
+    launcher = (Launcher(Path(program.words[0]), program.runs),) if program.runs else ()
+    agents = [declare(place, program) for declare in AGENTS.values()]
+    return [replace(agent, edits=(*launcher, *agent.edits)) if agent.edits else agent for agent in agents]

@@ -1,0 +1,94 @@
+"""Draws what `anamnesis init` did: the agents in a table, the number of files, and the next step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anamnesis.cli import machine
+from anamnesis.cli.choice import feature_columns, shortened, ticks
+from anamnesis.cli.context import settings
+from anamnesis.cli.output import bare_table, console
+from anamnesis.cli.plans import action
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agents import AGENTS
+from anamnesis.onboard.ledger import FOLDER
+from anamnesis.onboard.plan import Plan
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_DONE = {"create": "new", "change": "changed", "remove": "removed"}
+
+
+def draw_outcome(agents: Sequence[Agent], done: Plan, news: Sequence[str]) -> None:
+    """Draw the agents that were set up, with `news` of what else was done."""
+    from rich.text import Text
+
+    screen = console()
+    if not any(agent.name in AGENTS for agent in agents):
+        screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
+    if agents:
+        table = bare_table("", "agent", *feature_columns(), "files")
+        for agent in agents:
+            table.add_row(*_row(agent, done))
+        screen.print(table)
+    screen.print(_count(done))
+    for line in news:
+        screen.print(line)
+    changed = [agent for agent in agents if any(agent.name in change.agents for change in done.changes)]
+    for agent in changed:
+        if agent.remark:
+            screen.print(Text.assemble((f"{agent.title}: ", "bold"), agent.remark), style="yellow")
+    if changed:
+        _draw_program()
+    _draw_next([agent.title for agent in changed if agent.name in AGENTS])
+
+
+def _row(agent: Agent, done: Plan) -> list[Text]:
+    from rich.text import Text
+
+    is_refused = any(agent.name in refusal.agents for refusal in done.refusals)
+    launcher = Path(machine.program().words[0])  # all agents share it
+    own = (change for change in done.changes if agent.name in change.agents and change.file != launcher)
+    counts = Counter(_DONE[action(change)] for change in own)
+    state = ", ".join(f"{number} {what}" for what, number in counts.items())
+    sign = Text("✗", "red") if is_refused else Text("✓", "green")
+    return [sign, Text(agent.title, "bold"), *ticks(agent), Text(state or ("refused" if is_refused else "as before"))]
+
+
+def _count(done: Plan) -> str:
+    """How many files were written, in a sentence."""
+    if not done.changes:
+        return "No file had to change."
+    counts = Counter(_DONE[action(change)] for change in done.changes)
+    total = len(done.changes)
+    parts = ", ".join(f"{number} {what}" for what, number in counts.items())
+    kept = f" What they held before is in {shortened(settings().home / FOLDER)}." if counts["changed"] else ""
+    return f"{total} {'file' if total == 1 else 'files'} written ({parts}).{kept}"
+
+
+def _draw_program() -> None:
+    """Say which program agents start, if it can go away."""
+    screen = console()
+    program = machine.program()
+    if machine.is_passing():
+        screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
+    elif program.runs:
+        screen.print(
+            f"Agents start {shortened(Path(program.words[0]))}, which runs {program.runs[0]} in a virtual environment."
+            " If that folder moves, run `anamnesis init` there again.",
+            style="yellow",
+        )
+
+
+def _draw_next(titles: Sequence[str]) -> None:
+    *others, last = titles or [""]
+    names = f"{', '.join(others)} and {last}" if others else last
+    if names:
+        console().draw("Next: restart {} to give {} a memory.", names, "them" if others else "it", style="bold")
+        console().print("`anamnesis doctor` checks the setup, `anamnesis uninstall` removes it.", style="dim")
+    else:
+        console().print('Next: anamnesis write "Title" "What to remember"', style="bold")
