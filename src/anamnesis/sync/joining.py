@@ -15,14 +15,19 @@ from anamnesis.sync.repository import AUTHOR, MESSAGE, Repository
 def find_foreign(repository: Repository, main: str, branches: Iterable[str]) -> str:
     """A file of a fetched remote that does not belong to notes; "" if the remote can be joined."""
     has_notes = any(is_type_folder(name) for name in repository.names(main))
-    walk = "--max-count=1" if has_notes else "--no-walk"
-    if repository.line("rev-list", walk, f"--author=^{AUTHOR} <{AUTHOR}@", f"--grep=^{MESSAGE} ", main):
+    if has_sync(repository, main, only_last=not has_notes):
         return ""
     for commit in dict.fromkeys((main, *branches)):
         for path in repository.names(commit, "-r"):
             if not _belongs_to_notes(path):
                 return path
     return ""
+
+
+def has_sync(repository: Repository, commit: str, *, only_last: bool = False) -> bool:
+    """Whether a commit, or any in its history, was made by a sync."""
+    walk = "--no-walk" if only_last else "--max-count=1"
+    return bool(repository.line("rev-list", walk, f"--author=^{AUTHOR} <{AUTHOR}@", f"--grep=^{MESSAGE} ", commit))
 
 
 def _belongs_to_notes(path: str) -> bool:
