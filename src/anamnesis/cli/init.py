@@ -195,7 +195,7 @@ def reconcile_engram(database: Path) -> int | None:
     """Reconcile notes and observations; returns how many changes there were, None if some are still pending."""
     try:
         with (
-            Vault(settings().home, database, settings().user_home) as vault,
+            Vault(settings().home, database, settings().user_home, versions=settings().versions) as vault,
             progress_bar("Engram's memory") as progress,
         ):
             bridge = vault.connect(database, settings().machine_id)

@@ -6,10 +6,9 @@ the transaction that indexes it, so that a slow reader never overwrites what a w
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles, folder_of
 from anamnesis.store.rows import (
@@ -22,14 +21,17 @@ from anamnesis.store.rows import (
     save_files,
 )
 
+if TYPE_CHECKING:
+    from anamnesis.store.index import Connection
+
 Progress = Callable[[int, int], None]
 # Files indexed in one transaction: other writers wait 0.1 s for it. Smaller ones make FTS5 merge more often.
 _BATCH = 1000
 
 
 # `read` gives a query one snapshot of the index; `write` runs a change as one transaction.
-Read = Callable[[Callable[[sqlite3.Connection], Any]], Any]
-Write = Callable[[Callable[[sqlite3.Connection], None]], None]
+Read = Callable[[Callable[["Connection"], Any]], Any]
+Write = Callable[[Callable[["Connection"], None]], None]
 
 
 class Difference:
@@ -78,7 +80,7 @@ def refresh(
     return found
 
 
-def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
+def difference(db: Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
     """Compare listings with rows; reads no file."""
     found = Difference()
     recorded = dict(db.execute("SELECT path, number FROM folders"))
@@ -116,7 +118,7 @@ def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] 
     return found
 
 
-def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
+def outdated(db: Connection, files: NoteFiles) -> list[str] | None:
     """The folders whose mtime is not the recorded one; None if there is nothing to do.
 
     Takes a few system calls, whatever the number of notes. The latest files that are not notes are checked as well:
@@ -130,12 +132,12 @@ def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
     return changed if changed or has_unread(db) else None
 
 
-def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[int, int]]:
+def _known_files(db: Connection, folder: int | None) -> dict[str, tuple[int, int]]:
     rows = db.execute("SELECT name, size, mtime_ns FROM files WHERE folder = :folder", {"folder": folder})
     return {name: (size, mtime_ns) for name, size, mtime_ns in rows}
 
 
-def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite3.Connection) -> None:
+def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: Connection) -> None:
     """Index files that have not changed since they were read; add the folders of the others to `restless`."""
     for file in read:
         if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns):
@@ -144,7 +146,7 @@ def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite
             restless.add(folder_of(file.path))
 
 
-def _close(files: NoteFiles, found: Difference, restless: set[str], db: sqlite3.Connection) -> None:
+def _close(files: NoteFiles, found: Difference, restless: set[str], db: Connection) -> None:
     for path in found.gone:
         if not files.exists(path):
             forget_file(db, path)
@@ -157,7 +159,7 @@ def _close(files: NoteFiles, found: Difference, restless: set[str], db: sqlite3.
             forget_folder(db, path)
 
 
-def _unread(db: sqlite3.Connection) -> list[str]:
+def _unread(db: Connection) -> list[str]:
     """Duplicates of an id whose original was removed."""
     rows = db.execute(
         "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE hash = x''"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from anamnesis.notes import Memory
+from anamnesis.notes.record import without_ticking
+from anamnesis.store import queries
 from anamnesis.store.files import TREES, NoteFile, note_path, proper_path, scope_of
+from anamnesis.store.kept import Replaced
 from anamnesis.store.steps import Step
 from anamnesis.store.unsynced import record_listed
+
+if TYPE_CHECKING:
+    from anamnesis.store.index import Connection
 
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
@@ -16,10 +24,12 @@ _Claim = tuple[str, bool, str]
 # How many of the latest files that are not notes are checked together with the folders.
 _LATEST_PROBLEMS = 20
 
+_SAID = tuple(each.name for each in fields(Memory) if each.name not in ("updated_at", "engram"))
+
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
 
 
-def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool]) -> None:
+def save_file(db: Connection, file: NoteFile, exists: Callable[[str], bool]) -> None:
     """Index a file as it was read: its note, or why it has none."""
     folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
@@ -33,10 +43,12 @@ def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bo
         "problem": file.problem,
         "line": file.line,
     }
-    known = db.execute(f"SELECT hash, memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
+    known = db.execute(f"SELECT hash, memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
     if known and known[0] == file.hash:
         db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
         return
+    if known and known[1] is not None:
+        _replace(db, known[1], file.path, known[2], file.memory)
     if known and known[1] not in (None, memory_id):
         _release(db, known[1], file.path)
     if known:
@@ -58,11 +70,13 @@ def save_file(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bo
         _claim(db, file.path, file.memory, exists)
 
 
-def forget_file(db: sqlite3.Connection, path: str) -> str | None:
+def forget_file(db: Connection, path: str) -> str | None:
     """Remove a deleted file's row, and its note if no other file holds it; returns the note's id."""
     folder, _, name = path.rpartition("/")
     row = {"folder": folder, "name": name}
-    known = db.execute(f"SELECT memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
+    known = db.execute(f"SELECT memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
+    if known and known[0] is not None:
+        _replace(db, known[0], path, known[1])
     db.execute(f"DELETE FROM files WHERE {_THE_FILE}", row)
     if not known or known[0] is None:
         return None
@@ -70,7 +84,7 @@ def forget_file(db: sqlite3.Connection, path: str) -> str | None:
     return str(known[0])
 
 
-def save_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
+def save_files(db: Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
     """Index files as they were read; None for a deleted one."""
     for path, file in read.items():
         if file:
@@ -79,7 +93,7 @@ def save_files(db: sqlite3.Connection, read: Mapping[str, NoteFile | None], exis
             forget_file(db, path)
 
 
-def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
+def record_folder(db: Connection, path: str, mtime_ns: int) -> None:
     """Record that everything in a folder up to this mtime is in the index."""
     recorded = db.execute(
         "INSERT INTO folders (path, mtime_ns) VALUES (:path, :mtime_ns)"
@@ -90,7 +104,7 @@ def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
         record_listed(db, path)
 
 
-def advance_folder(db: sqlite3.Connection, step: Step) -> None:
+def advance_folder(db: Connection, step: Step) -> None:
     """Record a folder's mtime `after` our own change, if `before` is the recorded one; otherwise it must be listed."""
     db.execute(
         "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
@@ -98,13 +112,13 @@ def advance_folder(db: sqlite3.Connection, step: Step) -> None:
     )
 
 
-def has_unread(db: sqlite3.Connection) -> bool:
+def has_unread(db: Connection) -> bool:
     """Whether a file is marked to be read again."""
     (found,) = db.execute("SELECT EXISTS (SELECT 1 FROM files WHERE hash = x'')").fetchone()
     return bool(found)
 
 
-def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
+def latest_problems(db: Connection) -> list[tuple[str, int, int]]:
     """The paths of the newest files that are not notes, with size and mtime."""
     return db.execute(
         "SELECT folders.path || '/' || name, size, files.mtime_ns FROM files JOIN folders ON folders.number = folder"
@@ -113,7 +127,7 @@ def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
     ).fetchall()
 
 
-def forget_folder(db: sqlite3.Connection, path: str) -> None:
+def forget_folder(db: Connection, path: str) -> None:
     """Remove a deleted folder's row, unless the index has files in it again."""
     db.execute(
         "DELETE FROM folders WHERE path = :path AND NOT EXISTS (SELECT 1 FROM files WHERE folder = number)",
@@ -121,7 +135,7 @@ def forget_folder(db: sqlite3.Connection, path: str) -> None:
     )
 
 
-def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:
+def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:
     """Make this file stand for its note's id, unless another file has the better claim."""
     owner = db.execute(
         "SELECT number, scope, body_path, updated_at, type FROM memories WHERE id = :id", {"id": memory.id}
@@ -136,6 +150,8 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
         ours: _Claim = (memory.updated_at, path == note_path(memory), path)
         if ours < theirs:
             return
+    elif other != path:
+        _replace(db, memory.id, other, _time_of(db, other), memory)
     _delete(db, number, memory.id)
     _insert(db, path, memory, number)
     if other != path or memory.updated_at < updated_at:
@@ -147,22 +163,49 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
         )
 
 
-def _release(db: sqlite3.Connection, memory_id: str, path: str) -> None:
+def _release(db: Connection, memory_id: str, path: str) -> None:
     """Remove a note that its file no longer holds; other files that hold it are marked to be read again."""
-    row = db.execute(
-        "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
-        {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},
-    ).fetchone()
+    row = _standing(db, memory_id, path)
     if row:
         _delete(db, row[0], memory_id)
         db.execute("UPDATE files SET hash = x'' WHERE memory_id = :id", {"id": memory_id})
 
 
-def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | None = None) -> None:
+def _replace(db: Connection, memory_id: str, path: str, at: int, by: Memory | None = None) -> None:
+    """Pass on the version that a file held for a note, if it stood for it and now says something else."""
+    row = _standing(db, memory_id, path)
+    note = queries.whole_note(db, row[0]) if row else None
+    if note and not (by and _is_same(note, by)):
+        db.replaced.append(Replaced(note, at))
+
+
+def _is_same(one: Memory, other: Memory) -> bool:
+    """Whether two versions differ at most in times and counters."""
+    return all(getattr(one, name) == getattr(other, name) for name in _SAID) and (
+        without_ticking(one.engram) == without_ticking(other.engram)
+    )
+
+
+def _time_of(db: Connection, path: str) -> int:
+    folder, _, name = path.rpartition("/")
+    row = db.execute(f"SELECT mtime_ns FROM files WHERE {_THE_FILE}", {"folder": folder, "name": name}).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _standing(db: Connection, memory_id: str, path: str) -> tuple[int] | None:
+    """The number of a note, if this file stands for it."""
+    found: tuple[int] | None = db.execute(
+        "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
+        {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},
+    ).fetchone()
+    return found
+
+
+def _insert(db: Connection, path: str, memory: Memory, number: int | None = None) -> None:
     inserted = db.execute(
         "INSERT INTO memories (number, id, type, title, body_path, project, machine_id, scope, created_at,"
-        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes, deleted_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes, deleted_at, rest)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number,
             memory.id,
@@ -180,6 +223,7 @@ def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | Non
             memory.confidence,
             " ".join(memory.superseded) or None,
             str(memory.engram["deleted_at"]) if memory.is_hidden else None,
+            _rest(memory),
         ),
     )
     if memory.is_hidden:
@@ -196,7 +240,13 @@ def _insert(db: sqlite3.Connection, path: str, memory: Memory, number: int | Non
     )
 
 
-def _delete(db: sqlite3.Connection, number: int, memory_id: str) -> None:
+def _rest(memory: Memory) -> str | None:
+    rest = {"engram": memory.engram, "extra": memory.extra, "newline": memory.newline}
+    changed = {name: value for name, value in rest.items() if value not in ({}, "\n")}
+    return json.dumps(changed) if changed else None
+
+
+def _delete(db: Connection, number: int, memory_id: str) -> None:
     db.execute("DELETE FROM memories_fts WHERE rowid = ?", (number,))
     db.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     db.execute("DELETE FROM supersessions WHERE memory_id = ?", (memory_id,))
