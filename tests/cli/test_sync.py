@@ -141,7 +141,7 @@ def test_a_conflict_is_shown_as_a_diff_and_ended_by_one_command(
     assert "\x1b[31m-Step two of two" in shown
     assert "\x1b[32m+Step two of one" in shown
     assert re.search(r"Deploy\n- this   two, .*\n\+ other  one, .*\n-Step two of two\n", plain(shown))
-    assert one("conflicts", conflict["other"][:20], "--keep", keep).out == f"Kept {keep}: {note}\n"
+    assert one("conflicts", conflict["other"][:20], "--keep", keep, "--yes").out == f"Kept {keep}: {note}\n"
     assert one("conflicts").out == ""
     one("sync")
     two("sync")
