@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from tests.disks import DISKS, command_on
 from tests.sync.machine import is_running
 from tests.waiting import wait_until
 
+from anamnesis.notes import Memory
+
 
 @pytest.fixture
 def machines(tmp_path: Path) -> tuple[Command, Command]:
@@ -22,6 +25,7 @@ def machines(tmp_path: Path) -> tuple[Command, Command]:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         command = Command(tmp_path / name)
+        command.variables["ANAMNESIS_MACHINE_ID"] = name
         command("config", "set", "remote", str(tmp_path / "remote.git"))
         made.append(command)
     return made[0], made[1]
@@ -56,12 +60,61 @@ def test_a_note_travels_and_programs_are_told_what_happened(machines: tuple[Comm
 
 def test_a_person_sees_what_came_and_went(machines: tuple[Command, Command]) -> None:
     one, two = machines
-    one("write", "Deploy", "Step one")
-    assert "↑ sent" in plain(one.on_terminal("sync"))
-    shown = plain(two.on_terminal("sync"))
-    assert "↓ 1 commits received" in shown
-    assert "↑ nothing sent" in shown
-    assert "1 notes, at" in shown
+    deploy, _, back = (one("write", name, "Step one").out.strip() for name in ("Deploy", "Build", "Back"))
+    (one.home / "memory" / "README.md").write_text("# Notes\n")
+    shown = lines(one.on_terminal("sync"))
+    assert shown[:2] == ["↓ nothing received", "↑ 4 files sent: 4 new"]
+    assert {*shown[2:6]} == {"  + Deploy", "  + Build", "  + Back", "  + README.md"}
+    assert shown[6].startswith("3 notes, at ")
+    assert "↓ 4 files received: 4 new" in lines(two.on_terminal("sync"))
+    one("delete", back)
+    change(two, "Back", "Step one", "Step two")
+    change(two, "Build", "Step one", "Step two")
+    two("delete", deploy)
+    two("write", "Test", "Step one")
+    two("write", "Release", "Step one")
+    assert lines(two.on_terminal("sync"))[:2] == [
+        "↓ nothing received",
+        "↑ 5 notes sent: 2 new, 2 changed, 1 deleted",
+    ]
+    shown = lines(one.on_terminal("sync"))
+    assert shown[:7] == [
+        "↓ 5 notes received: 1 came back, 2 new, 1 changed, 1 deleted",
+        "  ↺ Back",
+        "  + Test",
+        "  + Release",
+        "  ~ Build",
+        "  - Deploy",
+        "↑ nothing sent",
+    ]
+
+
+def test_of_many_notes_some_are_named(machines: tuple[Command, Command]) -> None:
+    one, two = machines
+    with one.store() as store:
+        store.put_all(Memory(f"n{number}", "semantic", "x" * 200, "text") for number in range(30))
+    one("sync")
+    shown = lines(two.on_terminal("sync"))
+    assert shown[0] == "↓ 30 notes received: 30 new"
+    assert len(shown[1]) == 100
+    assert shown[1].endswith("x…")
+    assert shown[11:13] == ["  … and 20 more", "↑ nothing sent"]
+
+
+def test_a_note_that_changed_its_type_is_one_note(machines: tuple[Command, Command]) -> None:
+    one, two = machines
+    note = one("write", "Deploy", "Step one").out.strip()
+    one("sync")
+    two("sync")
+    with one.store() as store:
+        store.update(note, type="procedural")
+    assert "↑ 1 note sent: 1 changed" in lines(one.on_terminal("sync"))
+    assert "↓ 1 note received: 1 changed" in lines(two.on_terminal("sync"))
+
+
+def lines(shown: str) -> list[str]:
+    """What stays on the terminal when a command has ended, without the line of what it was doing."""
+    return [line.rpartition("\r")[2].rstrip() for line in plain(shown.rpartition("\x1b[2K")[2]).splitlines()]
 
 
 @pytest.mark.parametrize(("keep", "stays", "notes"), [("this", "two", 1), ("other", "one", 1), ("both", "two", 2)])
@@ -79,12 +132,16 @@ def test_a_conflict_is_shown_as_a_diff_and_ended_by_one_command(
     )
     one("sync")
     assert two("sync", "--json").json["conflicted"] is True
-    one("sync")
+    assert "  ≠ Deploy" in lines(one.on_terminal("sync"))
     (conflict,) = one("conflicts", "--json").json
     assert (conflict["id"], conflict["title"]) == (note, "Deploy")
-    assert "\n Step one\n-Step two of two\n+Step two of one\n" in conflict["diff"]
-    assert "-Step two of two" in plain(one.on_terminal("conflicts"))
-    assert one("conflicts", conflict["other"][:20], "--keep", keep).out == f"Kept {keep}: {note}\n"
+    assert conflict["diff"] == "-Step two of two\n+Step two of one\n"
+    assert conflict["machines"] == {"this": "two", "other": "one"}
+    shown = one.on_terminal("conflicts")
+    assert "\x1b[31m-Step two of two" in shown
+    assert "\x1b[32m+Step two of one" in shown
+    assert re.search(r"Deploy\n- this   two, .*\n\+ other  one, .*\n-Step two of two\n", plain(shown))
+    assert one("conflicts", conflict["other"][:20], "--keep", keep, "--yes").out == f"Kept {keep}: {note}\n"
     assert one("conflicts").out == ""
     one("sync")
     two("sync")
@@ -322,3 +379,15 @@ def test_a_sync_on_a_disk_that_cannot_be_written_is_one_sentence(
     assert "it gave no reason" not in failed.stderr
     subprocess.run(["chmod", "-R", "u+w", one.home], check=True)
     assert one("sync", "--json").json["indexed"] == (2 if is_first else 3)
+
+
+def test_an_agent_s_sync_refuses_an_application_s_repository(
+    machines: tuple[Command, Command], application: Path
+) -> None:
+    one, _ = machines
+    one("write", "Deploy", "Step one")
+    before = branches(application)
+    call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_sync","arguments":{}}}\n'
+    answered = one("serve", stdin=call * 2, ANAMNESIS_GIT_REMOTE=str(application)).out
+    assert answered.count("is not a repository of notes (it holds app.py)") >= 2
+    assert branches(application) == before

@@ -6,6 +6,7 @@ import pytest
 from tests.sync.machine import Machine, assert_same, settle
 
 from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.history.conflicting import compare
 from anamnesis.notes import Memory
 from anamnesis.sync.conflicts import find_conflicts, list_conflicts, resolve
 
@@ -30,8 +31,10 @@ def test_it_is_listed_on_both_machines_with_both_versions(a: Machine, b: Machine
         (conflict,) = list_conflicts(each.store)
         assert (conflict.id, conflict.note) == (note_id, each.store.get(note_id))
         assert {conflict.other.body, each.store.get(note_id).body} == {"one\nof a", "one\nof b"}
-        assert "-of " in conflict.diff
-        assert "+of " in conflict.diff
+        this, other = each.store.get(note_id).body[-4:], conflict.other.body[-4:]
+        compared = compare(each.folder, conflict)
+        assert compared.diff == f"-{this}\n+{other}\n"
+        assert (f"of {compared.this}", f"of {compared.other}") == (this, other)
         assert find_conflicts(each.store, note_id.lower()) == [conflict]
         assert find_conflicts(each.store, conflict.other.id) == [conflict]
 

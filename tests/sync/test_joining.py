@@ -162,6 +162,15 @@ class TestJoined:
         settle(b, a)
         assert_same(a, b)
 
+    def test_notes_in_folders_of_the_users_own(self, a: Machine, b: Machine, remote: Path) -> None:
+        """And a commit on top of them that was made on the host's page, while this machine has changes of its own."""
+        a.put("topic/one.md", text_of("one", "text"))
+        settle(a, b)
+        commit_tree(remote, [("100644", "topic/one.md", text_of("one", "edited there").encode())])
+        a.put("topic/two.md", text_of("two", "text"))
+        settle(a, b)
+        assert b.bodies() == {"edited there", "text"}
+
     def test_an_application_that_is_adopted(self, make: Make, remote: Path) -> None:
         """Adopting it once is enough, for this machine and for all others."""
         commit_tree(remote, APPLICATION)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anamnesis.cli.naming import confirm_guesses, name_note
 from anamnesis.cli.options import as_json, open_store, yes_option
-from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
+from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
 
 if TYPE_CHECKING:
+    from anamnesis.history.conflicting import Compared
+    from anamnesis.store import MemoryStore
     from anamnesis.sync.conflicts import Conflict
 
 
@@ -20,14 +22,14 @@ if TYPE_CHECKING:
 @yes_option
 @as_json
 def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> None:
-    """List the notes that two machines changed in the same lines, with both versions as a diff.
+    """List the notes that two machines changed in the same lines: the machines, and the lines that differ.
 
     A sync keeps the newer version in the note and the other as a note of its own. To end a conflict, name the note
     and say which stays: `this` lets the note stay as it is, `other` puts the other version in its place, `both` makes
     an ordinary note of the other one. What does not stay is in the trash. To mix them, edit the note, then keep
     `this`.
 
-    JSON: [{"id", "other", "title", "diff"}]
+    JSON: [{"id", "other", "title", "diff", "machines": {"this", "other"}}]
     """
     from anamnesis.sync.conflicts import find_conflicts, list_conflicts, resolve
 
@@ -36,31 +38,48 @@ def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> 
     with open_store(only_to_read=keep is None) as store:
         name = name_note(store, note_id) if note_id else None
         found = find_conflicts(store, name.id) if name else list_conflicts(store)
+        compared = [] if keep and not as_json else _compared(store, found)
         if keep and name:
             confirm_guesses([name], f"Keep {keep} of", yes)
             for each in found:
                 resolve(store, each, keep)
     if as_json:
-        print_json([_facts(each) for each in found])
+        print_json([_facts(*each) for each in compared])
     elif keep:
         click.echo(f"Kept {keep}: {found[0].id}")
     else:
-        _show(found)
+        _show(compared)
 
 
-def _facts(conflict: Conflict) -> dict[str, str]:
-    facts = {"id": conflict.id, "other": conflict.other.id}
-    return {**facts, "title": (conflict.note or conflict.other).title, "diff": conflict.diff}
+def _compared(store: MemoryStore, conflicts: list[Conflict]) -> list[tuple[Conflict, Compared]]:
+    from anamnesis.history.conflicting import compare
+
+    return [(each, compare(store.memory_dir, each)) for each in conflicts]
 
 
-def _show(conflicts: list[Conflict]) -> None:
-    for each in conflicts:
-        title = (each.note or each.other).title
+def _facts(conflict: Conflict, compared: Compared) -> dict[str, Any]:
+    return {
+        "id": conflict.id,
+        "other": conflict.other.id,
+        "title": (conflict.note or conflict.other).title,
+        "diff": compared.diff,
+        "machines": {"this": compared.this or None, "other": compared.other or None},
+    }
+
+
+def _show(conflicts: list[tuple[Conflict, Compared]]) -> None:
+    for each, compared in conflicts:
+        note, other, title = each.note, each.other, (each.note or each.other).title
         if on_terminal():
             console().draw("[bold]{}[/]  {}", each.id, title)
+            this = f"{compared.this or 'a machine'}, {age(note.updated_at)}" if note else "deleted"
+            console().draw("[red]- this[/]   {}", this, style="dim")
+            console().draw(
+                "[green]+ other[/]  {}, {}", compared.other or "a machine", age(other.updated_at), style="dim"
+            )
         else:
-            print_lines([(each.id, each.other.id, title)])
-        draw_diff(each.diff)
+            print_lines([(each.id, other.id, title, compared.this, compared.other)])
+        draw_diff(compared.diff)
     if on_terminal() and conflicts:
         console().print("anamnesis conflicts ID --keep this|other|both", style="cyan")
     elif on_terminal():

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, store_option
-from anamnesis.cli.output import activity, console, on_terminal, print_json, print_lines
+from anamnesis.cli.output import activity, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
+from anamnesis.plural import counted
 from anamnesis.signals import exit_on_signals
 from anamnesis.store import MemoryStore
+
+if TYPE_CHECKING:
+    from anamnesis.sync.names import Travelled
+
+# The sign and the word for each kind of change.
+_KINDS = {
+    "back": ("↺", "came back"),
+    "new": ("+", "new"),
+    "changed": ("~", "changed"),
+    "deleted": ("-", "deleted"),
+    "conflict": ("≠", "in conflict"),
+}
 
 
 @click.command()
@@ -44,16 +58,19 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
         run_in_background("sync", *(["--adopt"] if adopt else []))
         return
     from anamnesis.sync import configured_backend, report
+    from anamnesis.sync.names import received, sent
 
     exit_on_signals()
     with open_memory() as vault, activity() as announce:
         _import(vault.notes)
         result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
         facts = report(vault.notes, result)
+        is_drawn = on_terminal() and not as_json
+        came, went = (received(vault.notes, result), sent(vault.notes, result)) if is_drawn else (None, None)
     if as_json:
         print_json(facts)
-    elif on_terminal():
-        _draw(facts, len(result.changed), is_reached=result.reached)
+    elif came and went:
+        _draw(facts, came, went, is_reached=result.reached)
     else:
         print_lines([each for each in facts.items() if result.reached or each[0] != "detail"])
     if not result.reached:
@@ -74,13 +91,25 @@ def _import(store: MemoryStore) -> None:
         log(store.root, "import failed", reason=str(error))
 
 
-def _draw(facts: dict[str, object], changed: int, *, is_reached: bool) -> None:
-    from rich.text import Text
-
-    pulled = facts["pulled"]
+def _draw(facts: dict[str, Any], came: Travelled, went: Travelled, *, is_reached: bool) -> None:
     screen = console()
-    screen.print(Text(f"↓ {pulled} commits received", "cyan") if pulled else Text("↓ nothing new", "dim"))
-    screen.print(Text("↑ sent", "green") if facts["pushed"] else Text("↑ nothing sent", "dim"))
+    _draw_direction("↓", "received", "cyan", came)
+    _draw_direction("↑", "sent", "green", went)
     if is_reached and facts["detail"] != "synced":
-        screen.print(Text(f"≠ {facts['detail']}", "yellow"))
-    screen.print(f"{changed} files changed, {facts['indexed']:,} notes, at {facts['head'] or 'no commit yet'}")
+        screen.print(f"≠ {facts['detail']}", style="yellow")
+    screen.print(f"{counted(facts['indexed'], 'note')}, at {facts['head'] or 'no commit yet'}")
+
+
+def _draw_direction(arrow: str, done: str, style: str, travelled: Travelled) -> None:
+    """A line with the numbers of notes by kind, and a line for each of the first of them."""
+    screen = console()
+    if not travelled.total:
+        screen.print(f"{arrow} nothing {done}", style="dim")
+        return
+    kinds = ", ".join(f"{count} {_KINDS[kind][1]}" for kind in _KINDS if (count := travelled.counts.get(kind)))
+    what = counted(travelled.total, "note" if travelled.only_notes else "file")
+    screen.print(f"{arrow} {what} {done}: {kinds}", style=style)
+    for kind, title in travelled.named:
+        screen.print(f"  {_KINDS[kind][0]} {in_a_line(title)}", no_wrap=True, overflow="ellipsis")
+    if left := travelled.total - len(travelled.named):
+        screen.print(f"  … and {left:,} more", style="dim")

@@ -34,6 +34,12 @@ def diff(before: str, after: str, names: tuple[str, str] = ("before", "after")) 
     return "".join(f"{line}\n" for line in lines)
 
 
+def differing(before: str, after: str) -> str:
+    """Only the lines that differ, without those around them."""
+    lines = [*_compared(_lines(before), _lines(after), ("", ""), 0)][2:]
+    return "".join(f"{line}\n" for line in lines if not line.startswith("@@"))
+
+
 def summary(before: Memory | None, after: Memory | None) -> str:
     """The changes between two versions: the fields, and the numbers of added and removed lines."""
     if after is None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from anamnesis.store.steps import Step
+
+if TYPE_CHECKING:
+    from anamnesis.sync.repository import Difference
 
 # Is called with what a sync is doing now, for a person who waits for it.
 Announce = Callable[[str], None]
@@ -26,6 +29,9 @@ class SyncResult:
     # For the index: the hash of each file that the sync wrote (None if removed), and what that did to the folders.
     written: Mapping[str, bytes | None] = field(default_factory=dict)
     steps: Sequence[Step] = ()
+    # For a person: what the sync changed here, and the commits of the remote before and after it was pushed.
+    received: Sequence[Difference] = ()
+    sent: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

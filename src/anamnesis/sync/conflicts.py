@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 
 from anamnesis.errors import InvalidArgument, NoteNotFound
-from anamnesis.notes import Memory, render
+from anamnesis.notes import Memory
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, in_place_of, without_conflict_tag
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
@@ -21,14 +20,6 @@ class Conflict:
     id: str
     note: Memory | None
     other: Memory
-
-    @property
-    def diff(self) -> str:
-        """How the other version differs from the note."""
-        this = render(self.note).splitlines() if self.note else []
-        other = render(replace(without_conflict_tag(self.other), id=self.id)).splitlines()
-        names = f"this, {self.note.updated_at if self.note else 'deleted'}", f"other, {self.other.updated_at}"
-        return "".join(f"{line}\n" for line in difflib.unified_diff(this, other, *names, lineterm=""))
 
 
 def list_conflicts(store: MemoryStore) -> list[Conflict]:

@@ -18,6 +18,7 @@ from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce, SyncResult
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
+from anamnesis.sync.joining import has_sync
 from anamnesis.sync.remote import Foreign, Rejected, Remote
 from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, Blob, Difference, Dirt, Repository
 from anamnesis.sync.worktree import Replacement, replace_files
@@ -48,6 +49,8 @@ class Cycle:
     changed: set[str] = field(default_factory=set)
     written: dict[str, bytes | None] = field(default_factory=dict)  # hashes of the files
     steps: list[Step] = field(default_factory=list)
+    received: list[Difference] = field(default_factory=list)
+    sent: tuple[str, str] | None = None  # commits of the remote before and after
     included: set[str] = field(default_factory=set)  # commits known to be in the history of the head
     missing: dict[tuple[str, str], int] = field(default_factory=dict)  # how many commits a head lacked of another
     bases: dict[tuple[str, str], str] = field(default_factory=dict)  # merge bases of a head and another commit
@@ -94,6 +97,8 @@ class Cycle:
             tuple(sorted(self.changed)),
             self.written,
             tuple(self.steps),
+            tuple(self.received),
+            self.sent,
         )
 
     def _commit_all(self) -> None:
@@ -185,12 +190,17 @@ class Cycle:
                 remote.fetch()
             else:
                 self.pushed = True
+                self.sent = theirs, self.head
                 return
         raise GitFailed(f"Other machines push all the time{refused}.", "Sync again in a while.")
 
     def _is_joined(self, theirs: str) -> bool:
-        """Whether a remote is known to carry these notes: it is where this sync started, or goes on from there."""
-        return bool(self.head) and (theirs in self.included or self._base(theirs) == self.head)
+        """Whether a remote is known to carry these notes: it is where this sync started, goes on from there, or has
+        diverged since an earlier sync."""
+        if theirs in self.included:
+            return True
+        base = self._base(theirs)
+        return bool(base) and (base == self.head or has_sync(self.repository, base))
 
     def _merge_in(self, theirs: str) -> bool:
         """Merge a commit into the files and the branch; false if another program has just changed one of the files."""
@@ -212,6 +222,7 @@ class Cycle:
         self.repository.begin(commit)
         if self._apply(wanted):
             return False
+        self.received += wanted
         self.included |= {self.head, theirs}
         self.head = commit
         self.repository.move_to(commit)

@@ -207,11 +207,11 @@ class Repository:
         # Unlike `all` untracked files, git caches which folders have no `normal` ones.
         options = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal")
         found = self.git("status", *options)
-        entries = [(entry[:2], entry[3:]) for entry in _split(found)]
+        entries = [(entry[:2], entry[3:]) for entry in split(found)]
         folders = [path for _, path in entries if path.endswith("/")]
         changed = [path for _, path in entries if not path.endswith("/")]
         if folders:
-            inside = _split(self.git("ls-files", "-z", "--others", "--exclude-standard", "--", *folders))
+            inside = split(self.git("ls-files", "-z", "--others", "--exclude-standard", "--", *folders))
             changed += [path for path in inside if not path.endswith("/")]  # else a repository inside this one
         unmerged = [path for state, path in entries if "U" in state or state in ("AA", "DD")]
         return Dirt([path for path in changed if is_safe(path)], unmerged)
@@ -342,21 +342,17 @@ class Repository:
 
     def differences(self, before: str, after: str) -> list[Difference]:
         """The differences between two commits; "" stands for an empty tree."""
-        fields = _split(self.git("diff-tree", "-r", "-z", "--no-renames", before or _EMPTY_TREE, after))
+        fields = split(self.git("diff-tree", "-r", "-z", "--no-renames", before or _EMPTY_TREE, after))
         found = []
         for facts, path in zip(fields[::2], fields[1::2], strict=True):
             old_mode, new_mode, old, new, _ = facts.removeprefix(":").split(" ")
             found.append(Difference(path, _blob(old_mode, old), _blob(new_mode, new)))
         return found
 
-    def names(self, commit: str, *options: str) -> list[str]:
-        """The names at the top of a commit's tree, or with `-r` the paths of all its files."""
-        return _split(self.git("ls-tree", "-z", "--name-only", *options, commit))
-
     def blocking(self, commit: str) -> list[Difference]:
         """The removal of each entry of a commit that has the name of a note type's folder and is no folder."""
         found = []
-        for entry in _split(self.git("ls-tree", "-z", commit)) if commit else ():
+        for entry in split(self.git("ls-tree", "-z", commit)) if commit else ():
             facts, _, path = entry.partition("\t")
             mode, kind, id = facts.split(" ")
             if kind != "tree" and is_type_folder(path):
@@ -401,7 +397,7 @@ def _blob(mode: str, name: str) -> Blob | None:
     return Blob(mode, name) if name.strip("0") else None
 
 
-def _split(output: bytes) -> list[str]:
+def split(output: bytes) -> list[str]:
     """Split output of `-z`; paths that are not UTF-8 are kept as surrogates."""
     return [part.decode("utf-8", "surrogateescape") for part in output.split(b"\0") if part]
 
