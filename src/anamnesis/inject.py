@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
@@ -27,9 +28,13 @@ __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inje
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
 _PAGE = 50
-# The number of newest global notes that are candidates; search finds the others.
+# The number of newest global notes that are candidates, unless the budget holds more; and of those that search finds.
 _MOST_GLOBAL = 200
-_LONGEST_NOTE = 1_600
+_MOST_ABOUT = 50
+# No note takes fewer characters, with its heading and origin.
+_SHORTEST_NOTE = 100
+# The part of the budget that one note may have where not all of them fit.
+_PART = 5
 _LONGEST_RECALLED = 1_000
 
 
@@ -39,8 +44,9 @@ def resolve_project_key(cwd: str | Path) -> str:
     return find_project(cwd, settings.home, settings.user_home).key
 
 
-def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memory]:
-    """The notes for the start of a session: the pinned ones, the global ones, and up to k others of the project.
+def select_inject(store: MemoryStore, *, project: str, k: int = 8, budget: int = DEFAULT_BUDGET) -> list[Memory]:
+    """The notes for the start of a session: the pinned ones, the global ones that `budget` may hold, and up to k others
+    of the project.
 
     Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
     Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere.
@@ -51,7 +57,10 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memor
     durable = [note for kind in _DURABLE for note in _newest(store, superseded, wanted, project=project, type=kind)]
     durable.sort(key=_recency, reverse=True)
     ours = [*durable[:wanted], *episodes]
-    chosen = ours if project == GLOBAL else [*_global_notes(store, superseded, project, ours), *ours]
+    chosen = ours
+    if project != GLOBAL:
+        most = max(_MOST_GLOBAL, budget // _SHORTEST_NOTE)
+        chosen = [*_global_notes(store, superseded, project, ours, most), *ours]
     first = {note.id: note for note in _pinned(store, superseded, project)}
     return [*first.values(), *(note for note in chosen if note.id not in first)]
 
@@ -77,17 +86,19 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
     """The notes as one fenced block of at most `budget` characters; a line counts those left out.
 
-    All notes in order if they fit; else the pinned ones come first, then the project's. The fence's word is random
-    unless given.
+    All notes in order if they fit, in full or with the longest cut; else the pinned ones come first, then the
+    project's, then the others in their order. The fence's word is random unless given.
     """
     if not memories:
         return ""
     from anamnesis.notes.fence import block, fenced
 
     word = word or _random_word()
-    blocks = [block(note, _LONGEST_NOTE) for note in memories]
+    blocks = [block(note, budget // _PART) for note in memories]
     room = budget - len(fenced([], "", word)) - len(_more(len(memories)))
-    if sum(map(len, blocks)) > room:
+    if sum(map(len, blocks)) <= room:
+        blocks = _lengthened(memories, blocks, budget // _PART, room)
+    else:
         ours_first = sorted(zip(memories, blocks, strict=True), key=lambda pair: _is_later(pair[0]))
         blocks = _fitting([each for _, each in ours_first], room)
     left_out = len(memories) - len(blocks)
@@ -140,10 +151,16 @@ def _recency(note: Memory) -> tuple[str, float]:
     return note.updated_at, note.confidence
 
 
-def _global_notes(store: MemoryStore, superseded: set[str], project: str, ours: list[Memory]) -> list[Memory]:
+def _global_notes(
+    store: MemoryStore, superseded: set[str], project: str, ours: list[Memory], most: int
+) -> list[Memory]:
     """The global notes: first those that share words with this project, then the newest."""
-    notes = _newest(store, superseded, _MOST_GLOBAL, project=GLOBAL)
+    notes = _newest(store, superseded, most, project=GLOBAL)
     matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours)]))
+    if len(notes) == most:  # older ones may matter more
+        about = store.search(" ".join(sorted(matters)), project=GLOBAL, k=_MOST_ABOUT)
+        known = {note.id for note in notes}
+        notes += [note for note in about if note.id not in known and _is_due(note)]
     shared = [matters & _words(f"{note.title} {note.body}") for note in notes]
     held = Counter(word for words in shared for word in words)
     relevance = [sum(math.log(1 + len(notes) / held[word]) for word in words) for words in shared]
@@ -153,6 +170,17 @@ def _global_notes(store: MemoryStore, superseded: set[str], project: str, ours: 
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w{4,}", text)}
+
+
+def _lengthened(memories: Sequence[Memory], blocks: list[str], longest: int, room: int) -> list[str]:
+    """The blocks with the long notes in full or, if that does not fit, cut at the same length."""
+    from anamnesis.notes.fence import block
+
+    long = [place for place, note in enumerate(memories) if len(note.body) > longest]
+    room -= sum(len(each) for place, each in enumerate(blocks) if place not in long)
+    lengths = range(longest, max(longest, room) + 1)
+    fits = bisect_right(lengths, room, key=lambda length: sum(len(block(memories[place], length)) for place in long))
+    return [block(note, lengths[fits - 1]) if place in long else blocks[place] for place, note in enumerate(memories)]
 
 
 def _fitting(blocks: list[str], room: int) -> list[str]:

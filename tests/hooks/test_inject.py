@@ -123,10 +123,48 @@ def test_what_fits_is_told_whole_in_the_specified_order() -> None:
     assert "did not fit" not in shown
 
 
+@pytest.mark.parametrize("project", ["global", "acme"])
+def test_a_note_that_fits_is_told_in_full(project: str) -> None:
+    body = "wonderful " * 600
+    shown = render_inject([note(1, body=body, project=project), note(2)], 8000)
+    assert f"> {body.strip()}\n" in shown
+    assert "(cut: " not in shown
+
+
 def test_a_long_note_is_cut_at_a_word_and_says_how_to_read_on() -> None:
     shown = render_inject([note(1, body="wonderful " * 1000)], 8000)
     assert " wonderful\n(cut: memory_get n1 shows the rest)\n" in shown
-    assert len(shown) < 3000
+    assert 7_900 < len(shown) <= 8_000
+
+
+def test_long_notes_share_what_the_short_ones_leave() -> None:
+    notes = [note(1, body="wonderful " * 1000), note(2, body="marvellous " * 1000), note(3)]
+    shown = render_inject(notes, 8000)
+    assert "> Body 3.\n" in shown
+    lengths = [shown.count("wonderful ") * 10, shown.count("marvellous ") * 11]
+    assert sum(lengths) > 6_500
+    assert abs(lengths[0] - lengths[1]) < 100
+
+
+def test_a_long_note_does_not_displace_many_short_ones() -> None:
+    """Where not everything fits, a note has a fifth of the budget at the most."""
+    theirs = [note(1000 + number, project="global", body="word " * 60) for number in range(30)]
+    shown = render_inject([*theirs, note(1, body="wonderful " * 1000)], 8000)
+    assert 1_400 < shown.count("wonderful ") * 10 <= 1_600
+    assert shown.count("| id: n1") >= 12
+
+
+def test_an_old_global_note_about_the_project_is_told_whatever_was_written_since(store: MemoryStore) -> None:
+    store.put(note(1, project="global", title="Deploying billing", body="Use the blue cluster for billing."))
+    store.put_all([note(number, project="global", title=f"Other {number}") for number in range(2, 400)])
+    assert titles(store, project="github.com/acme/billing")[0] == "Deploying billing"
+
+
+def test_a_large_budget_is_filled(store: MemoryStore) -> None:
+    store.put_all([note(number, project="global") for number in range(500)])
+    shown = render_inject(select_inject(store, project="acme", budget=100_000), 100_000)
+    assert shown.count("\n> Body ") == 500
+    assert "did not fit" not in shown
 
 
 @pytest.mark.parametrize("count", [10, 1_000, 50_000])

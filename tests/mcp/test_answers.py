@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -223,10 +222,8 @@ def test_a_status_names_the_projects_with_most_notes(store: MemoryStore, agent: 
     assert len(status["by_project"]) == 100
 
 
-NOTES = st.lists(
-    st.tuples(st.text(min_size=1, max_size=80), st.text(max_size=40), st.integers(0, 700), st.lists(st.text(max_size=30), max_size=5)),
-    max_size=12,
-)  # fmt: skip
+TAGS = st.lists(st.text(max_size=30), max_size=5)
+NOTES = st.lists(st.tuples(st.text(max_size=80), st.text(max_size=40), st.integers(0, 700), TAGS), max_size=12)
 
 
 @given(NOTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from anamnesis.engram import schema
 from anamnesis.engram.database import connect_to_read, reading
 from anamnesis.engram.observations import COLUMNS
 from anamnesis.store import MemoryStore
+from anamnesis.store.change_log import Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,25 @@ def read_drift(path: Path, store: MemoryStore) -> int:
 
 
 def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
-    """How many changes are pending: everything, if there was no reconciliation yet."""
-    pending = None
-    rows = "SELECT count(*) FROM observations"
+    """How many changes are pending: everything, if there was no reconciliation yet.
+
+    Hidden notes without an observation do not count: nothing becomes of them.
+    """
+    pending, rows = None, "SELECT count(*) FROM observations"
     if journal.is_prepared(db):
         pending = store.log.pending(FOLLOWER, journal.identity(db))
         rows = "SELECT count(DISTINCT observation_id) FROM anamnesis_changes"
-    return Waiting(len(store.hashes() if pending is None else pending.changes), db.execute(rows).fetchone()[0])
+    (observations,) = db.execute(rows).fetchone()
+    if pending is None:
+        return Waiting(store.count(), observations)
+    return Waiting(_due(db, store, pending.changes) if pending.changes else 0, observations)
+
+
+def _due(db: sqlite3.Connection, store: MemoryStore, changes: Sequence[Change]) -> int:
+    """How many of the changes lead to anything: those of visible notes, of deleted ones, and of any with a twin."""
+    noted = {note_id for (note_id,) in db.execute("SELECT note_id FROM anamnesis_twins")}
+    noted |= store.hashes(hidden=False).keys()
+    return sum(change.hash is None or change.note_id in noted for change in changes)
 
 
 def state(db: sqlite3.Connection, store: MemoryStore, path: Path) -> State:
