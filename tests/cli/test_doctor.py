@@ -12,7 +12,7 @@ from tests.cli.command import Command
 def test_each_fault_is_named_and_the_safe_ones_are_mended(anamnesis: Command) -> None:
     note_id = anamnesis("write", "Title", "body").out.strip()
     folder = anamnesis.home / "memory/semantic"
-    (folder / "readme.md").write_text("no front matter")
+    (folder / "readme.md").write_text("")
     (folder / "bad.md").write_text("---\nid: bad\ntype: semantic\ntitle: t\nconfidence: high\n---\n")
     (folder / "copy.md").write_text((folder / f"{note_id}.md").read_text())
     (folder / "link.md").symlink_to("/etc/passwd")

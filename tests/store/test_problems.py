@@ -14,7 +14,7 @@ from anamnesis.store import Changes, MemoryStore
 
 HEAD = "---\nid: bad\ntype: semantic\ntitle: t\n"
 BROKEN: dict[str, tuple[str | bytes, int, str]] = {
-    "README": ("# Notes\n", 1, "memory file missing YAML front-matter"),
+    "no text": ("# No\0tes\n", 1, "memory file missing YAML front-matter"),
     "empty": ("", 1, "memory file missing YAML front-matter"),
     "unclosed": (HEAD, 1, "The front matter is not closed."),
     "list": ("---\n- a\n---\n", 2, "The front matter is not made of"),
@@ -83,7 +83,7 @@ def test_a_file_that_is_only_unusual_is_a_note(store: MemoryStore, name: str) ->
 
 
 def test_all_of_them_together_are_each_reported(store: MemoryStore) -> None:
-    surrounded(store, "# README\n")
+    surrounded(store, "# README\0\n")
     for number, (content, *_) in enumerate(BROKEN.values()):
         data = content if isinstance(content, bytes) else content.encode()
         (store.memory_dir / "semantic" / f"n{number:02}.md").write_bytes(data)

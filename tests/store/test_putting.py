@@ -90,10 +90,10 @@ def test_one_note_that_cannot_be_stored_leaves_the_others_unwritten(store: Memor
 def test_an_unreadable_file_is_not_written_over_by_any_of_a_batch(store: MemoryStore) -> None:
     store.put(note())
     broken = store.memory_dir / "semantic" / "n1.md"
-    broken.write_text("no front matter", "utf-8")
+    broken.write_text("---\nno front matter", "utf-8")
     with pytest.raises(InvalidNote, match=r"n1\.md"):
         put_whole(store, note("n2"), note(body="new"))
-    assert broken.read_text("utf-8") == "no front matter"
+    assert broken.read_text("utf-8") == "---\nno front matter"
     assert store.count(type="semantic") <= 1
     assert not (store.memory_dir / "semantic" / "n2.md").exists()
 

@@ -13,12 +13,15 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
+from anamnesis.notes.bare import bare_note, is_bare
+from anamnesis.store.kept import Kept
 from anamnesis.store.steps import Step
 
 TREES = {"portable": "memory", "machine-local": "local"}
@@ -46,6 +49,7 @@ class NoteFile(NamedTuple):
     memory: Memory | None = None
     problem: str | None = None
     line: int = 0
+    is_bare: bool = False  # without front matter
 
 
 class Folder(NamedTuple):
@@ -105,8 +109,9 @@ def scope_of(path: str) -> Scope:
 class NoteFiles:
     """The two trees of note files and the trash, under one root."""
 
-    def __init__(self, root: Path, *, only_to_read: bool = False) -> None:
+    def __init__(self, root: Path, kept: Kept | None = None, *, only_to_read: bool = False) -> None:
         self.root = root
+        self._kept = kept or Kept(root, 0)
         self._root = str(root)  # joining strings is 20 times faster than joining paths
         if only_to_read:
             with telling("read", root), contextlib.suppress(FileNotFoundError):
@@ -145,11 +150,17 @@ class NoteFiles:
         text = ""
         try:
             text = decode(data)
-            memory = parse(text, scope=scope_of(path))
+            bare = is_bare(text, path)
+            memory = self._bare_note(text, *seen) if bare else parse(text, scope=scope_of(path))
             validate(memory)
         except InvalidNote as error:
             return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
-        return NoteFile(*seen, memory)
+        return NoteFile(*seen, memory, is_bare=bare)
+
+    def _bare_note(self, text: str, path: str, _: int, mtime_ns: int, hash: bytes) -> Memory:
+        note_id = self._kept.id_of(path, hash, mtime_ns, self.exists)
+        updated_at = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
+        return bare_note(text, path, note_id, updated_at, scope_of(path))
 
     def secure(self, paths: Sequence[str]) -> None:
         """Flush files and their folders to disk; files that no longer exist are skipped."""

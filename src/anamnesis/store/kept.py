@@ -1,4 +1,4 @@
-"""kept.db: the replaced versions of notes, whoever replaced them. It is neither derived nor synced.
+"""kept.db: the replaced versions of notes, and the ids of notes without front matter. It is neither derived nor synced.
 
 A version is kept before the transaction of the index commits that replaces it: after a kill it is kept again, and a
 disk that cannot be written leaves the index as it is, so that nothing is lost.
@@ -10,13 +10,14 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from anamnesis.erasure import erase_deleted, overwriting
 from anamnesis.errors import StoreUnavailable, Unwritable
-from anamnesis.notes import Memory, parse, render
+from anamnesis.notes import Memory, derived_id, parse, render
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
 from anamnesis.store.tombstones import is_purged
 
@@ -79,8 +80,35 @@ class Kept:
         rows = self._read(lambda db: db.execute(query, {"id": note_id}).fetchall())
         return [Replaced(parse(text), at) for text, at in rows or ()]
 
+    def id_of(self, path: str, hash: bytes, mtime_ns: int, exists: Callable[[str], bool]) -> str:
+        """The id of the note in a file without front matter, recorded unless the disk cannot be written.
+
+        It is the one recorded for the path, or for the content if its file was renamed; else one of the file's time and
+        content, so that it is the same after the record is lost.
+        """
+        query = "SELECT path, hash, note_id FROM bare_files WHERE path = :path OR hash = :hash"
+        known = self._read(lambda db: db.execute(query, {"path": path, "hash": hash}).fetchall()) or []
+        here = [each for each in known if each[0] == path]
+        gone = [each for each in known if each[0] != path and not exists(each[0])]
+        found = next(iter([*here, *gone]), None)
+        if found and found[:2] == (path, hash):
+            return str(found[2])
+        moment = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
+        new = derived_id(moment, f"file:{hash.hex()}")
+        if any(each[2] == new for each in known):  # a copy with the time of its original
+            new = derived_id(moment, f"file:{hash.hex()}:{path}")
+        note_id = str(found[2]) if found else new
+        with contextlib.suppress(StoreUnavailable):
+            self.record(path, hash, note_id, former=found[0] if found else path)
+        return note_id
+
+    def record(self, path: str, hash: bytes, note_id: str, *, former: str = "") -> None:
+        """Record the note of a file without front matter, in place of what is recorded for its `former` path."""
+        values = {"path": path, "hash": hash, "id": note_id, "former": former}
+        self._change(lambda db: _record(db, values))
+
     def forget(self, ids: Iterable[str]) -> None:
-        """Remove all versions of purged notes."""
+        """Remove everything about purged notes."""
         self._path.with_name(self._path.name + _DAMAGED).unlink(missing_ok=True)
         if self._path.exists():
             self._change(lambda db: _forget(db, [*ids]))
@@ -192,6 +220,12 @@ def _keep(db: sqlite3.Connection, versions: Iterable[tuple[str, str, int]], most
         db.execute(_PRUNE, {"note_id": note_id, "most": most, "size": size})
 
 
+def _record(db: sqlite3.Connection, values: Mapping[str, object]) -> None:
+    db.execute("DELETE FROM bare_files WHERE path = :former", values)
+    db.execute("INSERT OR REPLACE INTO bare_files (path, hash, note_id) VALUES (:path, :hash, :id)", values)
+
+
 def _forget(db: sqlite3.Connection, ids: Sequence[str]) -> None:
     with overwriting(db):
+        db.executemany("DELETE FROM bare_files WHERE note_id = ?", [(id,) for id in ids])
         db.executemany("DELETE FROM versions WHERE note_id = ?", [(id,) for id in ids])

@@ -9,3 +9,12 @@ CREATE TABLE versions (
 );
 
 CREATE INDEX versions_of_note ON versions(note_id, at);
+
+-- The notes of files without front matter. A file is found again by its path, or by its content when it was renamed.
+CREATE TABLE bare_files (
+    path    TEXT PRIMARY KEY,
+    hash    BLOB NOT NULL,
+    note_id TEXT NOT NULL
+);
+
+CREATE INDEX bare_files_by_hash ON bare_files(hash);

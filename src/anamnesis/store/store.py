@@ -66,8 +66,8 @@ class MemoryStore:
         self.memory_dir = self.root / TREES["portable"]
         self.local_dir = self.root / TREES["machine-local"]
         self.db_path = self.root / "index.db"
-        self._files = NoteFiles(self.root, only_to_read=only_to_read)
         self.kept = Kept(self.root, versions)
+        self._files = NoteFiles(self.root, self.kept, only_to_read=only_to_read)
         self._index = Index(self.db_path, self._files, self.kept)
         # `on_refresh` is called after a check of the folders and after a read that found notes changed, `on_change`
         # after each operation that changed notes, with what it wrote if nothing else changed. Both run in the thread
@@ -198,6 +198,8 @@ class MemoryStore:
         """Move a note's file to the trash, for `restore` to bring back; the change is not pending for `follower`."""
         with self._catalogue.alone():
             found, memory = self._catalogue.located(memory_id)
+            if found.is_bare:  # in the trash, only front matter says which note it is
+                (found,) = self._save([(memory, found)], follower=follower).files
             step = self._files.discard(found.path, memory, utcnow())
             self._catalogue.save([], [found.path], lambda: [step], follower=follower)
         return memory

@@ -1,0 +1,64 @@
+"""Notes in files without front matter, as people drop them into the folder. Pure."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from anamnesis.notes.record import TYPES, Memory, MemoryType
+from anamnesis.notes.ulid import moment_of, number_of
+
+_MOST_CHARACTERS = 5_000_000
+_LONGEST_TITLE = 200
+# A note with a broken front matter, or with the markers of a merge, is no bare note.
+_NOT_BARE = ("---", "<<<<<<<")
+_FENCES = ("```", "~~~")
+# Files about the repository, in the root of a tree.
+_NO_NOTES = ("readme", "license", "licence", "copying", "notice")
+
+
+def is_bare(text: str, path: str) -> bool:
+    """Whether a file is a note without front matter: text that does not start as front matter does.
+
+    A file that is named as we name notes, by a ULID, has lost its front matter: it is no note until that is back.
+    """
+    if len(text) > _MOST_CHARACTERS or "\0" in text:
+        return False
+    start = text.removeprefix("\ufeff").lstrip()
+    place = PurePosixPath(path)
+    if number_of(place.stem.partition(".")[0]) is not None:
+        return False
+    is_about = len(place.parts) == 2 and place.name.lower().replace("-", ".").partition(".")[0] in _NO_NOTES
+    return bool(start) and not start.startswith(_NOT_BARE) and not is_about
+
+
+def bare_note(text: str, path: str, note_id: str, updated_at: str, scope: str) -> Memory:
+    """The note of a file without front matter, with the time of its id as that of its creation."""
+    text = text.removeprefix("\ufeff")
+    newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+    return Memory(
+        id=note_id,
+        type=_type_of(path),
+        title=_title_of(text) or PurePosixPath(path).stem.replace("_", " ").replace("-", " ").strip() or note_id,
+        body=text.removesuffix(newline),
+        scope=scope,
+        created_at=moment_of(note_id) or updated_at,
+        updated_at=updated_at,
+        newline=newline,
+    )
+
+
+def _type_of(path: str) -> MemoryType:
+    folders = PurePosixPath(path).parts[1:-1]
+    return next((folder for folder in folders if folder in TYPES), "semantic")
+
+
+def _title_of(text: str) -> str:
+    """The first heading outside of code blocks; "" if there is none."""
+    is_code = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(_FENCES):
+            is_code = not is_code
+        words = line.strip("#").strip()
+        if not is_code and words and 1 <= len(line) - len(line.lstrip("#")) <= 6 and line.lstrip("#")[0] in " \t":
+            return " ".join(words.split())[:_LONGEST_TITLE].strip()
+    return ""
