@@ -55,9 +55,9 @@ def test_a_person_sees_what_came_and_went(machines: tuple[Command, Command]) -> 
     one("write", "Deploy", "Step one")
     assert "↑ sent" in plain(one.on_terminal("sync"))
     shown = plain(two.on_terminal("sync"))
-    assert "↓ 1 commits received" in shown
+    assert "↓ 1 commit received" in shown
     assert "↑ nothing sent" in shown
-    assert "1 notes, at" in shown
+    assert "1 note, at" in shown
 
 
 @pytest.mark.parametrize(("keep", "stays", "notes"), [("this", "two", 1), ("other", "one", 1), ("both", "two", 2)])

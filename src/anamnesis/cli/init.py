@@ -27,6 +27,7 @@ from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup, set_up
+from anamnesis.plural import counted
 from anamnesis.vault import Vault
 from anamnesis.vault import find_engram as find_database
 
@@ -324,9 +325,10 @@ def _draw(setup: _Setup, report: _Report) -> None:
     if not setup.agents:
         screen.print(f"No agent was found. Name one with --agent: {', '.join(AGENTS)}.")
     if report.taken_over:
-        screen.print(f"Engram's memory and the notes are one: {report.taken_over} changes were taken over.")
+        changes = counted(report.taken_over, "change was", "changes were")
+        screen.print(f"Engram's memory and the notes are one: {changes} reconciled.")
     if report.imported and report.imported["new"]:
-        screen.print(f"{report.imported['new']} notes imported from Claude Code.")
+        screen.print(f"{counted(report.imported['new'], 'note')} imported from Claude Code.")
     if report.synced and report.synced["detail"] == "synced":
         screen.print(f"Synced with {settings().remote}.")
     if machine.is_passing():

@@ -13,6 +13,7 @@ from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
+from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 
 
@@ -71,10 +72,12 @@ def _import(store: MemoryStore) -> None:
 def _draw(facts: dict[str, object], changed: int) -> None:
     from rich.text import Text
 
-    pulled = facts["pulled"]
+    pulled, indexed = int(str(facts["pulled"])), int(str(facts["indexed"]))
     screen = console()
-    screen.print(Text(f"↓ {pulled} commits received", "cyan") if pulled else Text("↓ nothing new", "dim"))
+    screen.print(Text(f"↓ {counted(pulled, 'commit')} received", "cyan") if pulled else Text("↓ nothing new", "dim"))
     screen.print(Text("↑ sent", "green") if facts["pushed"] else Text("↑ nothing sent", "dim"))
     if facts["detail"] != "synced":
         screen.print(Text(f"≠ {facts['detail']}", "yellow"))
-    screen.print(f"{changed} files changed, {facts['indexed']:,} notes, at {facts['head'] or 'no commit yet'}")
+    screen.print(
+        f"{counted(changed, 'file')} changed, {counted(indexed, 'note')}, at {facts['head'] or 'no commit yet'}"
+    )
