@@ -132,9 +132,7 @@ def test_what_is_there_can_be_read(reading: Command, disk: str, state: Callable[
     assert status.json["bridge"]["waiting"]["observations"] == 1
     doctor = anamnesis("doctor", "--json")
     assert (doctor.code, doctor.err) == (1, "")
-    assert "Waiting: 0 changed notes and 1 changed observation." in " ".join(
-        each["fault"] for each in doctor.json["faults"]
-    )
+    assert " and 1 changed observation." in " ".join(each["fault"] for each in doctor.json["faults"])
 
 
 @pytest.mark.parametrize("state", STATES)
