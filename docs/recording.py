@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import pty
-import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
@@ -18,9 +14,12 @@ from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
 from anamnesis.notes import Memory
-from anamnesis.store import MemoryStore
 
-DRAWING = Path(__file__).parent / "terminal.svg"
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS.parent))
+from tests.cli.command import Command  # noqa: E402  the terminal of the tests, which is not installed
+
+DRAWING = DOCS / "terminal.svg"
 WIDTH = 80
 COMMANDS = (
     'anamnesis write "Use WAL mode for SQLite" "Set busy_timeout on every connection." --tag sqlite',
@@ -93,10 +92,10 @@ def drawn() -> str:
 def session() -> list[tuple[str, str]]:
     """Each command with what it printed on a terminal, in turn."""
     with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        with MemoryStore(home / ".anamnesis") as store:
+        command = Command(Path(folder))
+        with command.store() as store:
             store.put_all(_notes())
-        return [(line, _steady(_on_terminal(line, home), home)) for line in COMMANDS]
+        return [(line, _steady(command, line)) for line in COMMANDS]
 
 
 def _notes() -> list[Memory]:
@@ -108,44 +107,14 @@ def _notes() -> list[Memory]:
     return found
 
 
-def _on_terminal(line: str, home: Path) -> str:
-    """What a command prints on a terminal of its own."""
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", *shlex.split(line)],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        cwd=home,
-        env={
-            "HOME": str(home),
-            "ANAMNESIS_MACHINE_ID": "thinkpad",
-            "COLUMNS": str(WIDTH),
-            "LINES": "50",
-            "PATH": os.environ["PATH"],
-            "PYTHONUTF8": "1",
-            "TERM": "xterm",
-        },
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while part := os.read(controller, 65536):
-            shown += part
-    except OSError:  # Linux says so when the last writer has gone
-        pass
-    os.close(controller)
-    process.wait()
-    return shown.decode().replace("\r\n", "\n").rstrip("\n")
-
-
-def _steady(shown: str, home: Path) -> str:
-    """The same text with the id of the new note replaced by one that is always the same."""
-    with MemoryStore(home / ".anamnesis", only_to_read=True) as store:
+def _steady(command: Command, line: str) -> str:
+    """What a command prints on a terminal, with one and the same id for the new note."""
+    shown = command.on_terminal(*shlex.split(line)[1:], COLUMNS=str(WIDTH), TERM="xterm")
+    with command.store() as store:
         for note in store.list():
             if note.id not in {each[0] for each in NOTES}:
                 shown = shown.replace(note.id, NEW_ID).replace(note.id[-8:], NEW_ID[-8:])
-    return re.sub(r"[ \t]+(?=\n|$)", "", shown)
+    return "\n".join(each.rstrip() for each in shown.rstrip().split("\n"))
 
 
 if __name__ == "__main__":
