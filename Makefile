@@ -25,6 +25,7 @@ hunt: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/recording.py
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench

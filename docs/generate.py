@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from anamnesis.cli import anamnesis
+from anamnesis.cli.help import help_of
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS, read_settings
 from anamnesis.mcp import engram, memory
 from anamnesis.mcp.answer import BUDGET, KEYS
@@ -49,7 +50,7 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
             continue
         inner = click.Context(command, info_name=name, parent=context)
         yield f"## {inner.command_path}"
-        yield f"```text\n{command.get_help(inner)}\n```"
+        yield f"```text\n{help_of(inner)}\n```"
         if isinstance(command, click.Group):
             yield from _commands(command, inner)
 

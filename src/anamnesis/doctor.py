@@ -14,6 +14,7 @@ from pathlib import Path
 from anamnesis.bridge import FAILURES
 from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
 from anamnesis.errors import AnamnesisError
+from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore, upkeep
 from anamnesis.vault import find_engram, open_vault
@@ -99,7 +100,8 @@ def _index(store: MemoryStore) -> Iterator[Finding]:
         return
     drift = upkeep.drift(store)
     if drift.added or drift.updated or drift.removed:
-        fault = f"It has missed {drift.added} new, {drift.updated} edited and {drift.removed} removed files."
+        changed = f"{drift.added} new, {drift.updated} edited and {drift.removed} removed"
+        fault = f"It has missed files: {changed}."
         yield Finding(subject, fault, "Bring it up to date.", _with(store, MemoryStore.refresh))
 
 
@@ -151,10 +153,14 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
         return
     waiting = state.waiting
     if waiting.total:
-        fault = f"{waiting.notes} changed notes and {waiting.observations} changed observations are waiting."
+        observations = counted(waiting.observations, "changed observation")
+        fault = f"Waiting: {counted(waiting.notes, 'changed note')} and {observations}."
         yield Finding(str(path), fault, "Bring both together: anamnesis bridge reconcile", reconcile)
     if drift:
-        fault = f"{drift} notes and observations differ from each other, and nobody noted it down."
+        differ = (
+            "1 note differs from its observation" if drift == 1 else f"{drift:,} notes differ from their observations"
+        )
+        fault = f"{differ}, and no change is recorded."
         yield Finding(str(path), fault, "Compare everything: anamnesis bridge reconcile --all", reconcile)
 
 

@@ -41,7 +41,7 @@ def test_what_names_several_notes_is_refused_with_their_ids_and_titles(shelf: Co
     )
 
 
-@pytest.mark.parametrize("given", ["WAL", "01J9Z8", "n0kgd"])
+@pytest.mark.parametrize("given", ["WAL", "use wal mode", "01J9Z8", "n0kgd"])
 def test_a_deletion_asks_where_it_guessed(shelf: Command, given: str) -> None:
     shown = plain(shelf.on_terminal("delete", given, typed="n\n"))
     assert f"{FIRST}  Use WAL mode" in shown
@@ -50,16 +50,19 @@ def test_a_deletion_asks_where_it_guessed(shelf: Command, given: str) -> None:
     refused = shelf("delete", given)
     assert (refused.code, refused.out) == (1, "")
     assert refused.err == (
-        f"anamnesis: No whole id names {FIRST} (Use WAL mode), and nobody can be asked here."
-        " Give whole ids, or add --yes.\n"
+        f"anamnesis: {FIRST} (Use WAL mode) may not be what was meant, and nobody can be asked here."
+        " Give 8 characters of an id, or add --yes.\n"
     )
     assert shelf("show", FIRST).code == 0
     shelf.on_terminal("delete", given, typed="y\n")
     assert shelf("show", FIRST).code == 1
 
 
-def test_a_whole_id_is_deleted_without_a_question(shelf: Command) -> None:
-    assert "Deleted" in shelf.on_terminal("delete", FIRST)
+@pytest.mark.parametrize("given", [FIRST, FIRST.lower(), FIRST[:12], FIRST[-8:].lower()])
+def test_an_id_or_as_much_of_it_as_a_list_shows_is_deleted_without_a_question(shelf: Command, given: str) -> None:
+    assert shelf("delete", given, "--json").json[0]["id"] == FIRST
+    shelf("restore", FIRST)
+    assert "Deleted" in shelf.on_terminal("delete", given)
     assert shelf("show", FIRST).code == 1
 
 

@@ -132,7 +132,7 @@ def test_what_is_there_can_be_read(reading: Command, disk: str, state: Callable[
     assert status.json["bridge"]["waiting"]["observations"] == 1
     doctor = anamnesis("doctor", "--json")
     assert (doctor.code, doctor.err) == (1, "")
-    assert "1 changed observations are waiting." in " ".join(each["fault"] for each in doctor.json["faults"])
+    assert " and 1 changed observation." in " ".join(each["fault"] for each in doctor.json["faults"])
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -178,14 +178,14 @@ def test_a_home_that_is_not_there_is_not_created(anamnesis: Command) -> None:
 
 
 def test_what_waits_is_said_with_the_command_that_reconciles_it(reading: Command) -> None:
-    assert "1 changes wait to be reconciled: anamnesis bridge reconcile" in " ".join(
+    assert "1 change waits to be reconciled: anamnesis bridge reconcile" in " ".join(
         plain(reading.on_terminal("status")).split()
     )
     assert "waiting\tobservations\t1\nwaiting\tuntil\tanamnesis bridge reconcile\n" in reading("status").out
-    fault = "1 changed observations are waiting.\tBring both together: anamnesis bridge reconcile"
+    fault = "Waiting: 0 changed notes and 1 changed observation.\tBring both together: anamnesis bridge reconcile"
     assert fault in reading("doctor").out
-    hint = "observations are not notes yet: anamnesis bridge reconcile"
-    assert f"1 {hint}" in plain(reading.on_terminal("search", "zebra"))
+    hint = "1 observation is not a note yet: anamnesis bridge reconcile"
+    assert hint in plain(reading.on_terminal("search", "zebra"))
     assert reading("bridge", "reconcile").code == 0
     assert hint not in plain(reading.on_terminal("search", "zebra"))
     assert "waiting\tuntil" not in reading("status").out

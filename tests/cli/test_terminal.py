@@ -147,9 +147,9 @@ def test_lines_in_a_pipe_stay_lines_whatever_the_title(anamnesis: Command) -> No
 
 def test_reindex_shows_progress_to_people_and_is_silent_in_a_pipe(anamnesis: Command) -> None:
     anamnesis("write", "Title", "body")
-    assert "Indexed 1 notes." in plain(anamnesis.on_terminal("reindex"))
+    assert "Indexed 1 note." in plain(anamnesis.on_terminal("reindex"))
     done = anamnesis("reindex")
-    assert (done.out, done.err) == ("Indexed 1 notes.\n", "")
+    assert (done.out, done.err) == ("Indexed 1 note.\n", "")
 
 
 def test_doctor_names_faults_and_says_when_there_are_none(anamnesis: Command) -> None:

@@ -43,6 +43,18 @@ def free_port() -> Iterator[int]:
         yield port
 
 
+def test_a_command_that_is_not_on_the_path_is_said_how_to_use_and_to_install(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, PATH="/usr/bin:/bin")
+    try:
+        assert daemon.process.stdout
+        program = Path(sys.executable).with_name("anamnesis")
+        said = daemon.process.stdout.readline()
+        assert said.startswith(f"Next: `{program} init` sets up your agents; to have anamnesis on PATH: ")
+        assert any(way in said for way in (f"ln -s {program} ~/.local/bin/", "uv tool install /"))
+    finally:
+        assert daemon.stop() == (0, "")
+
+
 def test_it_starts_in_the_background_is_found_and_is_stopped(tmp_path: Path) -> None:
     assert anamnesis(tmp_path, "daemon", "status").returncode == 1
     started = anamnesis(tmp_path, "daemon", "--port", "0", "--background")

@@ -9,42 +9,18 @@ import sys
 import click
 
 from anamnesis import __version__
+from anamnesis.cli.help import add_help, help_option, show_help, suggestion
 from anamnesis.errors import AnamnesisError
 
-COMMANDS = (
-    "init",
-    "uninstall",
-    "status",
-    "search",
-    "list",
-    "show",
-    "history",
-    "write",
-    "edit",
-    "tag",
-    "untag",
-    "move",
-    "pin",
-    "unpin",
-    "delete",
-    "restore",
-    "review",
-    "sync",
-    "conflicts",
-    "project",
-    "bridge",
-    "import",
-    "reindex",
-    "doctor",
-    "config",
-    "completion",
-    "serve",
-    "daemon",
-    "engram",
-    "inject",
-    "recall",
-    "capture",
-)
+GROUPS = {
+    "Find and read": ("search", "list", "show", "history", "status"),
+    "Write and change": ("write", "edit", "tag", "untag", "move", "pin", "unpin", "delete", "restore", "review"),
+    "Other machines": ("sync", "conflicts"),
+    "Set up": ("init", "uninstall", "config", "project", "import", "completion"),
+    "Look after": ("doctor", "reindex", "bridge"),
+    "For agents": ("serve", "daemon", "engram", "inject", "recall", "capture"),
+}
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class LazyGroup(click.Group):
@@ -56,10 +32,24 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.load(cmd_name) if cmd_name in COMMANDS else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {args[0]!r}.{suggestion(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        room = formatter.width - 6 - max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.load(name).get_short_help_str(room)) for name in names])
+
     @staticmethod
     def load(name: str) -> click.Command:
         module = f"{name}_" if keyword.iskeyword(name) else name
         command: click.Command = importlib.import_module(f"anamnesis.cli.{module}").command
+        add_help(command)
         return command
 
 
@@ -69,6 +59,7 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="anamnesis")
+@help_option
 @click.pass_context
 def anamnesis(ctx: click.Context) -> None:
     """One memory for every coding agent: markdown notes in a folder you own, found at once.
@@ -79,7 +70,7 @@ def anamnesis(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         if sys.stdin.isatty():
-            click.echo(ctx.get_help())
+            show_help(ctx)
         else:
             ctx.invoke(LazyGroup.load("serve"))
 

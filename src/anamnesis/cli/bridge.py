@@ -15,6 +15,7 @@ from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.disk import locked
 from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
+from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.vault import open_vault
 
@@ -45,11 +46,13 @@ def status(as_json: bool) -> None:
         print_json(asdict(state))
     elif on_terminal():
         screen = console()
-        screen.draw("[bold]{:,} notes[/] ⇄ [bold]{:,} observations[/]", state.notes, state.observations)
+        notes, observations = counted(state.notes, "note"), counted(state.observations, "observation")
+        screen.draw("[bold]{}[/] ⇄ [bold]{}[/]", notes, observations)
         screen.print(f"in {state.database}, {state.twins:,} of them in step", style="dim")
         for what, count in asdict(state.waiting).items():
             if count:
-                screen.draw("[yellow]{:,} changed {} are waiting:[/] anamnesis bridge reconcile", count, what)
+                changed = counted(count, f"changed {what.removesuffix('s')} is", f"changed {what} are")
+                screen.draw("[yellow]{} waiting:[/] anamnesis bridge reconcile", changed)
     else:
         facts = [(name, value) for name, value in asdict(state).items() if name != "waiting"]
         print_lines([*facts, *(("waiting", what, count) for what, count in asdict(state.waiting).items())])
@@ -79,7 +82,8 @@ def reconcile(everything: bool, as_json: bool) -> None:
     if as_json:
         print_json({"compared": count, "waiting": waiting})
     else:
-        click.echo(f"Looked at {count:,} changes; {waiting:,} are left." if count else "Nothing had changed.")
+        left = counted(waiting, "is", "are")
+        click.echo(f"Looked at {counted(count, 'change')}; {left} left." if count else "Nothing had changed.")
     sys.exit(1 if waiting else 0)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import click
 
+from anamnesis.cli.completing import complete_settings
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
@@ -57,7 +58,7 @@ def list_settings(as_json: bool) -> None:
 
 
 @command.command("get")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_settings)
 @as_json
 def get_setting(name: str, as_json: bool) -> None:
     """Print the value of a setting; of a secret, its end.
@@ -72,7 +73,7 @@ def get_setting(name: str, as_json: bool) -> None:
 
 
 @command.command("set")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_settings)
 @click.argument("value")
 @as_json
 def set_setting(name: str, value: str, as_json: bool) -> None:
@@ -85,7 +86,7 @@ def set_setting(name: str, value: str, as_json: bool) -> None:
 
 
 @command.command("unset")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_settings)
 @as_json
 def unset_setting(name: str, as_json: bool) -> None:
     """Remove a setting from config.json.

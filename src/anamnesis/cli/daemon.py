@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import click
 
@@ -40,7 +41,7 @@ def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
     if background:
         click.echo(_start(port, host))
     else:
-        daemon.run(settings(), port, host, lambda url: click.echo(f"{url} (process id {os.getpid()})"))
+        daemon.run(settings(), port, host, _announce)
 
 
 @command.command()
@@ -82,6 +83,29 @@ def stop(as_json: bool) -> None:
         print_json({"stopped": stopped is not None, "pid": stopped.pid if stopped else None})
     else:
         click.echo(f"Stopped the daemon with process id {stopped.pid}." if stopped else "No daemon was running.")
+
+
+def _announce(url: str) -> None:
+    """Print the address and what to do next, in one write: who started us may read only the first line."""
+    click.echo("\n".join([f"{url} (process id {os.getpid()})", *_next_step()]))
+
+
+def _next_step() -> list[str]:
+    """A line for somebody who has just started the daemon; none for a log if the command is installed."""
+    import shlex
+    import shutil
+
+    if shutil.which("anamnesis"):
+        return ["Next: `anamnesis init` sets up your agents."] if sys.stdout.isatty() else []
+    program = Path(sys.executable).with_name("anamnesis")
+    clone = Path(__file__).parents[3]
+    link = f"ln -s {shlex.quote(str(program))} ~/.local/bin/"
+    install = f"uv tool install {shlex.quote(str(clone))}" if shutil.which("uv") and _is_source(clone) else link
+    return [f"Next: `{shlex.quote(str(program))} init` sets up your agents; to have anamnesis on PATH: {install}"]
+
+
+def _is_source(folder: Path) -> bool:
+    return (folder / "pyproject.toml").is_file()
 
 
 def _start(port: int, host: str) -> str:

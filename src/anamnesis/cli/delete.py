@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) -> None:
     """Delete notes. They go to the trash; `anamnesis restore ID` brings them back.
 
-    ID is as in `anamnesis show`. Where it is not a whole id, the command asks first; in a pipe, it wants --yes.
+    ID is as in `anamnesis show`. Where it is a title, @1 or less than 8 characters of an id, the
+    command asks first; in a pipe, it wants --yes.
 
     With --purge, notes are removed for good, also those in the trash and those that Engram has hidden: their files,
     their observations with all revisions, the copies that conflicts left, and their words in the databases. Only the

@@ -9,6 +9,7 @@ import click
 from anamnesis.cli.naming import name_note
 from anamnesis.cli.options import as_json, note_id, open_memory
 from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
+from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.vault import Vault
 
@@ -96,4 +97,6 @@ def _show(revisions: list[Revision], total: int) -> None:
             print_lines([(each.number, version.at, version.source, version.commit, version.by, each.summary)])
         draw_diff(each.diff)
     if on_terminal():
-        console().print(f"{len(revisions)} of {total} revisions; anamnesis history ID --restore NUMBER", style="dim")
+        console().print(
+            f"{len(revisions)} of {counted(total, 'revision')}; anamnesis history ID --restore NUMBER", style="dim"
+        )

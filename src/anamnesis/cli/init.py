@@ -37,6 +37,7 @@ from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup, set_up
+from anamnesis.plural import counted
 from anamnesis.vault import Vault
 from anamnesis.vault import find_engram as find_database
 
@@ -344,8 +345,9 @@ def _shown_engram(found: _Found, taken_over: int | None) -> dict[str, Any]:
 def _news(report: _Report) -> Iterator[str]:
     """What was done besides the agents' files."""
     if report.taken_over:
-        yield f"Engram's memory and the notes are one: {report.taken_over} changes were reconciled."
-    if report.imported and (count := report.imported["new"]):
-        yield f"{count} {'note' if count == 1 else 'notes'} imported from Claude Code."
+        changes = counted(report.taken_over, "change was", "changes were")
+        yield f"Engram's memory and the notes are one: {changes} reconciled."
+    if report.imported and report.imported["new"]:
+        yield f"{counted(report.imported['new'], 'note')} imported from Claude Code."
     if report.synced and report.synced["detail"] == "synced":
         yield f"Synced with {settings().remote}."

@@ -22,7 +22,7 @@ def command(
     """Move notes to another project, type or scope.
 
     ID is as in `anamnesis show`. Before a note becomes portable, which sends it to other machines, the command asks
-    unless ID is a whole id; in a pipe, it wants --yes.
+    where ID is a guess, as `anamnesis delete` does.
 
     JSON: the notes, as of show.
     """

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from anamnesis.cli import last_result
-from anamnesis.cli.output import in_a_line, on_terminal
+from anamnesis.cli.output import SHORT_ID, in_a_line, on_terminal
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.plain import one_line
 from anamnesis.plural import counted
@@ -22,7 +22,7 @@ _LONGEST_TITLE = 60
 
 
 class Named(NamedTuple):
-    """A note that an argument names. Only a whole id names one for sure; everything else is a guess."""
+    """A note that an argument names. It is a guess unless the argument is an id, or as much of one as lists show."""
 
     id: str
     title: str
@@ -40,7 +40,7 @@ def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: boo
             names = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in found)
             raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more of it, or an id.")
         if found:
-            return Named(*found[0], is_guess=found[0].id != given)
+            return Named(*found[0], is_guess=not _is_sure(given, found[0].id))
     return Named(wanted, "", is_guess=False, is_known=False)
 
 
@@ -50,13 +50,13 @@ def full_id(store: MemoryStore, given: str) -> str:
 
 
 def confirm_guesses(names: Sequence[Named], verb: str, yes: bool) -> None:
-    """Ask before something is done to notes that were not named by a whole id."""
+    """Ask before something is done to notes that were guessed."""
     guesses = [each for each in names if each.is_guess]
     if guesses and not yes:
         what = "this note" if len(guesses) == 1 else f"these {counted(len(guesses), 'note')}"
         guessed = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in guesses)
-        refusal = f"No whole id names {guessed}, and nobody can be asked here."
-        ask(guesses, f"{verb} {what}?", refusal, "Give whole ids, or add --yes.")
+        refusal = f"{guessed} may not be what was meant, and nobody can be asked here."
+        ask(guesses, f"{verb} {what}?", refusal, f"Give {SHORT_ID} characters of an id, or add --yes.")
 
 
 def ask(names: Iterable[Named], question: str, refusal: str, hint: str) -> None:
@@ -66,6 +66,10 @@ def ask(names: Iterable[Named], question: str, refusal: str, hint: str) -> None:
     for each in names:
         click.echo(f"  {each.id}  {in_a_line(each.title)}")
     click.confirm(question, abort=True)
+
+
+def _is_sure(given: str, note_id: str) -> bool:
+    return given == note_id or (len(given) >= SHORT_ID and given.upper() in note_id.upper())
 
 
 def _deleted(store: MemoryStore) -> list[Name]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from anamnesis.cli.metadata import pin_command, with_tags
 
-command = pin_command(
-    "Pin notes: a session of their project, or of any if they are global, is given them first.\n\n"
-    "A pinned note has the tag `pinned`; `anamnesis list --tag pinned` lists them.",
-    with_tags,
-)
+_HELP = """Pin notes, so that sessions are given them first.
+
+A pinned note is given to the sessions of its project, or to all if it is global, before others and however old it is.
+It has the tag `pinned`: `anamnesis list --tag pinned`."""
+
+command = pin_command(_HELP, with_tags)

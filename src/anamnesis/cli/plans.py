@@ -10,6 +10,7 @@ import click
 from anamnesis.cli.output import console, on_terminal
 from anamnesis.onboard.holdings import Holdings
 from anamnesis.onboard.plan import Change, Plan, Refusal, diff
+from anamnesis.plural import counted
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -63,12 +64,9 @@ def shown_refusal(refusal: Refusal) -> dict[str, Any]:
 def told_holdings(database: Path, held: Holdings) -> str:
     """The contents of Engram's database, in a sentence."""
     counts = (
-        _counted(held.observations, "observation"),
-        _counted(held.sessions, "session"),
-        _counted(held.projects, "project"),
+        counted(held.observations, "observation"),
+        counted(held.sessions, "session"),
+        counted(held.projects, "project"),
     )
-    return f"{database}: {', '.join(counts)}; {held.with_notes} of the observations are notes already."
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    notes = "is a note" if held.with_notes == 1 else "are notes"
+    return f"{database}: {', '.join(counts)}; {held.with_notes} of the observations {notes} already."

@@ -6,6 +6,7 @@ import click
 
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import print_json, progress_bar
+from anamnesis.plural import counted
 
 
 @click.command()
@@ -22,6 +23,7 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json({"indexed": indexed, "unreadable_files": unreadable})
     else:
-        click.echo(f"Indexed {indexed} notes.")
+        click.echo(f"Indexed {counted(indexed, 'note')}.")
         if unreadable:
-            click.echo(f"{unreadable} files are not notes; `anamnesis doctor` says why.", err=True)
+            files = counted(unreadable, "file is not a note", "files are not notes")
+            click.echo(f"{files}; `anamnesis doctor` says why.", err=True)

@@ -24,7 +24,7 @@ def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, 
 
     Before its review, a global one is not injected by itself; a search finds it all the same. A rejected note goes to
     the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is as in
-    `anamnesis show`; where it is not a whole id, the command asks first.
+    `anamnesis show`; where it is a guess, the command asks first, as `anamnesis delete` does.
 
     \b
     In a pipe: id, where it came from, project, title, separated by tabs.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.cli.output import brief_age, console, in_a_line
+from anamnesis.cli.output import SHORT_ID, brief_age, console, in_a_line
 from anamnesis.notes import PINNED
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from anamnesis.notes import Memory
     from anamnesis.store.marking import Span
 
-# The end of an id, which is its random part. Among 100,000 notes, two with the same are unlikely (1 in 200).
-_SHORT_ID = 8
 _LONGEST_AGE = 5
 _WIDEST_PROJECT = 16
 
@@ -46,7 +44,7 @@ def draw_rows(screen: Screen, notes: Sequence[Memory], marks: Sequence[Sequence[
         pin = ("★ ", "yellow") if PINNED in note.tags else ""
         row = Text.assemble(
             (f"{number:>{digits}} ", "dim"),
-            (f"{note.id[-_SHORT_ID:]:<{_SHORT_ID}} ", "cyan"),
+            (f"{note.id[-SHORT_ID:]:<{SHORT_ID}} ", "cyan"),
             (f"{brief_age(note.updated_at):>{_LONGEST_AGE}} ", "dim"),
             fitted(project, widest, "green"),
             " ",

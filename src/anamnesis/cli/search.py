@@ -12,6 +12,7 @@ from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open
 from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
+from anamnesis.plural import counted
 from anamnesis.store import Hit
 from anamnesis.store.marking import Span, matches
 
@@ -68,7 +69,8 @@ def command(query: tuple[str, ...], k: int, order: str, is_long: bool, as_json: 
         with paged() as screen:
             _draw_long(screen, text, shown) if is_long else _draw(screen, text, shown)
         if bridge and bridge.waiting.observations:
-            console().draw("[yellow]{:,} observations are not notes yet:[/] {}", bridge.waiting.observations, RECONCILE)
+            waiting = counted(bridge.waiting.observations, "observation is not a note", "observations are not notes")
+            console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
     else:
         found = [(hit.memory, _score(hit)) for hit in _worth_showing(hits)]
         print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])

@@ -13,6 +13,7 @@ from anamnesis.cli.context import settings
 from anamnesis.cli.options import RECONCILE, as_json, open_memory, project_here
 from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
 from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.plural import counted
 from anamnesis.review import waiting
 from anamnesis.store import MemoryStore, StoreStats
 
@@ -82,7 +83,7 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
 
     screen = console()
     here = project_here().key
-    screen.draw("[bold]{:,} notes[/] in {} on {}", stats.total, store.root, settings().machine_id)
+    screen.draw("[bold]{}[/] in {} on {}", counted(stats.total, "note"), store.root, settings().machine_id)
     if not stats.total:
         screen.draw('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
         return
@@ -98,11 +99,14 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
             table.add_row("", Text(f"and {len(shown) - 8} more", "dim"), "", "")
     screen.print(table)
     if conflicts := len(store.tagged(CONFLICT_TAG)):
-        screen.draw("[yellow]{} notes have two versions:[/] anamnesis conflicts", conflicts)
+        both = counted(conflicts, "note has", "notes have")
+        screen.draw("[yellow]{} two versions:[/] anamnesis conflicts", both)
     if foreign := len(waiting(store)):
-        screen.draw("[yellow]{} imported notes wait for a review:[/] anamnesis review", foreign)
+        imported = counted(foreign, "imported note waits", "imported notes wait")
+        screen.draw("[yellow]{} for a review:[/] anamnesis review", imported)
     if unreadable:
-        screen.draw("[yellow]{} files could not be read as notes:[/] anamnesis doctor", unreadable)
+        files = counted(unreadable, "file could not be read as a note", "files could not be read as notes")
+        screen.draw("[yellow]{}:[/] anamnesis doctor", files)
 
 
 def _sync_line(sync: SyncState) -> str:
@@ -114,8 +118,12 @@ def _sync_line(sync: SyncState) -> str:
 
 def _bridge_line(bridge: State) -> str:
     total = bridge.waiting.total
-    pending = f"{total:,} changes wait to be reconciled: {RECONCILE}" if total else "nothing waiting"
-    return f"{bridge.observations:,} observations in {bridge.database}, {pending}"
+    pending = (
+        f"{counted(total, 'change waits', 'changes wait')} to be reconciled: {RECONCILE}"
+        if total
+        else "nothing waiting"
+    )
+    return f"{counted(bridge.observations, 'observation')} in {bridge.database}, {pending}"
 
 
 def _weekly(store: MemoryStore) -> list[int]:

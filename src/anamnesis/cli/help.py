@@ -1,0 +1,127 @@
+"""Help for people: examples, colours on a terminal, and suggestions for mistyped commands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+
+import click
+
+# By the path of the command; every line runs as it is.
+EXAMPLES = {
+    "anamnesis": (
+        'anamnesis write "Use WAL mode" "Set busy_timeout on every connection." --tag sqlite',
+        "anamnesis search how to avoid lock errors",
+        "anamnesis show @1",
+        "anamnesis init",
+    ),
+    "anamnesis search": (
+        "anamnesis search database lock",
+        "anamnesis search -p . --since 7d lock",
+        "anamnesis search --tag sqlite --long timeout",
+    ),
+    "anamnesis list": (
+        "anamnesis list -p .",
+        "anamnesis list --tag pinned --sort title",
+        "anamnesis list --source session-end --since yesterday",
+    ),
+    "anamnesis show": ("anamnesis show @1", "anamnesis show 4CWPY7", 'anamnesis show "Use WAL mode"'),
+    "anamnesis history": ("anamnesis history @1", 'anamnesis history "Use WAL mode" --restore 2'),
+    "anamnesis status": ("anamnesis status", "anamnesis status --json"),
+    "anamnesis write": (
+        'anamnesis write "Use WAL mode" "Set busy_timeout on every connection." --tag sqlite',
+        'git log -1 --format=%B | anamnesis write "Why the pool was removed" -p .',
+        'anamnesis write "Use a pool" "Six connections." --supersedes @1',
+    ),
+    "anamnesis edit": ("anamnesis edit @1",),
+    "anamnesis tag": ("anamnesis tag @1 sqlite performance",),
+    "anamnesis untag": ("anamnesis untag @1 performance",),
+    "anamnesis move": ("anamnesis move @1 -p .", "anamnesis move @1 -t procedural --scope machine-local"),
+    "anamnesis pin": ("anamnesis pin @1",),
+    "anamnesis unpin": ("anamnesis unpin @1",),
+    "anamnesis delete": ("anamnesis delete @1", "anamnesis delete 4CWPY7 --purge"),
+    "anamnesis restore": ("anamnesis restore", "anamnesis restore 4CWPY7"),
+    "anamnesis review": ("anamnesis review", "anamnesis review @1 --accept"),
+    "anamnesis sync": ("anamnesis config set remote git@host:notes.git", "anamnesis sync"),
+    "anamnesis conflicts": ("anamnesis conflicts", "anamnesis conflicts @1 --keep this"),
+    "anamnesis init": ("anamnesis init", "anamnesis init --print", "anamnesis init --agent claude --yes"),
+    "anamnesis uninstall": ("anamnesis uninstall --print",),
+    "anamnesis config": ("anamnesis config list", "anamnesis config set machine_id thinkpad"),
+    "anamnesis project": ("anamnesis project show", "anamnesis project trust"),
+    "anamnesis import": ("anamnesis import claude",),
+    "anamnesis completion": ("anamnesis completion bash",),
+    "anamnesis doctor": ("anamnesis doctor", "anamnesis doctor --fix"),
+    "anamnesis reindex": ("anamnesis reindex",),
+    "anamnesis bridge": ("anamnesis bridge status", "anamnesis bridge reconcile"),
+    "anamnesis daemon": ("anamnesis daemon --background", "anamnesis daemon stop"),
+}
+# What other programs call our commands.
+SYNONYMS = {
+    **dict.fromkeys(("add", "create", "new", "note", "remember", "save"), "write"),
+    **dict.fromkeys(("find", "grep", "query"), "search"),
+    **dict.fromkeys(("cat", "get", "open", "read", "view"), "show"),
+    **dict.fromkeys(("del", "forget", "remove", "rm"), "delete"),
+    **dict.fromkeys(("change", "update"), "edit"),
+    **dict.fromkeys(("diff", "log", "revisions"), "history"),
+    **dict.fromkeys(("pull", "push"), "sync"),
+    **dict.fromkeys(("install", "setup"), "init"),
+    **dict.fromkeys(("set", "settings"), "config"),
+    **dict.fromkeys(("run", "start"), "daemon"),
+    "ls": "list",
+    "mv": "move",
+    "undelete": "restore",
+    "undo": "restore",
+    "check": "doctor",
+    "mcp": "serve",
+}
+_MARKS = re.compile(
+    r"^(?P<bold>[A-Z][A-Za-z ]{2,20}:)|^  (?P<cyan>(?:-\w, )?--?[\w-]+|[a-z]+(?=  ))|^  (?P<green>anamnesis .*|git .*)",
+    re.MULTILINE,
+)
+
+
+def help_of(ctx: click.Context) -> str:
+    """The help of a command, with its examples."""
+    examples = EXAMPLES.get(ctx.command_path, ())
+    return "\n".join([ctx.get_help(), *(["", "Examples:"] if examples else []), *(f"  {line}" for line in examples)])
+
+
+def show_help(ctx: click.Context) -> None:
+    """Print the help of a command, coloured on a terminal."""
+    if not sys.stdout.isatty():
+        click.echo(help_of(ctx))
+        return
+    from rich.text import Text
+
+    from anamnesis.cli.output import console
+
+    text = Text(help_of(ctx))
+    text.highlight_regex(_MARKS)
+    console().print(text, soft_wrap=True)
+
+
+def _help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if is_wanted and not ctx.resilient_parsing:
+        show_help(ctx)
+        ctx.exit()
+
+
+help_option = click.help_option("-h", "--help", callback=_help)
+
+
+def add_help(command: click.Command) -> None:
+    """Let a command and those inside of it show their help our way."""
+    inner = command.commands.values() if isinstance(command, click.Group) else ()
+    for each in (command, *inner):
+        if not any("--help" in parameter.opts for parameter in each.params):
+            help_option(each)
+
+
+def suggestion(typed: str, names: Sequence[str]) -> str:
+    """What somebody may have meant."""
+    from difflib import get_close_matches  # only for a mistake
+
+    close = get_close_matches(typed.lower(), names, 1)
+    meant = SYNONYMS.get(typed.lower()) or (close[0] if close else "")
+    return f" Did you mean `anamnesis {meant}`?" if meant else ""
