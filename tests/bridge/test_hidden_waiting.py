@@ -11,9 +11,10 @@ from anamnesis.bridge.bridge import Bridge
 from anamnesis.bridge.upkeep import read_state
 from anamnesis.engram.database import connect, prepare
 from anamnesis.notes import Memory
+from anamnesis.notes.record import EngramValue
 from anamnesis.store import MemoryStore
 
-HIDDEN = {"type": "bugfix", "deleted_at": "2026-03-01 10:00:00"}
+HIDDEN: dict[str, EngramValue] = {"type": "bugfix", "deleted_at": "2026-03-01 10:00:00"}
 
 
 def test_hidden_notes_of_a_new_engram_db_are_neither_held_nor_waiting(tmp_path: Path) -> None:
