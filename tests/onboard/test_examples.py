@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.capture.transcripts import TODAY, write
 from tests.waiting import wait_until
 
 from anamnesis.config import read_config
@@ -124,7 +125,7 @@ def recorded(name: str, matcher: str, cwd: Path) -> dict[str, Any]:
         "SessionEnd": {"reason": "prompt_input_exit"},
     }[name]
     return {
-        "session_id": "5f0c7a1e-0000-4000-8000-000000000000",
+        "session_id": "s1",
         "transcript_path": str(transcript(cwd)),
         "cwd": str(cwd),
         "hook_event_name": name,
@@ -133,27 +134,13 @@ def recorded(name: str, matcher: str, cwd: Path) -> dict[str, Any]:
 
 
 def transcript(cwd: Path) -> Path:
-    path = cwd.parent / "session.jsonl"
-    edit = {"file_path": str(cwd / "a.py"), "old_string": "1", "new_string": "2"}
-    messages: list[tuple[str, object]] = [
-        ("user", "Why does the login fail after the deploy?"),
-        ("assistant", [{"type": "tool_use", "id": "t1", "name": "Edit", "input": edit}]),
-        ("assistant", [{"type": "text", "text": "The token had expired; it is renewed at every start now."}]),
-    ]
-    lines = [
-        {
-            "type": role,
-            "uuid": f"u{number}",
-            "sessionId": "5f0c7a1e-0000-4000-8000-000000000000",
-            "cwd": str(cwd),
-            "gitBranch": "main",
-            "timestamp": f"2026-08-01T10:00:{number:02d}.000Z",
-            "message": {"id": f"m{number}", "role": role, "model": "claude-x", "content": content},
-        }
-        for number, (role, content) in enumerate(messages)
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return write(
+        cwd.parent / "session.jsonl",
+        TODAY.ask("Why does the login fail after the deploy?", cwd=str(cwd)),
+        TODAY.call("Edit", file_path=str(cwd / "a.py"), old_string="1", new_string="2"),
+        TODAY.result(),
+        TODAY.answer("The token had expired; it is renewed at every start now."),
+    )
 
 
 def test_the_extras_of_the_specification_can_be_asked_for() -> None:
