@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -69,6 +70,7 @@ def test_one_command_adopts_engram_and_one_gives_it_back(user: EngramUser) -> No
     assert (done.code, done.err) == (0, "")
     rows = [line.split("\t") for line in done.out.splitlines()]
     assert [(row[0], str(Path(row[1]).relative_to(user.home)), row[2]) for row in rows] == [
+        ("create", ".anamnesis/bin/anamnesis", "claude codex"),
         ("change", ".claude.json", "claude engram"),
         ("change", ".claude/settings.json", "claude"),
         ("change", ".codex/config.toml", "codex engram"),
@@ -132,7 +134,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(user: EngramUser, opti
     changed = user.settings()
     planned = user.command("uninstall", option, "--json").json
     assert planned["engram"] is None
-    assert len(planned["changes"]) == 5
+    assert len(planned["changes"]) == 6
     assert user.settings() == changed
 
 
@@ -168,15 +170,15 @@ def test_without_a_terminal_nothing_is_changed_unless_it_is_asked_for(user: Engr
 
 def test_a_person_is_told_what_engram_keeps_before_agreeing(user: EngramUser) -> None:
     before = user.files()
-    shown = user.answers("init", typed="all\n\nn\n")
+    shown = user.answers("init", typed="all\n\n\nn\n")
     told, _, asked = shown.partition("46 observations, 3 sessions, 2 projects")
     assert "engram.db: " in told
     assert ".local/bin/engram" in asked
-    assert "Go on with these 5 files?" in asked
+    assert "Go on with these 6 files?" in asked
     assert user.files() == before
     shown = plain(user.command.on_terminal("init", "--yes"))
     assert "Engram's memory and the notes are one: " in shown
-    assert "✓ Engram\n" in shown
+    assert re.search(r"✓ +Engram ", shown)
 
 
 def test_a_program_in_the_way_stays_and_a_sentence_says_what_to_do(user: EngramUser) -> None:
