@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.sync.machine import Machine, git
 
+from anamnesis.history.revisions import revisions
 from anamnesis.notes import Memory
 
 
@@ -39,6 +40,17 @@ def test_other_machines_know_it_by_the_same_id_through_edits_and_renames(
     a.sync()
     assert only(a) == only(c)
     assert (only(a).id, a.files()) == (id, c.files())
+
+
+def test_its_history_is_in_git_on_every_machine(a: Machine, b: Machine) -> None:
+    for text in ("# X\n\none\n", "# X\n\ntwo\n"):
+        a.put("x.md", text)
+        a.sync()
+    b.sync()
+    for machine in (a, b):
+        found = revisions(machine.store, only(machine).id)
+        assert [each.version.text.rpartition("\n")[2] for each in found] == ["one", "two"]
+        assert {each.version.source for each in found} == {"git"}
 
 
 def test_edits_of_two_machines_are_merged_by_line(a: Machine, b: Machine) -> None:
