@@ -9,6 +9,8 @@ from pathlib import Path
 from anamnesis.errors import InvalidNote
 from anamnesis.history.version import Version
 from anamnesis.notes import SCOPES, TYPES, Memory, decode, parse, writable
+from anamnesis.notes.bare import bare_note, is_bare
+from anamnesis.store.files import TREES
 from anamnesis.sync.repository import Blob, Repository
 
 _PORTABLE = SCOPES[0]
@@ -47,10 +49,11 @@ def committed(folder: Path, note_id: str, path: str = "") -> list[Version]:
     contents = repository.contents(blob for commit in commits for blob in commit.files.values())
     found = []
     for commit in commits:
-        notes = [_note(contents[blob.id], note_id) for blob in commit.files.values() if blob]
+        at = datetime.fromtimestamp(commit.moment, UTC).isoformat()
+        held = {name: contents[blob.id] for name, blob in commit.files.items() if blob}
+        notes = [_note(data, note_id, name if name == path else "", at) for name, data in held.items()]
         there = [note for note in notes if note]
         if there or not notes:  # else the file is not a note, or another one
-            at = datetime.fromtimestamp(commit.moment, UTC).isoformat()
             found.append(Version(at, "git", there[0] if there else None, commit.id[:_SHORT], commit.by))
     return found
 
@@ -76,9 +79,13 @@ def _author(name: str, email: str) -> str:
     return writable(email.removeprefix("anamnesis@") if own else name)
 
 
-def _note(data: bytes, note_id: str) -> Memory | None:
+def _note(data: bytes, note_id: str, own_path: str, at: str) -> Memory | None:
+    """The note in a file; without front matter, a file is the note's only if it is at the note's own path."""
     try:
-        note = parse(decode(data), scope=_PORTABLE)
+        text = decode(data)
+        if own_path and is_bare(text, place := f"{TREES[_PORTABLE]}/{own_path}"):
+            return bare_note(text, place, note_id, at, _PORTABLE)
+        note = parse(text, scope=_PORTABLE)
     except InvalidNote:
         return None
     return note if note.id == note_id else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-
 from anamnesis.notes.record import TYPES, Memory, MemoryType
 from anamnesis.notes.ulid import moment_of, number_of
 
@@ -24,10 +22,10 @@ def is_bare(text: str, path: str) -> bool:
     if len(text) > _MOST_CHARACTERS or "\0" in text:
         return False
     start = text.removeprefix("\ufeff").lstrip()
-    place = PurePosixPath(path)
-    if number_of(place.stem.partition(".")[0]) is not None:
+    name = path.rpartition("/")[2]
+    if number_of(name.partition(".")[0]) is not None:
         return False
-    is_about = len(place.parts) == 2 and place.name.lower().replace("-", ".").partition(".")[0] in _NO_NOTES
+    is_about = path.count("/") == 1 and name.lower().replace("-", ".").partition(".")[0] in _NO_NOTES
     return bool(start) and not start.startswith(_NOT_BARE) and not is_about
 
 
@@ -38,7 +36,7 @@ def bare_note(text: str, path: str, note_id: str, updated_at: str, scope: str) -
     return Memory(
         id=note_id,
         type=_type_of(path),
-        title=_title_of(text) or PurePosixPath(path).stem.replace("_", " ").replace("-", " ").strip() or note_id,
+        title=_title_of(text) or _words(path.rpartition("/")[2].removesuffix(".md")) or note_id,
         body=text.removesuffix(newline),
         scope=scope,
         created_at=moment_of(note_id) or updated_at,
@@ -48,8 +46,12 @@ def bare_note(text: str, path: str, note_id: str, updated_at: str, scope: str) -
 
 
 def _type_of(path: str) -> MemoryType:
-    folders = PurePosixPath(path).parts[1:-1]
+    folders = path.split("/")[1:-1]
     return next((folder for folder in folders if folder in TYPES), "semantic")
+
+
+def _words(name: str) -> str:
+    return " ".join(name.replace("_", " ").replace("-", " ").split())
 
 
 def _title_of(text: str) -> str:

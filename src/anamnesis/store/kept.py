@@ -7,6 +7,7 @@ disk that cannot be written leaves the index as it is, so that nothing is lost.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import threading
@@ -101,6 +102,12 @@ class Kept:
         with contextlib.suppress(StoreUnavailable):
             self.record(path, hash, note_id, former=found[0] if found else path)
         return note_id
+
+    def ids_at(self, paths: Iterable[str]) -> dict[str, str]:
+        """The ids that are recorded for these paths."""
+        query = "SELECT path, note_id FROM bare_files WHERE path IN (SELECT value FROM json_each(:paths))"
+        values = {"paths": json.dumps([*paths])}
+        return dict(self._read(lambda db: db.execute(query, values).fetchall()) or ())
 
     def record(self, path: str, hash: bytes, note_id: str, *, former: str = "") -> None:
         """Record the note of a file without front matter, in place of what is recorded for its `former` path."""

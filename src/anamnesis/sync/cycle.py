@@ -16,6 +16,7 @@ from anamnesis.store.files import digest
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
 from anamnesis.sync.backend import Announce, SyncResult
+from anamnesis.sync.bare_ids import lines_for, receive_ids
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
 from anamnesis.sync.joining import has_sync
@@ -127,7 +128,8 @@ class Cycle:
             return True
         is_complete = self.repository.stage_files(dirt.changed)
         before = self.head
-        self._move(self.repository.commit([before] if before else [], self._message()))
+        message = f"{self._message()}\n\n{lines_for(self.repository, dirt.changed)}".rstrip("\n")
+        self._move(self.repository.commit([before] if before else [], message))
         self.changed |= set(dirt.changed)
         for path in dirt.changed:
             self.written.pop(path, None)
@@ -220,7 +222,7 @@ class Cycle:
         else:
             commit, wanted = self._merge(base, theirs, purged)
         self.repository.begin(commit)
-        if self._apply(wanted):
+        if self._apply(wanted, theirs):
             return False
         self.received += wanted
         self.included |= {self.head, theirs}
@@ -272,7 +274,7 @@ class Cycle:
         commit = self.repository.commit_changes(changes, parents, self._message())
         return commit, self.repository.differences(self.head, commit)
 
-    def _apply(self, changes: Sequence[Difference]) -> list[str]:
+    def _apply(self, changes: Sequence[Difference], theirs: str = "") -> list[str]:
         """Change the files; the paths of those that were not as the last commit has them."""
         changes = [each for each in changes if each.is_file]
         contents = self.repository.contents(blob for each in changes for blob in (each.before, each.after))
@@ -284,6 +286,9 @@ class Cycle:
             )
             for each in changes
         ]
+        if theirs:
+            added = {each.path: each.after for each in wanted if each.after is not None}
+            receive_ids(self.repository, theirs, added)
         replaced = replace_files(self.repository.folder, wanted)
         self.changed |= {each.path for each in changes}
         self.written |= {each.path: None if each.after is None else digest(each.after) for each in wanted}

@@ -248,7 +248,11 @@ class Repository:
         if len(parents) < 2 and tree == (self._tree_of(parents[0]) if parents else _EMPTY_TREE):
             return parents[0] if parents else ""
         lineage = [word for parent in parents for word in ("-p", parent)]
-        commit = self.git("commit-tree", tree, *lineage, "-m", message).decode().strip()
+        commit = (
+            self.git("commit-tree", tree, *lineage, "-F", "-", input=message.encode("utf-8", "surrogateescape"))
+            .decode()
+            .strip()
+        )
         self.trees[commit] = tree
         return commit
 
