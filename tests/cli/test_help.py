@@ -60,6 +60,12 @@ def test_a_mistyped_command_gets_a_suggestion(anamnesis: Command, typed: str, me
     assert f"No such command {typed!r}. Did you mean `anamnesis {meant}`?" in done.err
 
 
+def test_a_usage_error_says_where_the_help_is(anamnesis: Command) -> None:
+    assert "Try 'anamnesis --help' for help." in anamnesis("serach").err
+    assert "Try 'anamnesis list --help' for help." in anamnesis("list", "--nothing").err
+    assert "Try 'anamnesis config set --help' for help." in anamnesis("config", "set").err
+
+
 def test_what_resembles_no_command_gets_no_suggestion(anamnesis: Command) -> None:
     assert "Did you mean" not in anamnesis("xyzzyxyzzy").err
     assert set(SYNONYMS.values()) <= set(COMMANDS)

@@ -9,7 +9,7 @@ import sys
 import click
 
 from anamnesis import __version__
-from anamnesis.cli.help import add_help, help_option, show_help, suggestion
+from anamnesis.cli.help import HELP_OPTION, add_help, show_help, suggestion
 from anamnesis.errors import AnamnesisError
 
 GROUPS = {
@@ -31,6 +31,9 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return self.load(cmd_name) if cmd_name in COMMANDS else None
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        return HELP_OPTION
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -59,7 +62,6 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="anamnesis")
-@help_option
 @click.pass_context
 def anamnesis(ctx: click.Context) -> None:
     """One memory for every coding agent: markdown notes in a folder you own, found at once.

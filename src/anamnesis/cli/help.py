@@ -107,15 +107,21 @@ def _help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
         ctx.exit()
 
 
-help_option = click.help_option("-h", "--help", callback=_help)
+HELP_OPTION = click.Option(
+    ["-h", "--help"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help,
+    help="Show this message and exit.",
+)
 
 
 def add_help(command: click.Command) -> None:
     """Let a command and those inside of it show their help our way."""
     inner = command.commands.values() if isinstance(command, click.Group) else ()
     for each in (command, *inner):
-        if not any("--help" in parameter.opts for parameter in each.params):
-            help_option(each)
+        each.get_help_option = lambda _: HELP_OPTION
 
 
 def suggestion(typed: str, names: Sequence[str]) -> str:
