@@ -1,6 +1,6 @@
 """What a note is: its record, its markdown form, its id. Pure: no I/O, no clock."""
 
-from anamnesis.notes.markdown import decode, named_ids, parse, render
+from anamnesis.notes.markdown import decode, front_of, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
     SCOPES,
@@ -29,6 +29,7 @@ __all__ = [
     "check_id",
     "decode",
     "derived_id",
+    "front_of",
     "moment_of",
     "named_ids",
     "number_of",

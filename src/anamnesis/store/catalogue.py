@@ -248,7 +248,7 @@ class Catalogue:
         if self._news.is_alone:
             yield
             return
-        with self.one_operation(), locked(self._files.root / "store.lock", timeout):
+        with self.one_operation(), locked(self._files.absolute("store.lock"), timeout):
             self._news.is_alone = True
             try:
                 yield

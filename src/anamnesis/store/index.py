@@ -42,6 +42,7 @@ class Index:
 
     def __init__(self, path: Path, files: NoteFiles) -> None:
         self.path = path
+        self._name = str(path)
         self._files = files
         self._idle: list[Connection] = []
         self._identity: _Identity | None = None  # of the file that the idle connections are open on
@@ -192,7 +193,7 @@ class Index:
     def _current_identity(self) -> _Identity | None:
         """Which file index.db is now, and the process: connections must not cross a fork."""
         try:
-            status = self.path.stat()
+            status = os.stat(self._name)  # twice as fast as `path.stat`
         except FileNotFoundError:
             return None
         return os.getpid(), status.st_dev, status.st_ino
