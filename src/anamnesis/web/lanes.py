@@ -23,7 +23,7 @@ from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.errors import AnamnesisError, StoreUnavailable
 from anamnesis.web.message import Request, Response
-from anamnesis.web.writer import Batch, Failed, Listener, Writer
+from anamnesis.web.writer import AfterWrite, Batch, Failed, Writer
 
 T = TypeVar("T")
 # What a route does with a connection. It does not raise: errors are answers too.
@@ -60,7 +60,7 @@ class Lane(Enum):
 class Lanes:
     """The connections and threads of a daemon, opened in the thread of the event loop. `loop_db` is that thread's."""
 
-    def __init__(self, shared: Shared, listener: Listener | None = None) -> None:
+    def __init__(self, shared: Shared, after_write: AfterWrite | None = None) -> None:
         self._path = shared.path
         self.loop_db = _connect(shared.path)
         self._opened: list[sqlite3.Connection] = []
@@ -71,7 +71,7 @@ class Lanes:
             Lane.GIT: WaitingPool(_WAITING_THREADS, "git"),
             Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
         }
-        self.writer = Writer(shared, listener)
+        self.writer = Writer(shared, after_write)
 
     def read(self, lane: Lane, read: Read, failed: Failed) -> Future[Response]:
         """Run a read in a thread of its lane; without a connection the answer is what `failed` makes of the reason."""
