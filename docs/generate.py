@@ -15,6 +15,7 @@ import click
 from anamnesis.cli import anamnesis
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS, read_settings
 from anamnesis.mcp import engram, memory
+from anamnesis.mcp.answer import BUDGET, KEYS
 from anamnesis.mcp.engram.tool import Memory
 from anamnesis.store import MemoryStore
 
@@ -90,7 +91,14 @@ def _mcp_tools() -> str:
         "Generated from the code by `make docs`. Served by `anamnesis serve` on standard input and output, in the"
         " protocol of 2026-07-28 and the four before it.",
         'Each tool returns its value as JSON text and as structured content (a list as `{"result": [...]}`). A bad'
-        " argument is an error of the tool in one sentence, so that a model can mend its call.",
+        " argument is an error of the tool in one sentence, so that a model can correct its call.",
+        f"A note has the keys {', '.join(f'`{key}`' for key in KEYS)} and, except in a list, `body`. Its provenance"
+        " (`prov_source`, `prov_model`, `prov_session`, `confidence`, `supersedes`) comes with `explain`, where it is"
+        " not the default, and so does the `score` of a search.",
+        f"An answer has at most {BUDGET:,} characters, text and structure together. Bodies that do not fit are cut, and"
+        " end with the number of characters that are left and the `offset` with which `memory_get` returns them. A list"
+        " that does not fit is cut too: a second text and `total` and `next_offset` beside `result` say how many notes"
+        " there are, and where the next part begins.",
     ]
     for tool in tools:
         hints = ", ".join(name for name, value in tool["annotations"].items() if value is True)

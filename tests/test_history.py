@@ -142,6 +142,29 @@ def test_committed_and_uncommitted_edits_are_in_one_order(home: Home) -> None:
     assert [source for source, _ in home.told(id)] == ["git", "git", "git"]
 
 
+def test_every_edit_between_two_syncs_is_a_revision(home: Home) -> None:
+    id = home.note()
+    home.sync()
+    home.edit(id, "two", "zwei")
+    home.store.update(id, body="one\ndeux\nthree")
+    home.edit(id, "deux", "duo")
+    home.sync()
+    bodies = [text.rpartition("---\n")[2].split("\n")[1] for text in home.texts(id)]
+    assert bodies == ["two", "zwei", "deux", "duo"]
+    home.restore(id, 2)
+    assert home.store.get(id).body == "one\nzwei\nthree"
+
+
+def test_a_note_whose_file_was_removed_is_written_again(plain: Home) -> None:
+    id = plain.note()
+    plain.edit(id, "two", "zwei")
+    plain.path(id).unlink()
+    plain.store.refresh()
+    assert plain.told(id) == [("kept", "written"), ("kept", "body +1 -1"), ("now", "deleted")]
+    plain.restore(id, 2)
+    assert plain.store.get(id).body == "one\nzwei\nthree"
+
+
 def test_a_sync_changes_no_number_and_no_text(home: Home) -> None:
     id = home.note()
     for old, new in (("two", "zwei"), ("zwei", "deux"), ("deux", "duo")):

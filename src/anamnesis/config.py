@@ -18,9 +18,17 @@ from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 
 CONFIG_NAME = "config.json"
+# The source of a value that nobody has given.
+DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
 # Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
 DEFAULT_BUDGET = 8_000
+_LEAST_TOKEN = 16
+# The default of a setting that has no value.
+_NONE = "none"
+# They are refused with a sentence where they are used; any other setting falls back to its default.
+_REFUSED_IN_USE = ("machine_id", "remote", "token")
+DEFAULT_VERSIONS = 50
 
 
 def _machine_id(text: str) -> str:
@@ -45,6 +53,26 @@ def _remote(text: str) -> str:
 def _budget(text: str) -> str:
     if not text.isdecimal() or not 500 <= int(text) <= 100_000:
         raise InvalidArgument(f"inject_budget {text!r} is not a number of characters from 500 to 100000.")
+    return text
+
+
+def _token(text: str) -> str:
+    if len(text) < _LEAST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
+        raise InvalidArgument(
+            "token cannot be used.", f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks."
+        )
+    return text
+
+
+def _text(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise InvalidArgument("is empty, or not a line of text.")  # it may be a secret
+    return text
+
+
+def _versions(text: str) -> str:
+    if not text.isdecimal() or int(text) > 10_000:
+        raise InvalidArgument(f"versions {text!r} is not a whole number from 0 to 10000.")
     return text
 
 
@@ -80,21 +108,31 @@ class Setting:
     variable: str
     purpose: str
     default: str
-    check: Callable[[str], str] = str
+    rule: Callable[[str], str] = str
     is_secret: bool = False
+
+    def check(self, text: str) -> str:
+        """A value as it is stored; the error of an invalid one names the setting."""
+        try:
+            return self.rule(text)
+        except InvalidArgument as error:
+            if error.message.startswith(self.name):
+                raise
+            raise InvalidArgument(f"{self.name} {error.message}", error.hint) from error
 
 
 SETTINGS = (
     Setting(
         "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", _machine_id
     ),
-    Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", "none", _remote),
+    Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", _NONE, _remote),
     Setting(
         "token",
         "ANAMNESIS_TOKEN",
         "What every client has to send the daemon as `Authorization: Bearer`, on this machine too; only `GET /health`"
         " of a daemon on loopback is answered without it. At least 16 characters. Needed beyond loopback.",
-        "none",
+        _NONE,
+        _token,
         is_secret=True,
     ),
     Setting(
@@ -103,6 +141,14 @@ SETTINGS = (
         "Whether notes and Engram's observations are one memory, where there is an `engram.db`: `on` or `off`.",
         "on",
         _on_or_off,
+    ),
+    Setting(
+        "versions",
+        "ANAMNESIS_VERSIONS",
+        "How many earlier versions of each note `history` has besides those in git: 0 to 10000, together at most 20,000"
+        " characters for each. They stay on this machine.",
+        str(DEFAULT_VERSIONS),
+        _versions,
     ),
     Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
     Setting(
@@ -119,7 +165,7 @@ SETTINGS = (
         "heuristic",
         _provider,
     ),
-    Setting("reflection_model", "ANAMNESIS_REFLECTION_MODEL", "The model that summarises.", "gpt-4o-mini"),
+    Setting("reflection_model", "ANAMNESIS_REFLECTION_MODEL", "The model that summarises.", "gpt-4o-mini", _text),
     Setting(
         "reflection_base_url",
         "ANAMNESIS_REFLECTION_BASE_URL",
@@ -127,7 +173,7 @@ SETTINGS = (
         "https://api.openai.com/v1",
         _url,
     ),
-    Setting("reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", "none", is_secret=True),
+    Setting("reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", _NONE, _text, is_secret=True),
     Setting("reflection_timeout", "ANAMNESIS_REFLECTION_TIMEOUT", "Seconds to wait for it.", "30", _whole),
     Setting("reflection_max_tokens", "ANAMNESIS_REFLECTION_MAX_TOKENS", "How long its answer may be.", "1000", _whole),
 )
@@ -138,9 +184,10 @@ ENGRAM_VARIABLES = {
     "ENGRAM_DATA_DIR": "The folder of `engram.db`, absolute; else `~/.engram` if there is one, else ANAMNESIS_HOME.",
     "ENGRAM_PORT": "The port of the daemon; else 7437.",
     "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
-    STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram does where Anamnesis is safer by default. What its clients"
-    " send is then stored as it was sent, without redaction, and a hard delete passes over a row that is marked as"
-    " deleted.",
+    STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram was recorded to, where by default its specification holds"
+    " or Anamnesis is safer. What its clients send is then stored as it was sent, without redaction and with the names"
+    " of projects as they are, and a hard delete passes over a row that is marked as deleted. The differences are in"
+    " [HTTP](http-api.md#where-it-differs-from-engram-on-purpose).",
 }
 
 
@@ -155,15 +202,30 @@ class Resolved:
     @property
     def valid(self) -> str:
         """The value if its check accepts it, else the default."""
+        return self.setting.default if self.fault else self.value or self.setting.default
+
+    @property
+    def fault(self) -> str:
+        """Why the value cannot be used; "" if it can."""
         try:
-            return self.setting.check(self.value) if self.value else self.setting.default
-        except InvalidArgument:
-            return self.setting.default
+            if self.value:
+                self.setting.check(self.value)
+        except InvalidArgument as error:
+            return str(error)
+        return ""
+
+    @property
+    def falls_back(self) -> bool:
+        """Whether the default is in force because the value cannot be used."""
+        return self.setting.name not in _REFUSED_IN_USE and bool(self.fault)
 
     @property
     def shown(self) -> str | None:
-        """The value as it may be shown: of a secret, its end."""
-        return f"...{self.value[-4:]}" if self.value and self.setting.is_secret else self.value
+        """The value in force as it may be shown: of a secret, its end; None if there is none."""
+        if self.setting.is_secret:
+            return f"...{self.value[-4:]}" if self.value else None
+        value = self.setting.default if self.falls_back else self.value or self.setting.default
+        return None if value == _NONE else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +254,7 @@ class Settings:
     remote: str | None
     token: str = field(repr=False)
     bridge: bool
+    versions: int
     sync_timeout: int
     inject_budget: int
     reflection: Reflection
@@ -212,6 +275,15 @@ class Settings:
             return Path(given) / _ENGRAM_DB
         engram = self.user_home / ".engram"
         return (engram if engram.is_dir() else self.home) / _ENGRAM_DB
+
+    @property
+    def refused(self) -> list[str]:
+        """The values that cannot be used and fall back to their defaults, a sentence for each."""
+        return [
+            f"{each.fault.rstrip('.')}, so {each.setting.default!r} is used. Change {each.source}."
+            for each in self.found
+            if each.falls_back
+        ]
 
     def resolved(self, name: str) -> Resolved:
         """A setting as it was given, with its source."""
@@ -235,6 +307,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         remote=found["remote"].value,
         token=found["token"].value or "",
         bridge=found["bridge"].valid == "on",
+        versions=int(found["versions"].valid),
         sync_timeout=int(found["sync_timeout"].valid),
         inject_budget=int(found["inject_budget"].valid),
         reflection=Reflection(
@@ -283,8 +356,12 @@ def setting(name: str) -> Setting:
     for each in SETTINGS:
         if each.name == name:
             return each
-    names = ", ".join(each.name for each in SETTINGS)
-    raise InvalidArgument(f"There is no setting {name!r}.", f"There are: {names}.")
+    from difflib import get_close_matches  # 5 ms that only a mistyped name has to spend
+
+    names = [each.name for each in SETTINGS]
+    nearest = get_close_matches(name.lower().replace("-", "_"), names, 1)
+    hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(names)}."
+    raise InvalidArgument(f"There is no setting {name!r}.", hint)
 
 
 def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> Resolved:
@@ -293,7 +370,7 @@ def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, 
     value = config.get(wanted.name)
     if isinstance(value, str) and value:
         return Resolved(wanted, value, CONFIG_NAME)
-    return Resolved(wanted, _host_name() if wanted.name == "machine_id" else None, "default")
+    return Resolved(wanted, _host_name() if wanted.name == "machine_id" else None, DEFAULT)
 
 
 def _folder(given: str, user_home: Path) -> Path:

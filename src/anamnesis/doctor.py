@@ -35,9 +35,9 @@ class Finding:
 def examine(settings: Settings) -> list[Finding]:
     """All faults of this machine's store. Writes nothing but the index."""
     home = settings.home
-    found = [*_permissions(home), *_configuration(home), *_programs(), *_disk(home)]
+    found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home)]
     try:
-        with MemoryStore(home, only_to_read=True) as store:
+        with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [*_index(store), *_files(store), *_bridge(store, settings)]
     except AnamnesisError as error:
         found.append(Finding(str(home), error.message, error.hint or "Make it readable."))
@@ -61,10 +61,13 @@ def _permissions(home: Path) -> Iterator[Finding]:
             yield Finding(str(path), fault, f"chmod {allowed:o} {path}", partial(path.chmod, allowed))
 
 
-def _configuration(home: Path) -> Iterator[Finding]:
-    path = str(home / CONFIG_NAME)
+def _configuration(settings: Settings) -> Iterator[Finding]:
+    for each in settings.found:
+        if each.source == each.setting.variable and each.fault:
+            yield Finding(each.source, each.fault, "Correct or unset the variable.")
+    path = str(settings.home / CONFIG_NAME)
     try:
-        content = read_config(home)
+        content = read_config(settings.home)
     except AnamnesisError as error:
         yield Finding(path, error.message, "Fix it by hand or remove it; until then it counts as empty.")
         return
@@ -92,19 +95,19 @@ def _index(store: MemoryStore) -> Iterator[Finding]:
     subject = str(store.db_path)
     if faults := upkeep.damage(store):
         fault = f"It is damaged: {faults[0]}."
-        yield Finding(subject, fault, "Rebuild it: anamnesis reindex", _with(store.root, MemoryStore.reindex))
+        yield Finding(subject, fault, "Rebuild it: anamnesis reindex", _with(store, MemoryStore.reindex))
         return
     drift = upkeep.drift(store)
     if drift.added or drift.updated or drift.removed:
         fault = f"It has missed {drift.added} new, {drift.updated} edited and {drift.removed} removed files."
-        yield Finding(subject, fault, "Bring it up to date.", _with(store.root, MemoryStore.refresh))
+        yield Finding(subject, fault, "Bring it up to date.", _with(store, MemoryStore.refresh))
 
 
 def _files(store: MemoryStore) -> Iterator[Finding]:
     for problem in store.problems():
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         if problem.owner:
-            discard = _with(store.root, partial(upkeep.discard_second, path=problem.path))
+            discard = _with(store, partial(upkeep.discard_second, path=problem.path))
             yield Finding(place, problem.reason, "Move this file to the trash.", discard)
         else:
             yield Finding(place, problem.reason, "Fix the file, or move it out of the folder.")
@@ -116,7 +119,7 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
     blocking = upkeep.blocking(store)
     for path in blocking:
         fault = "It has the place of the folder of a note type, so no note of the type can be written."
-        clear = _with(store.root, partial(upkeep.clear, path=path))
+        clear = _with(store, partial(upkeep.clear, path=path))
         yield Finding(path, fault, "Move it to the trash.", clear)
     for path in upkeep.links(store):
         if path in blocking:
@@ -155,11 +158,11 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
         yield Finding(str(path), fault, "Compare everything: anamnesis bridge reconcile --all", reconcile)
 
 
-def _with(root: Path, work: Callable[[MemoryStore], object]) -> Callable[[], object]:
+def _with(found: MemoryStore, work: Callable[[MemoryStore], object]) -> Callable[[], object]:
     """A fix that opens the store again, as the one that found the fault is closed by then."""
 
     def repair() -> object:
-        with MemoryStore(root) as store:
+        with MemoryStore(found.root, versions=found.kept.most) as store:
             return work(store)
 
     return repair

@@ -5,8 +5,10 @@ The user's own configuration is read only `as_user`: it has the credentials, pro
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,6 +37,10 @@ _NEUTRAL = (
     "gc.auto=0",
 )
 _FOR_THE_NETWORK = ("GIT_SSH", "GIT_SSL", "GIT_PROXY", "GIT_ASKPASS", "GIT_HTTP", "GIT_CONFIG_GLOBAL")
+# What git's traces say once the remote has sent anything.
+_ANSWER = re.compile(rb"packet: +[\w./-]+< |<= Recv header")
+# Processes that another thread waits for. A thread may be abandoned when this process ends.
+_running: set[subprocess.Popen[bytes]] = set()
 # The last line of git's message; an earlier one, by ssh or the network, has the reason.
 _VAGUE = "Could not read from remote repository"
 
@@ -47,6 +53,14 @@ class GitFailed(AnamnesisError):
         self.said = said
 
 
+class NoAnswer(GitFailed):
+    """The remote has sent nothing within the connect timeout."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"The remote did not answer within {seconds:g} s.")
+        self.seconds = seconds
+
+
 def git(
     folder: Path,
     *arguments: str,
@@ -55,50 +69,103 @@ def git(
     variables: Mapping[str, str] | None = None,
     as_user: bool = False,
     timeout: float = LOCAL_TIMEOUT,
+    connect_timeout: float | None = None,
 ) -> bytes:
-    """Run git in a folder and return its output."""
+    """Run git in a folder and return its output. With `connect_timeout`, a remote has to answer within it."""
     settings = [word for each in _NEUTRAL for word in ("-c", each)]
     command = ["git", *settings, *options, *arguments]
     environment = {**_environment(as_user), **(variables or {})}
     deadline = time.monotonic() + timeout
     while True:
-        code, output, errors = _run(command, folder, environment, input, deadline)
+        code, output, errors = _run(command, folder, environment, input, deadline, connect_timeout)
         if code == 0:
             return output
         if not _lock_is_gone(folder, errors, deadline):
-            raise GitFailed(_reason(arguments[0], output, errors), said=errors)
+            raise GitFailed(_reason(arguments[0], code, output, errors), said=errors)
 
 
 def _run(
-    command: list[str], folder: Path, environment: Mapping[str, str], input: bytes | None, deadline: float
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    input: bytes | None,
+    deadline: float,
+    connect_timeout: float | None,
 ) -> tuple[int, bytes, str]:
-    # Files, not pipes: a connection that ssh keeps open for reuse inherits them, and reading a pipe would block on it.
-    with _temporary_file() as output, _temporary_file() as errors:
+    with contextlib.ExitStack() as opened:
+        # Files, not pipes: a connection that ssh keeps open for reuse inherits them, and reading a pipe would block.
+        output, errors = opened.enter_context(_temporary_file()), opened.enter_context(_temporary_file())
+        is_traced = connect_timeout is not None and os.path.exists("/dev/fd")
+        trace = opened.enter_context(_temporary_file()) if is_traced else None
+        process = _start(command, folder, environment, input, output, errors, trace)
+        _running.add(process)
         try:
-            process = subprocess.Popen(
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,  # its children (ssh) have no terminal to prompt on, and are killed with it
-            )
-        except OSError as error:
-            if isinstance(error, FileNotFoundError) and folder.is_dir():
-                hint = "Install it: it identifies projects and syncs notes."
-                raise GitFailed("git is not installed.", hint) from None
-            raise GitFailed(f"git cannot be run in {folder}: {error.strerror}.") from None
-        try:
-            process.communicate(input, timeout=max(0.0, deadline - time.monotonic()))
+            _wait(process, input, deadline, trace, connect_timeout)
         except BaseException as error:
             _end(process)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise GitFailed("git did not end in time.") from None
             raise
+        finally:
+            _running.discard(process)
         output.seek(0)
         errors.seek(0)
         return process.returncode, output.read(), errors.read().decode("utf-8", "replace")
+
+
+def _start(
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    input: bytes | None,
+    output: IO[bytes],
+    errors: IO[bytes],
+    trace: IO[bytes] | None,
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**environment, **_tracing(trace)} if trace else environment,
+            pass_fds=(trace.fileno(),) if trace else (),
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,  # its children (ssh) have no terminal to prompt on, and are killed with it
+        )
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and folder.is_dir():
+            hint = "Install it: it identifies projects and syncs notes."
+            raise GitFailed("git is not installed.", hint) from None
+        raise GitFailed(f"git cannot be run in {folder}: {error.strerror}.") from None
+
+
+def _tracing(trace: IO[bytes]) -> dict[str, str]:
+    """Variables that make git write to a file what it receives; headers, but no contents."""
+    path = f"/dev/fd/{trace.fileno()}"
+    return {"GIT_TRACE_PACKET": path, "GIT_TRACE_CURL": path, "GIT_TRACE_CURL_NO_DATA": "1"}
+
+
+def _wait(
+    process: subprocess.Popen[bytes],
+    input: bytes | None,
+    deadline: float,
+    trace: IO[bytes] | None,
+    connect_timeout: float | None,
+) -> None:
+    """Wait for the end of git until the deadline. Where it is traced, an answer has to come within its own timeout."""
+    left = max(0.0, deadline - time.monotonic())
+    if trace is None or connect_timeout is None:
+        process.communicate(input, timeout=left)
+        return
+    first = min(connect_timeout, left)
+    try:
+        process.communicate(input, timeout=first)
+    except subprocess.TimeoutExpired:
+        trace.seek(0)
+        if not _ANSWER.search(trace.read()):
+            raise NoAnswer(connect_timeout) from None
+        process.communicate(timeout=left - first)
 
 
 def _temporary_file() -> IO[bytes]:
@@ -112,12 +179,22 @@ def _temporary_file() -> IO[bytes]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill git and its children."""
+    _kill(process)
+    process.communicate()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
         if sys.platform == "win32":
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+
+
+@atexit.register
+def _kill_running() -> None:
+    for process in list(_running):
+        _kill(process)
 
 
 def _environment(as_user: bool) -> dict[str, str]:
@@ -165,10 +242,15 @@ def _lock_is_gone(folder: Path, errors: str, deadline: float) -> bool:
     return False
 
 
-def _reason(action: str, output: bytes, errors: str) -> str:
+def _reason(action: str, code: int, output: bytes, errors: str) -> str:
     """The line of git's output that has the reason of a failure."""
     refusals = [line for line in output.decode("utf-8", "replace").splitlines() if line.startswith("!")]
     lines = [line.strip() for line in (*refusals, *errors.splitlines()) if line.strip() and _VAGUE not in line]
     reasons = [line for line in lines if line.startswith(("!", "fatal:", "error:"))] or lines
-    words = reasons[0].removeprefix("fatal: ").removeprefix("error: ") if reasons else "it gave no reason"
+    words = reasons[0].removeprefix("fatal: ").removeprefix("error: ") if reasons else _end_of(code)
     return f"git {action}: {' '.join(words.split())}"
+
+
+def _end_of(code: int) -> str:
+    """How git ended, if it has said nothing."""
+    return f"it was ended by a signal ({signal.strsignal(-code)})" if code < 0 else "it gave no reason"

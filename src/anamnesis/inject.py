@@ -12,11 +12,14 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
-from anamnesis.notes import Memory
+from anamnesis.notes import PINNED, Memory
 from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
+from anamnesis.recall.query import telling_words
+from anamnesis.recall.telling import is_about, is_subject
 from anamnesis.store import Hit, MemoryStore
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
@@ -28,10 +31,6 @@ _PAGE = 50
 _MOST_GLOBAL = 200
 _LONGEST_NOTE = 1_600
 _LONGEST_RECALLED = 1_000
-# How many of a prompt's most specific words count, and which part of their weight a note must contain.
-_TELLING_WORDS = 6
-_SHARED_PART = 0.45
-_STEM = 6
 
 
 def resolve_project_key(cwd: str | Path) -> str:
@@ -41,7 +40,7 @@ def resolve_project_key(cwd: str | Path) -> str:
 
 
 def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memory]:
-    """The notes for the start of a session: the global ones, and up to k of the project.
+    """The notes for the start of a session: the pinned ones, the global ones, and up to k others of the project.
 
     Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
     Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere.
@@ -52,22 +51,25 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8) -> list[Memor
     durable = [note for kind in _DURABLE for note in _newest(store, superseded, wanted, project=project, type=kind)]
     durable.sort(key=_recency, reverse=True)
     ours = [*durable[:wanted], *episodes]
-    if project == GLOBAL:
-        return ours
-    return [*_global_notes(store, superseded, project, ours), *ours]
+    chosen = ours if project == GLOBAL else [*_global_notes(store, superseded, project, ours), *ours]
+    first = {note.id: note for note in _pinned(store, superseded, project)}
+    return [*first.values(), *(note for note in chosen if note.id not in first)]
 
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
     """The notes that a prompt is clearly about and that the session has not received; mostly none."""
-    if not re.search(r"\w{3}", prompt) or prompt.lstrip().startswith("/"):
+    words = telling_words(prompt)
+    subject = " ".join(filter(is_subject, words))
+    if not subject or prompt.lstrip().startswith("/"):
         return []
     found: dict[str, Hit] = {}
     for place in dict.fromkeys((project, GLOBAL)):
-        for hit in store.hits(prompt, project=place, k=most):
+        for hit in store.hits(subject, project=place, k=most):
             found[hit.memory.id] = hit
-    weights = {word.lower(): weight for word, weight in store.word_weights(prompt).items() if len(word) > 2}
-    floor = math.log(store.count() + 1)
-    relevant = [hit for hit in found.values() if hit.memory.id not in known and _is_clear(hit, weights, floor)]
+    held, named, notes, total = store.coverage(words, list(found))
+    relevant = [
+        hit for note, hit in found.items() if note not in known and is_about(held[note], named[note], notes, total)
+    ]
     relevant.sort(key=lambda hit: hit.score, reverse=True)
     return [hit.memory for hit in relevant[:most]]
 
@@ -75,7 +77,7 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
     """The notes as one fenced block of at most `budget` characters; a line counts those left out.
 
-    All notes in order if they fit; else the last ones, which are the project's, come first. The fence's word is random
+    All notes in order if they fit; else the pinned ones come first, then the project's. The fence's word is random
     unless given.
     """
     if not memories:
@@ -86,7 +88,7 @@ def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, w
     blocks = [block(note, _LONGEST_NOTE) for note in memories]
     room = budget - len(fenced([], "", word)) - len(_more(len(memories)))
     if sum(map(len, blocks)) > room:
-        ours_first = sorted(zip(memories, blocks, strict=True), key=lambda pair: pair[0].project == GLOBAL)
+        ours_first = sorted(zip(memories, blocks, strict=True), key=lambda pair: _is_later(pair[0]))
         blocks = _fitting([each for _, each in ours_first], room)
     left_out = len(memories) - len(blocks)
     return fenced(blocks, _more(left_out) if left_out else "", word)
@@ -105,7 +107,7 @@ def _random_word() -> str:
     return os.urandom(4).hex()
 
 
-def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: str) -> list[Memory]:
+def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: Any) -> list[Memory]:
     """The newest notes that can be injected, reading only as much of the list as needed."""
     found: list[Memory] = []
     for page in count():
@@ -114,6 +116,19 @@ def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: st
         if len(found) >= wanted or len(notes) < _PAGE:
             break
     return sorted(found, key=_recency, reverse=True)[:wanted]
+
+
+def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memory]:
+    """The pinned notes of a project and the pinned global ones, the newest first."""
+    if not store.count(tags=(PINNED,)):
+        return []
+    places = dict.fromkeys((project, GLOBAL))
+    return [note for place in places for note in _newest(store, superseded, _PAGE, project=place, tags=(PINNED,))]
+
+
+def _is_later(note: Memory) -> tuple[bool, bool]:
+    """The order in which notes give way where not all fit."""
+    return PINNED not in note.tags, note.project == GLOBAL
 
 
 def _is_due(note: Memory) -> bool:
@@ -138,19 +153,6 @@ def _global_notes(store: MemoryStore, superseded: set[str], project: str, ours: 
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w{4,}", text)}
-
-
-def _is_clear(hit: Hit, weights: dict[str, float], floor: float) -> bool:
-    """Whether a note is about a prompt: a score above chance, and enough of the prompt's specific words.
-
-    The score alone favours short notes, and shared words long ones. Together they exclude nine in ten notes of other
-    projects, and nearly all for prompts like "fix the failing test".
-    """
-    text = f"{hit.memory.title} {hit.memory.body} {' '.join(hit.memory.tags)}".lower()
-    shared = [weight for word, weight in weights.items() if word[:_STEM] in text]
-    telling = sum(sorted(weights.values())[-_TELLING_WORDS:])
-    enough = 1 if len(weights) <= 2 else 2
-    return len(shared) >= enough and hit.score >= floor and sum(shared) >= _SHARED_PART * telling
 
 
 def _fitting(blocks: list[str], room: int) -> list[str]:

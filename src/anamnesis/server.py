@@ -13,11 +13,16 @@ from anamnesis import __version__
 from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
+from anamnesis.mcp.memory import search_memories
+from anamnesis.signals import exit_on_signals
 
 if TYPE_CHECKING:
     from anamnesis.mcp.engram.tool import Memory
     from anamnesis.store import MemoryStore
     from anamnesis.vault import Vault
+
+
+__all__ = ["build_server", "run", "search_memories"]
 
 
 def build_server(
@@ -44,6 +49,7 @@ def run() -> None:
     """
     from anamnesis.mcp.stdio import serve
 
+    exit_on_signals()
     settings = resolve_settings()
     with ExitStack() as opened:
         serve(_built(_opened_once(settings, opened), settings), partial(_report, settings.home))

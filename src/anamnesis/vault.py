@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from anamnesis.bridge import FAILURES
+from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -50,7 +51,7 @@ def open_vault(
     and observations can be left for later. A connection to engram.db that is open already is given as `engram`.
     """
     path = find_engram(settings)
-    opened = Vault(settings.home, path, settings.user_home, only_to_read=only_to_read)
+    opened = Vault(settings.home, path, settings.user_home, only_to_read=only_to_read, versions=settings.versions)
     if path and not only_to_read:
         try:
             opened.connect(engram or path, settings.machine_id)
@@ -76,11 +77,12 @@ class Vault:
         user_home: Path | None = None,
         *,
         only_to_read: bool = False,
+        versions: int = DEFAULT_VERSIONS,
     ) -> None:
         self.engram = engram
         self._user_home = user_home
         self.bridge: Bridge | None = None
-        self.notes = notes = MemoryStore(home, only_to_read=only_to_read)
+        self.notes = notes = MemoryStore(home, only_to_read=only_to_read, versions=versions)
         self.write, self.get, self.update = notes.write, notes.get, notes.update
         self.delete, self.restore = notes.delete, notes.restore
         self.search, self.list, self.changes = notes.search, notes.list, notes.log
@@ -146,16 +148,20 @@ class Vault:
     def status(self) -> State | None:
         """What notes and observations hold, and what is pending between them.
 
-        None without an engram.db, or if it cannot be read, of which `anamnesis doctor` says more.
+        None without an engram.db, or if it cannot be read: `read_status` raises the reason.
         """
-        from anamnesis.bridge.upkeep import read_state
-
         try:
-            if self.bridge:
-                return self.bridge.state()
-            return read_state(self.engram, self.notes) if self.engram else None
+            return self.read_status()
         except FAILURES:
             return None
+
+    def read_status(self) -> State | None:
+        """The same, but an engram.db that cannot be read is an error."""
+        from anamnesis.bridge.upkeep import read_state
+
+        if self.bridge:
+            return self.bridge.state()
+        return read_state(self.engram, self.notes) if self.engram else None
 
     def history(self, note_id: str) -> list[Revision]:
         """Every revision of a note, the oldest first."""

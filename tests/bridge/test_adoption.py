@@ -18,8 +18,8 @@ from anamnesis.engram import exchange, observations
 from anamnesis.engram.database import connect, prepare
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export
-from anamnesis.notes import render
-from anamnesis.recall.query import words
+from anamnesis.notes import Memory, render, ulid, ulid_of
+from anamnesis.recall.query import asked
 from anamnesis.store import MemoryStore
 
 SAMPLE = Path(__file__).parents[1] / "engram" / "golden" / "sample"
@@ -76,7 +76,7 @@ def test_every_live_observation_is_a_note_and_found_by_the_words_of_its_title(
     live = [row for row in observations_of(db).values() if not row.deleted_at]
     assert len(live) == store.count() > 20
     for row in live:
-        found = store.search(row.title, k=store.count()) if words(row.title) else store.list()
+        found = store.search(row.title, k=store.count()) if asked(row.title).terms else store.list()
         assert row.title in {note.title for note in found}
 
 
@@ -169,3 +169,24 @@ def test_an_observation_of_the_sample_can_still_be_changed_by_its_number(
     observations.update(db, id, {"title": "Changed by number"})
     bridge.follow()
     assert [note.title for note in store.search("changed by number", k=1)] == ["Changed by number"]
+
+
+def test_a_row_whose_sync_id_has_random_bits_keeps_the_note_that_an_earlier_release_made(
+    store: MemoryStore, path: Path
+) -> None:
+    sync_id, other = f"obs-{'c3' * 16}", f"obs-{'d4' * 16}"
+    with contextlib.closing(connect(path)) as db:
+        first, second = db.execute("SELECT id FROM observations WHERE deleted_at IS NULL LIMIT 2").fetchall()
+        for given, (id,) in ((sync_id, first), (other, second)):
+            db.execute("UPDATE observations SET sync_id = ? WHERE id = ?", (given, id))
+        row = observations_of(db)[first[0]]
+    earlier = ulid_of(int("c3" * 16, 16))
+    store.put(Memory(earlier, "semantic", row.title, row.content))
+    with contextlib.closing(Bridge(store, path, "here")) as bridge:
+        bridge.reconcile()
+    ids = [note.id for note in store.list()]
+    assert earlier in ids
+    assert len(ids) == len({*ids}) == store.count()
+    assert not [id for id in ids if id > ulid(1 << 42, 0) and id != earlier]
+    with contextlib.closing(connect(path)) as db:
+        assert_twins(store, db)

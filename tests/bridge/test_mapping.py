@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anamnesis.bridge.mapping import fingerprint, note_id_of, note_type, noted, observed, project_name, sync_id_of
 from anamnesis.engram.record import Observation
-from anamnesis.notes import Memory, parse, render, ulid_of, validate, writable
+from anamnesis.notes import Memory, moment_of, parse, render, ulid_of, validate, writable
 from anamnesis.notes.redaction import redact
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(["", " ", "null", "7", "a\nb", "\x00"])
@@ -138,6 +138,11 @@ def test_a_byte_that_is_no_character_stays_in_the_observation() -> None:
 @given(ULIDS)
 def test_a_ulid_and_its_observation_have_the_same_128_bits(id: str) -> None:
     assert note_id_of(sync_id_of(id), "") == id
+
+
+def test_random_bits_of_engram_are_not_taken_for_a_time() -> None:
+    """Engram's migration made such a sync id for a row that had none."""
+    assert moment_of(note_id_of(f"obs-{'c3' * 16}", "2024-03-01 10:00:00")) == "2024-03-01T10:00:00+00:00"
 
 
 @given(st.text(string.ascii_letters, min_size=1), st.text(string.ascii_letters, min_size=1))

@@ -76,6 +76,7 @@ ALL = [
         f"sessions/cli/{SESSION}.jsonl",
         {f"sessions/cli/{SESSION}.json": json.dumps({"session_id": SESSION, "cwd": "/w/app"})},
     ),
+    Sample("opencode-export.json", "opencode", "export.json"),
 ]
 STREAMED = [sample for sample in ALL if sample.file.endswith(".jsonl")]
 

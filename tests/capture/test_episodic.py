@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from tests.capture.transcripts import Era, write
 from anamnesis.capture import (
     HeuristicSummarizer,
     ParsedSession,
+    Statement,
     SummaryResult,
     parse_transcript,
     write_episodic,
 )
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import Memory
+from anamnesis.notes import Memory, moment_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.purging import purge
 
@@ -141,7 +143,7 @@ def test_other_sessions_have_other_notes(store: MemoryStore) -> None:
 
 
 def test_ids_sort_by_the_start_of_the_session(store: MemoryStore) -> None:
-    starts = ["", "2026-08-01T10:00:00Z", "2026-08-01T10:00:00.001Z", "2026-08-01T10:00:00.002", "2027-01-01"]
+    starts = ["2026-08-01T10:00:00Z", "2026-08-01T10:00:00.001Z", "2026-08-01T10:00:00.002", "2027-01-01"]
     ids = [captured(store, replace(SESSION, started_at=start)).id for start in starts]
     assert ids == sorted(ids)
     assert all(len(note_id) == 26 for note_id in ids)
@@ -151,6 +153,16 @@ def test_ids_sort_by_the_start_of_the_session(store: MemoryStore) -> None:
 def test_a_strange_start_is_no_obstacle(store: MemoryStore, start: str) -> None:
     session = replace(SESSION, started_at=start)
     assert captured(store, session) == captured(store, session)
+
+
+@pytest.mark.parametrize("start", ["", "yesterday"])
+def test_a_session_without_a_start_has_the_time_of_its_first_capture(store: MemoryStore, start: str) -> None:
+    note = captured(store, replace(SESSION, started_at=start))
+    assert abs(datetime.fromisoformat(moment_of(note.id)) - datetime.fromisoformat(note.created_at)) < timedelta(
+        hours=1
+    )
+    store.update(note.id, tags=["later"])
+    assert captured(store, replace(SESSION, started_at=start)).id == note.id
 
 
 def test_a_trivial_session_writes_nothing_and_removes_nothing(store: MemoryStore) -> None:
@@ -214,3 +226,11 @@ def test_a_purged_note_is_not_written_again(store: MemoryStore) -> None:
     purge(store, note.id)
     assert capture(store) is None
     assert (store.list(), store.trashed()) == ([], [])
+
+
+def test_secrets_in_statements_are_redacted(store: MemoryStore) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
+    said = Statement("rule", f"Always use the token {token} for releases.", by_user=True)
+    note = captured(store, replace(SESSION, statements=[said]))
+    assert token not in note.body
+    assert "- Always use the token " in note.body

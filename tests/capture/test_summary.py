@@ -75,31 +75,6 @@ def test_full_lists_have_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "title"),
-    [
-        ("Fix  the\tbug \n and more", "Fix the bug"),
-        ("x" * 80, "x" * 80),
-        ("x" * 81, "x" * 80),
-        ("word " * 20, "word word word word word word word word word word word word word word word word"),
-        ("a" * 79 + " b", "a" * 79),
-        ("a" * 80 + " b", "a" * 80),
-        ("[pasted]\nwhat is this?", "what is this?"),
-        ("[Image #1] [Image #2]\n\nmake it so", "make it so"),
-        ("[Image #1] make it so", "[Image #1] make it so"),
-        ("[pasted]", "[pasted]"),
-        ("日本語", "日本語"),
-    ],
-)
-def test_the_title_is_the_first_line_that_says_something(ask: str, title: str) -> None:
-    assert summarize(ParsedSession(first_prompt=ask)).title == title
-    assert len(title) <= 80
-
-
-def test_an_ask_that_is_only_a_paste_is_named_after_the_next() -> None:
-    assert summarize(ParsedSession(prompts=["[pasted]", "shorten it"])).title == "shorten it"
-
-
-@pytest.mark.parametrize(
     "session",
     [
         ParsedSession(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -104,3 +105,19 @@ def test_an_engram_db_that_turns_out_to_be_damaged_is_told_in_a_sentence(
         assert done.code == 0
     else:
         assert (done.code, "malformed" in done.out + done.err) == (1, True)
+
+
+def test_an_engram_db_that_is_too_old_is_named_by_status_and_doctor(anamnesis: Command) -> None:
+    anamnesis("write", "Title", "body")
+    path = Path(anamnesis.variables["HOME"]) / ".engram/engram.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE observations (name TEXT PRIMARY KEY, content TEXT)")
+    reason = f"{path} has the tables of a very old Engram"
+    status = anamnesis("status", "--json")
+    assert (status.code, status.json["bridge"]) == (0, None)
+    assert status.json["bridge_fault"].startswith(reason)
+    assert f"bridge\tfault\t{reason}" in anamnesis("status").out
+    assert "Run engram once to migrate first" in plain(anamnesis.on_terminal("status"))
+    (fault,) = anamnesis("doctor", "--json").json["faults"]
+    assert fault["fault"].startswith(reason)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import stat
 
+import pytest
 from tests.cli.command import Command
+from tests.cli.test_terminal import plain
 
 
 def test_the_environment_wins_over_the_file_and_the_file_over_the_default(anamnesis: Command) -> None:
@@ -81,3 +83,51 @@ def test_a_home_that_cannot_be_found_is_one_sentence_and_stops_no_hook(anamnesis
     hook = anamnesis("inject", stdin="{}", ANAMNESIS_HOME="~no-such-user/notes")
     assert (hook.code, hook.out) == (0, "")
     assert hook.err.startswith("anamnesis inject: The home folder of a user is not known.")
+
+
+def test_the_list_shows_the_value_in_force_and_where_it_comes_from(anamnesis: Command) -> None:
+    anamnesis("config", "set", "sync_timeout", "30")
+    rows = [line.split("\t") for line in anamnesis("config", "list", ANAMNESIS_INJECT_BUDGET="4000").out.splitlines()]
+    found = {name: (value, source) for name, value, source in rows}
+    assert found["sync_timeout"] == ("30", "config.json")
+    assert found["inject_budget"] == ("4000", "ANAMNESIS_INJECT_BUDGET")
+    assert found["reflection_provider"] == ("heuristic", "default")
+    assert found["remote"] == ("", "default")
+    assert anamnesis("config", "get", "reflection_model").out == "gpt-4o-mini\n"
+    shown = plain(anamnesis.on_terminal("config", "list", COLUMNS="80"))
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_a_value_that_cannot_be_used_is_named_and_the_default_is_in_force(anamnesis: Command) -> None:
+    done = anamnesis("config", "list", "--json", ANAMNESIS_REFLECTION_PROVIDER="opnai")
+    (row,) = [row for row in done.json if row["name"] == "reflection_provider"]
+    assert (row["value"], row["source"]) == ("heuristic", "default")
+    assert row["fault"] == "reflection_provider 'opnai' is not one of heuristic, openai."
+    assert done.err == (
+        "anamnesis: reflection_provider 'opnai' is not one of heuristic, openai, so 'heuristic' is used."
+        " Change ANAMNESIS_REFLECTION_PROVIDER.\n"
+    )
+    assert anamnesis("status", ANAMNESIS_REFLECTION_PROVIDER="opnai").err == done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("remot", "x", "There is no setting 'remot'. Did you mean remote?"),
+        ("sync-timeout", "5", "There is no setting 'sync-timeout'. Did you mean sync_timeout?"),
+        ("sync_timeout", "soon", "sync_timeout 'soon' is not a whole number from 1 to 1000000."),
+        ("inject_budget", "12", "inject_budget '12' is not a number of characters from 500 to 100000."),
+        ("bridge", "yes", "bridge 'yes' is neither on nor off."),
+        ("reflection_provider", "gpt", "reflection_provider 'gpt' is not one of heuristic, openai."),
+        ("reflection_model", " ", "reflection_model is empty, or not a line of text."),
+        ("token", "short", "token cannot be used. It needs at least 16 letters, digits or signs, and no blanks."),
+    ],
+)
+def test_a_value_is_checked_before_it_is_kept(anamnesis: Command, name: str, value: str, sentence: str) -> None:
+    done = anamnesis("config", "set", name, value)
+    assert (done.code, done.err) == (1, f"anamnesis: {sentence}\n")
+    assert not (anamnesis.home / "config.json").exists()
+
+
+def test_a_name_like_no_other_is_answered_with_all_names(anamnesis: Command) -> None:
+    assert "There are: machine_id, remote, token, " in anamnesis("config", "get", "zzz").err

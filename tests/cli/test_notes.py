@@ -82,11 +82,6 @@ def test_without_a_title_the_first_line_of_the_pipe_is_it(anamnesis: Command) ->
     assert (note["title"], note["body"]) == ("A heading", "The rest é")
 
 
-def test_bytes_that_are_not_utf8_are_replaced_not_refused(anamnesis: Command) -> None:
-    note_id = anamnesis("write", "Title", stdin=b"caf\xe9").out.strip()
-    assert anamnesis("show", note_id, "--json").json["body"] == "caf\ufffd"
-
-
 def test_a_note_is_written_in_the_editor(anamnesis: Command) -> None:
     edit = editor(anamnesis.folder, "file.write_text(file.read_text() + 'From the editor\\n\\nbody\\n')")
     shown = anamnesis.on_terminal("write", VISUAL=edit)

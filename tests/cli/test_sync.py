@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.command import Command
 from tests.cli.test_terminal import plain
+from tests.disks import DISKS, command_on
+from tests.sync.machine import is_running
 from tests.waiting import wait_until
 
 
@@ -155,3 +159,166 @@ def test_claude_codes_own_memory_is_imported_before_a_sync(machines: tuple[Comma
     one("sync")
     two("sync")
     assert "Run the tests" in two("search", "tests").out or two("list").out.count("testing") == 1
+
+
+@pytest.fixture
+def application(tmp_path: Path) -> Path:
+    """A remote that is the repository of an application."""
+    remote, work = tmp_path / "app.git", tmp_path / "work"
+    subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", remote], check=True)
+    subprocess.run(["git", "clone", "--quiet", remote, work], check=True, capture_output=True)
+    (work / "app.py").write_text("print()\n")
+    subprocess.run(["git", "add", "."], cwd=work, check=True)
+    author = ["-c", "user.name=n", "-c", "user.email=e"]
+    subprocess.run(["git", *author, "commit", "--quiet", "-m", "app"], cwd=work, check=True)
+    subprocess.run(["git", "push", "--quiet", "origin", "HEAD:main"], cwd=work, check=True)
+    return remote
+
+
+def branches(remote: Path) -> str:
+    return subprocess.run(["git", "show-ref"], cwd=remote, capture_output=True, text=True, check=True).stdout
+
+
+def test_an_application_s_repository_is_refused_in_one_sentence_until_it_is_adopted(
+    machines: tuple[Command, Command], application: Path
+) -> None:
+    one, _ = machines
+    one("config", "set", "remote", str(application))
+    one("write", "Deploy", "Step one")
+    before = branches(application)
+    refused = one("sync")
+    assert refused.code == 1
+    assert refused.err == (
+        f"anamnesis: committed locally; nothing was sent to or received from {application}, which is not a repository"
+        " of notes (it holds app.py): set another `remote`, or run `anamnesis sync --adopt` to join it anyway\n"
+    )
+    assert one("sync", "--json").json["pushed"] is False
+    assert not (one.home / "memory" / "app.py").exists()
+    assert branches(application) == before
+    assert one("sync", "--adopt", "--json").json["pushed"] is True
+    assert (one.home / "memory" / "app.py").exists()
+
+
+@pytest.mark.parametrize(("options", "is_sent"), [([], False), (["--adopt"], True)])
+def test_the_first_sync_of_init_refuses_an_application_s_repository(
+    machines: tuple[Command, Command], application: Path, options: list[str], is_sent: bool
+) -> None:
+    one, _ = machines
+    one("write", "Deploy", "Step one")
+    before = branches(application)
+    done = one("init", "--agent", "claude", "--remote", str(application), *options)
+    assert done.code == 0
+    assert ("is not a repository of notes" in done.err) is not is_sent
+    assert (branches(application) != before) is is_sent
+
+
+def test_a_readme_and_a_licence_among_the_notes_are_no_faults(machines: tuple[Command, Command]) -> None:
+    one, two = machines
+    one("write", "Deploy", "Step one")
+    for name in ("README.md", "LICENSE.md", "LICENSE", ".gitignore"):
+        (one.home / "memory" / name).write_text("text\n")
+    one("sync")
+    two("sync")
+    for each in machines:
+        assert each("doctor", "--json").json["faults"] == []
+        assert each("status", "--json").json["unreadable_files"] == 0
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> tuple[dict[str, str], Path]:
+    """Variables for a remote whose ssh hangs, and the file in which that writes its process id."""
+    started, ssh = tmp_path / "started", tmp_path / "ssh"
+    ssh.write_text(f"#!/bin/sh\necho $$ > '{started}.new'\nmv '{started}.new' '{started}'\nsleep 300\n")
+    ssh.chmod(0o755)
+    remote = {"ANAMNESIS_GIT_REMOTE": "ssh://me@box.example/notes.git"}
+    return {**remote, "GIT_SSH_COMMAND": str(ssh), "GIT_SSH_VARIANT": "simple"}, started
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_sync_that_is_interrupted_leaves_no_process(
+    anamnesis: Command, hanging: tuple[dict[str, str], Path], number: int
+) -> None:
+    variables, started = hanging
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", "sync"],
+        env={**anamnesis.variables, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(started.exists)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Traceback" not in errors
+    wait_until(lambda: not is_running(int(started.read_text())))
+
+
+def test_a_server_that_is_ended_during_a_sync_leaves_no_process(
+    anamnesis: Command, hanging: tuple[dict[str, str], Path]
+) -> None:
+    variables, started = hanging
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anamnesis", "serve"],
+        env={**anamnesis.variables, **variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin
+    process.stdin.write(
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_sync","arguments":{}}}\n'
+    )
+    process.stdin.flush()
+    wait_until(started.exists)
+    process.terminate()
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (128 + signal.SIGTERM, "")
+    wait_until(lambda: not is_running(int(started.read_text())))
+
+
+def test_a_host_that_does_not_answer_is_named_once_with_its_setting(
+    anamnesis: Command, hanging: tuple[dict[str, str], Path]
+) -> None:
+    variables, _ = hanging
+    anamnesis("write", "Deploy", "Step one")
+    sentence = (
+        "the remote cannot be used now: box.example did not answer within 3 s"
+        " (setting `remote`: ssh://me@box.example/notes.git)"
+    )
+    failed = anamnesis("sync", ANAMNESIS_SYNC_TIMEOUT="3", **variables)
+    assert failed.code == 1
+    assert failed.err == f"anamnesis: committed locally; {sentence}\n"
+    assert sentence not in failed.out
+    shown = plain(anamnesis.on_terminal("sync", ANAMNESIS_SYNC_TIMEOUT="3", COLUMNS="200", **variables))
+    assert "Fetching from box.example" in shown
+    assert shown.count("did not answer") == 1
+    assert anamnesis("sync", "--json", ANAMNESIS_SYNC_TIMEOUT="3", **variables).json["detail"] == sentence
+
+
+@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "next"])
+def test_a_sync_on_a_disk_that_cannot_be_written_is_one_sentence(
+    machines: tuple[Command, Command], disk: str, is_first: bool
+) -> None:
+    one, two = machines
+    two("write", "Of two", "Text")
+    two("sync")
+    one("write", "Deploy", "Step one")
+    if not is_first:
+        one("sync")
+        one("write", "Test", "Step two")
+    failed = subprocess.run(
+        command_on(disk, one.home, [sys.executable, "-m", "anamnesis", "sync"]),
+        env=one.variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("anamnesis: ")
+    assert failed.stderr.count("\n") == 1
+    assert "it gave no reason" not in failed.stderr
+    subprocess.run(["chmod", "-R", "u+w", one.home], check=True)
+    assert one("sync", "--json").json["indexed"] == (2 if is_first else 3)

@@ -62,26 +62,31 @@ class TestSample:
 
 
 class TestImport:
-    def test_scope_topic_hash_and_counts_take_their_form_and_nothing_else_is_changed(
-        self, db: sqlite3.Connection
+    @pytest.mark.parametrize(("strict", "project"), [(False, "not-normal"), (True, "Not--Normal")])
+    def test_scope_topic_hash_counts_and_project_take_their_form_and_nothing_else_is_changed(
+        self, db: sqlite3.Connection, strict: bool, project: str
     ) -> None:
         given = observation(
             content="<private>z</private>" + "x" * 60_000, scope="weird", topic_key=" X  Y ", revision_count=0,
-            duplicate_count=-3, project="Not Normal", tool_name="", updated_at="",
+            duplicate_count=-3, project="Not--Normal", tool_name="", updated_at="",
         )  # fmt: skip
-        import_(db, exported(observations=(given,)))
+        import_(db, exported(observations=(given,)), strict=strict)
         (found,) = export(db).observations
-        assert found == replace(given, id=1, scope="project", topic_key="x-y", revision_count=1, duplicate_count=1)
+        assert found == replace(
+            given, id=1, scope="project", topic_key="x-y", revision_count=1, duplicate_count=1, project=project
+        )
         assert save(db, "t", given.content, type="decision").outcome == "inserted"
 
-    def test_sessions_keep_their_names_and_are_not_taken_twice(self, db: sqlite3.Connection) -> None:
+    def test_sessions_get_the_normal_names_of_their_projects_and_are_not_taken_twice(
+        self, db: sqlite3.Connection
+    ) -> None:
         known = Session("s1", "other", "/x", "2020-01-01", "2020-01-02", "how it ended")
         new = Session("n", "Engramm", "", "2025-01-01", None, None)
         assert import_(db, exported(sessions=(known, new, new))) == ImportResult(1, 0, 0)
         found = sessions.get(db, "s1")
         assert found and (found.project, found.directory) == ("engram", "/w/engram")
         assert (found.ended_at, found.summary) == ("2020-01-02", "how it ended")
-        assert sessions.get(db, "n") == new
+        assert sessions.get(db, "n") == replace(new, project="engramm")
 
     def test_how_a_session_ended_here_is_not_changed(self, db: sqlite3.Connection) -> None:
         sessions.end(db, "s1", "ours")

@@ -88,18 +88,39 @@ class TestMigration:
         save(db, "live")
         observations.delete(db, save(db, "gone").id)
         prompts.add(db, "s1", "x", "engram")
-        assert projects.migrate(db, "engram", "MiXed") == MigrateResult(True, 2, 1, 1)
-        assert db.execute("SELECT DISTINCT project FROM observations").fetchall() == [("MiXed",)]
-        assert observations.recent(db, "mixed") == []
-        assert [found.project for found in search.search(db, "live")] == ["MiXed"]
+        assert projects.migrate(db, " Engram", "MiXed") == MigrateResult(True, 2, 1, 1)
+        assert db.execute("SELECT DISTINCT project FROM observations").fetchall() == [("mixed",)]
+        assert [found.project for found in observations.recent(db, "MiXed")] == ["mixed"]
+        assert [found.project for found in search.search(db, "live")] == ["mixed"]
         assert_sound(db)
 
-    @pytest.mark.parametrize(
-        ("old", "new"), [("engram", "engram"), ("", "x"), ("engram", ""), ("Engram", "x"), ("no", "x")]
-    )
-    def test_nothing_moves_where_nothing_has_exactly_the_old_name(
-        self, db: sqlite3.Connection, old: str, new: str
+    def test_strictly_the_names_are_taken_as_they_are_given(self, db: sqlite3.Connection) -> None:
+        save(db, "live")
+        assert not projects.migrate(db, "Engram", "x", strict=True).migrated
+        assert projects.migrate(db, "engram", "MiXed", strict=True).observations_updated == 1
+        assert observations.recent(db, "MiXed") == []
+        assert [found.project for found in search.search(db, "live")] == ["MiXed"]
+
+    def test_rows_under_a_name_that_readers_do_not_find_get_its_normal_form(self, db: sqlite3.Connection) -> None:
+        save(db, "live")
+        save(db, "other", project="mixed")
+        projects.migrate(db, "engram", "MiXed", strict=True)
+        assert projects.migrate(db, "MiXed", "mixed").observations_updated == 1
+        assert len(observations.recent(db, "MiXed")) == 2
+
+    @pytest.mark.parametrize("strict", [False, True])
+    @pytest.mark.parametrize(("old", "new"), [("engram", "engram"), ("", "x"), ("engram", ""), ("no", "x")])
+    def test_nothing_moves_without_two_names_or_rows(
+        self, db: sqlite3.Connection, old: str, new: str, strict: bool
     ) -> None:
+        save(db, "of no project", project="")
+        before = db.total_changes
+        assert projects.migrate(db, old, new, strict=strict) == MigrateResult(False, 0, 0, 0)
+        assert db.total_changes == before
+
+    @pytest.mark.parametrize(("old", "new"), [("engram", " ENGRAM "), ("engram", " "), (" ", "x")])
+    def test_names_are_compared_in_their_normal_form(self, db: sqlite3.Connection, old: str, new: str) -> None:
+        save(db, "of no project", project="")
         before = db.total_changes
         assert projects.migrate(db, old, new) == MigrateResult(False, 0, 0, 0)
         assert db.total_changes == before

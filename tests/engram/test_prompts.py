@@ -70,9 +70,10 @@ class TestSearch:
         assert len(prompts.search(db, "many")) == 10
         assert len(prompts.search(db, "many", limit=50)) == 12
 
-    def test_the_project_is_not_normalised(self, db: sqlite3.Connection) -> None:
-        assert len(prompts.search(db, "panic", "engram")) == 2
-        assert prompts.search(db, "panic", "ENGRAM") == []
+    def test_the_project_is_normalised_unless_strict(self, db: sqlite3.Connection) -> None:
+        assert len(prompts.search(db, "panic", "engram", strict=True)) == 2
+        assert len(prompts.search(db, "panic", " ENGRAM")) == 2
+        assert prompts.search(db, "panic", "ENGRAM", strict=True) == []
 
     @pytest.mark.parametrize("query", ["", " ", '"', "\0", 'foo"bar', "NEAR(", "\ud800"])
     def test_no_query_fails(self, db: sqlite3.Connection, query: str) -> None:

@@ -20,9 +20,23 @@ STEPS: list[Step] = [
 SCENARIOS = {name: list(steps) for name, steps in groupby(STEPS, key=lambda step: step["scenario"])}
 
 
+# By default mem_save says the new id, mem_context has a limit, and an import normalises the project Engramm.
+_DIFFERENT = ("mcp-save", "mcp-read", "mcp-change", "mcp-sessions", "cli")
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_recorded_conversation_is_repeated_word_for_word(tmp_path: Path, name: str) -> None:
+def test_a_recorded_conversation_is_repeated_word_for_word_if_strict(tmp_path: Path, name: str) -> None:
     program = Program(tmp_path)
+    program.variables["ANAMNESIS_ENGRAM_STRICT"] = "1"
+    repeat(program, name)
+
+
+@pytest.mark.parametrize("name", sorted(SCENARIOS.keys() - set(_DIFFERENT)))
+def test_every_other_conversation_is_repeated_word_for_word_by_default(tmp_path: Path, name: str) -> None:
+    repeat(Program(tmp_path), name)
+
+
+def repeat(program: Program, name: str) -> None:
     for step in SCENARIOS[name]:
         assert played(program, step) == step["result"], {**step, "result": "...", "text": "..."}
 

@@ -265,6 +265,45 @@ def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
         assert store.count(type="episodic") == 0
 
 
+def captured(hook: Hook, *messages: tuple[str, object]) -> str:
+    """The body of the note of a session."""
+    hook.capture(transcript_path=str(transcript(hook, *messages)))
+    with MemoryStore(hook.home) as store:
+        (note,) = store.list(project="work", type="episodic")
+    return note.body
+
+
+def said(text: str) -> tuple[str, object]:
+    return ("assistant", [{"type": "text", "text": text}])
+
+
+def test_a_note_keeps_what_was_stated(hook: Hook) -> None:
+    body = captured(
+        hook,
+        ("user", "Why does the login fail? Always run the browser tests."),
+        said("I'll look."),
+        said("Root cause: the cookie has no Secure flag."),
+        ("user", "we decided to keep the cookie"),
+        said("Kept it. All tests pass."),
+    )
+    assert "**Causes and fixes:**\n- Root cause: the cookie has no Secure flag.\n" in body
+    assert "**Decisions:**\n- we decided to keep the cookie (user)\n" in body
+    assert "**Rules and caveats:**\n- Always run the browser tests. (user)\n" in body
+
+
+def test_what_a_session_was_told_is_not_captured_again(hook: Hook) -> None:
+    with MemoryStore(hook.home) as store:
+        store.write(type="procedural", title="Tools", body="Always use uv here.", project="work")
+    assert "Always use uv here." in hook("inject", hook.event(source="startup"))
+    messages = [("user", "which tools?"), said("Always use uv here. Never use pip here."), ("user", "ok, go on then")]
+    body = captured(hook, *messages)
+    assert "- Never use pip here." in body
+    assert "- Always use uv here." not in body
+    # The session is resumed: its own note was injected, which is no reason to remove what that says.
+    assert "Never use pip here." in hook("inject", hook.event(source="resume"))
+    assert "- Never use pip here." in captured(hook, *messages)
+
+
 def synced(hook: Hook, times: int) -> list[dict[str, Any]]:
     """The log's entries about syncs, as soon as there are this many."""
 
@@ -302,3 +341,30 @@ def test_sessions_that_end_together_sync_one_after_the_other(hook: Hook) -> None
         ["git", "status", "--porcelain"], cwd=hook.home / "memory", capture_output=True, check=True, text=True
     )
     assert state.stdout == ""
+
+
+@pytest.mark.parametrize("name", ["inject", "recall", "capture"])
+def test_a_home_that_a_hook_makes_first_is_open_to_its_user_only(tmp_path: Path, name: str) -> None:
+    hook = Hook(tmp_path)
+    hook(name, hook.event(hook_event_name="SessionStart", prompt="anything"))
+    folders = [hook.home, *(path for path in hook.home.rglob("*") if path.is_dir())]
+    assert {oct(folder.stat().st_mode & 0o777) for folder in folders} == {"0o700"}
+
+
+@pytest.mark.parametrize("words", [["-p", "work"], ["-pwork"], ["-p=work"], ["--project", "work"], ["--project=work"]])
+def test_the_project_may_be_given_by_its_short_option(hook: Hook, tmp_path: Path, words: list[str]) -> None:
+    elsewhere = hook.event(cwd=str(tmp_path), source="startup")
+    assert "Zebra crossing" not in hook("inject", elsewhere)
+    assert "Zebra crossing" in hook("inject", elsewhere, *words)
+
+
+def test_a_setting_that_cannot_be_used_is_logged_once_and_stops_no_hook(hook: Hook) -> None:
+    for session in ("s1", "s2"):
+        assert "Zebra crossing" in hook(
+            "inject", hook.event(session_id=session, source="startup"), ANAMNESIS_REFLECTION_PROVIDER="opnai"
+        )
+    (said,) = [line["reason"] for line in hook.log() if line["event"] == "setting refused"]
+    assert said == (
+        "reflection_provider 'opnai' is not one of heuristic, openai, so 'heuristic' is used."
+        " Change ANAMNESIS_REFLECTION_PROVIDER."
+    )

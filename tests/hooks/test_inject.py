@@ -39,6 +39,30 @@ def test_all_global_notes_come_before_those_of_the_project(store: MemoryStore) -
     assert titles(store) == ["Global 2", "Global 1", "Global 0", "Note 10"]
 
 
+def test_pinned_notes_come_first_however_old_and_are_no_part_of_the_k(store: MemoryStore) -> None:
+    store.put_all([note(number) for number in range(10)])
+    store.put(note(20, project="global"))
+    store.put_all(
+        [
+            note(1, tags=["pinned"]),
+            note(2, tags=["Pinned"], project="global"),
+            note(3, tags=["pinned"], project="other"),
+        ]
+    )
+    assert titles(store, k=2) == ["Note 1", "Note 2", "Note 20", "Note 9", "Note 8"]
+    assert titles(store, project="global", k=2) == ["Note 2", "Note 20"]
+    store.put(note(30, supersedes="n1"))
+    assert titles(store, k=1) == ["Note 2", "Note 20", "Note 30"]
+
+
+def test_where_not_all_fit_pinned_notes_stay(store: MemoryStore) -> None:
+    store.put(note(1, project="global", tags=["pinned"], body="kept " * 40))
+    store.put_all([note(number, body="long " * 40) for number in range(2, 10)])
+    shown = render_inject(select_inject(store, project="acme"), 1_200)
+    assert "Note 1\n" in shown
+    assert "more notes did not fit" in shown
+
+
 def test_superseded_notes_and_reflected_episodes_are_left_out(store: MemoryStore) -> None:
     store.put(note(1))
     store.put(note(2, supersedes="n1"))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from anamnesis.importers.claude import Imported, import_claude
+from anamnesis.notes import Memory, derived_id, moment_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.purging import purge
 
@@ -74,6 +76,26 @@ def test_the_project_is_read_from_the_transcripts_where_the_folder_has_gone(stor
     (claude.project / "s.jsonl").write_text("\n".join(lines))
     run(store, claude)
     assert store.list()[0].project == "other é app"
+
+
+def test_the_id_has_the_time_of_the_file_and_outlives_its_changes(store: MemoryStore, claude: Claude) -> None:
+    file = claude.remember("a.md", NESTED)
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    run(store, claude)
+    (note,) = store.list()
+    assert moment_of(note.id) == note.created_at == "2023-11-14T22:13:20+00:00"
+    claude.remember("a.md", NESTED + "more")
+    (store.root / "imported.json").unlink()
+    assert run(store, claude) == Imported(left=1)
+    assert [each.id for each in store.list()] == [note.id]
+
+
+def test_a_note_of_an_earlier_release_keeps_its_id(store: MemoryStore, claude: Claude) -> None:
+    file = claude.remember("a.md", NESTED)
+    earlier = derived_id("", f"claude:desk:{file.relative_to(claude.home).as_posix()}")
+    store.put(Memory(earlier, "procedural", "Run the tests with uv", "", prov_source="import"))
+    run(store, claude)
+    assert [each.id for each in store.list()] == [earlier]
 
 
 def test_a_second_import_changes_nothing(store: MemoryStore, claude: Claude) -> None:

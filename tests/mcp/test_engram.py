@@ -41,8 +41,8 @@ def run(program: Program, work: Callable[[Client], Awaitable[None]], mode: str, 
 async def said(client: Client, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    assert result.structured_content is None
     text: str = result.content[0].text  # type: ignore[union-attr]
+    assert (result.structured_content or {}).get("result", text) == text
     return text
 
 
@@ -59,7 +59,7 @@ def test_the_official_client_keeps_and_finds(program: Program, mode: str, versio
         assert len(names) == 15
         await said(client, "mem_session_start", id="one", project="proj")
         saved = await said(client, "mem_save", title="Use WAL", content="Set busy_timeout.", session_id="one")
-        assert saved == 'Memory saved: "Use WAL" (manual)\nSuggested topic_key: topic/use-wal'
+        assert saved == 'Memory saved: "Use WAL" (manual)\nSaved as #1\nSuggested topic_key: topic/use-wal'
         assert "#1 (manual) — Use WAL" in await said(client, "mem_search", query="busy_timeout")
         assert "Set busy_timeout." in await said(client, "mem_get_observation", id=1)
         assert "**Use WAL**" in await said(client, "mem_context")
@@ -79,7 +79,7 @@ def test_every_tool_that_is_declared_has_a_function() -> None:
 
 
 def test_a_tool_says_only_what_engram_says(program: Program) -> None:
-    """No structured content, no isError where nothing is wrong, no title beside the annotations."""
+    """No structured content but of mem_save, no isError where nothing is wrong, no title beside the annotations."""
     with program.mcp() as tools:
         assert tools.call("mem_stats", {})["result"].keys() == {"content"}
         assert tools.call("mem_delete", {})["result"].keys() == {"content", "isError"}
@@ -94,6 +94,43 @@ def test_a_tool_says_only_what_engram_says(program: Program) -> None:
     assert sum("defer_loading" in tool for tool in declared) == 9
     assert all(tool["description"].strip() for tool in declared)
     assert all(each["description"] for tool in declared for each in tool["inputSchema"]["properties"].values())
+
+
+def test_the_id_of_a_saved_memory_is_said_as_text_and_structure(program: Program) -> None:
+    """Hosts show a model one of the two: each says all."""
+    with program.mcp("--project=shop") as tools:
+        for id, more in ((1, {}), (2, {"topic_key": "a/b"}), (2, {"topic_key": "a/b", "title": "Again"})):
+            result = tools.call("mem_save", {"title": "T", "content": f"c{id}", **more})["result"]
+            assert result["structuredContent"] == {"id": id, "result": result["content"][0]["text"]}
+            assert result["content"][0]["text"].splitlines()[1] == f"Saved as #{id}"
+            assert f"#{id} [manual]" in tools.text("mem_get_observation", id=result["structuredContent"]["id"])
+
+
+def test_a_context_has_as_many_memories_as_are_asked_for(program: Program) -> None:
+    with program.mcp("--project=shop") as tools:
+        for number in range(25):
+            tools.text("mem_save", title=f"T{number}", content=f"c{number}")
+        counts = [tools.text("mem_context", limit=limit).count("[manual]") for limit in (2, 24, 0, -1, "5")]
+        assert counts == [2, 24, 20, 20, 20]
+
+
+def test_a_summary_of_a_session_is_a_memory_and_the_summary_of_the_session(program: Program) -> None:
+    with program.mcp("--project=shop") as tools:
+        tools.text("mem_session_summary", session_id="one", content="## Goal\nship it", project="shop")
+        tools.text("mem_session_summary", content="of no session", project="shop")
+        shown = tools.text("mem_context")
+    assert "): ## Goal\nship it [1 observations]" in shown
+    assert "[session_summary] **Session summary: shop**: ## Goal\nship it" in shown
+    assert "): of no session" not in shown
+
+
+def test_strictly_the_tools_say_what_was_recorded(program: Program) -> None:
+    with program.mcp("--project=shop", ANAMNESIS_ENGRAM_STRICT="1") as tools:
+        result = tools.call("mem_save", {"title": "T", "content": "c", "topic_key": "a"})["result"]
+        assert result == {"content": [{"type": "text", "text": 'Memory saved: "T" (manual)'}]}
+        tools.text("mem_session_summary", session_id="one", content="done", project="shop")
+        assert "): done" not in tools.text("mem_context", limit=1)
+        assert tools.text("mem_context", limit=1).count("**: ") == 2
 
 
 @pytest.fixture

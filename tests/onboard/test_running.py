@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.capture import opencode
 from tests.onboard.machines import NAMES, Machine
+from tests.waiting import wait_until
 
+from anamnesis.notes import Memory
 from anamnesis.onboard.edits import Settings
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.pieces import Item, Server
@@ -118,9 +121,6 @@ def test_the_hooks_of_every_agent_tell_their_notes(installed: Machine, name: str
 @pytest.mark.parametrize("name", ["opencode", "kilo"])
 def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, name: str) -> None:
     installed.init(name)
-    (plugin,) = [edit.file for edit in installed.agent(name).edits if not isinstance(edit, Settings)]
-    module = plugin.with_suffix(".mjs")
-    module.write_bytes(plugin.read_bytes())
     script = """
         const { Anamnesis } = await import(process.argv[1])
         const hooks = await Anamnesis({ directory: process.argv[2] })
@@ -147,9 +147,8 @@ def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, n
         await elsewhere["chat.message"]({ sessionID: "u" }, other)
         console.log(JSON.stringify(other.parts))
     """
-    out = run(
-        ["node", "--input-type=module", "-e", script, str(module), str(installed.home / "work")], {}, installed.home
-    )
+    command = ["node", "--input-type=module", "-e", script, str(module(installed, name)), str(installed.home / "work")]
+    out = run(command, {}, installed.home)
     seen, other = map(json.loads, out.splitlines())
     assert seen["first"][0] == "You are."
     assert NOTE in seen["first"][1]
@@ -164,9 +163,6 @@ def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, n
 def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed: Machine) -> None:
     store = installed.home / "my notes"
     installed.init("opencode")
-    plugin = installed.home / ".config/opencode/plugins/anamnesis.js"
-    module = plugin.with_suffix(".mjs")
-    module.write_bytes(plugin.read_bytes())
     script = """
         const { Anamnesis } = await import(process.argv[1])
         const hooks = await Anamnesis({ directory: process.argv[2] })
@@ -180,7 +176,7 @@ def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed:
     """
     program = installed.program.words[0]
     work = str(installed.home / "work")
-    command = ["node", "--input-type=module", "-e", script, str(module), work, program]
+    command = ["node", "--input-type=module", "-e", script, str(module(installed, "opencode")), work, program]
     first, second = json.loads(run(command, {}, installed.home, {"ANAMNESIS_HOME": str(store)}))
     assert "Yak shaving" in second["text"]
     assert (second["synthetic"], second["sessionID"], second["messageID"]) == (True, "s", "m")
@@ -192,15 +188,118 @@ def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed:
 def test_a_program_that_is_gone_does_not_stop_the_plugin(installed: Machine) -> None:
     installed.program = Program(("/gone/anamnesis",))
     installed.init("opencode")
-    plugin = installed.home / ".config/opencode/plugins/anamnesis.js"
-    module = plugin.with_suffix(".mjs")
-    module.write_bytes(plugin.read_bytes())
     script = """
         const { Anamnesis } = await import(process.argv[1])
         const hooks = await Anamnesis({ directory: "/" })
         const output = { system: [], parts: [{ type: "text", text: "x" }] }
         await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, output)
         await hooks["chat.message"]({ sessionID: "s" }, output)
+        await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+        await hooks.dispose()
         console.log(output.system.length, output.parts.length)
     """
-    assert run(["node", "--input-type=module", "-e", script, str(module)], {}, installed.home) == "0 1\n"
+    command = ["node", "--input-type=module", "-e", script, str(module(installed, "opencode"))]
+    assert run(command, {}, installed.home) == "0 1\n"
+
+
+def module(machine: Machine, name: str) -> Path:
+    """The plugin as Node.js imports it."""
+    (plugin,) = [edit.file for edit in machine.agent(name).edits if not isinstance(edit, Settings)]
+    copy = plugin.with_suffix(".mjs")
+    copy.write_bytes(plugin.read_bytes())
+    return copy
+
+
+# Sends the end of a turn and, if asked to, of the program, as each version of OpenCode does.
+ENDS = {
+    1: """
+        const { Anamnesis, default: plugin } = await import(process.argv[1])
+        const hooks = await (plugin?.server ?? Anamnesis)({ directory: process.argv[2] })
+        await hooks.event({ event: { type: "session.idle", properties: { sessionID: process.argv[3] } } })
+        if (process.argv[4]) await hooks.dispose()
+    """,
+    2: """
+        const { default: plugin } = await import(process.argv[1])
+        const events = [{ type: "session.execution.succeeded", data: { sessionID: process.argv[3] } }]
+        const context = {
+            location: { directory: process.argv[2] },
+            session: { hook: async () => {} },
+            event: { subscribe: async function* () { yield* events } },
+        }
+        const end = await plugin.setup(context)
+        if (process.argv[4]) await end()
+    """,
+}
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize(("name", "version"), [("opencode", 1), ("opencode", 2), ("kilo", 1)])
+def test_the_plugin_captures_the_session_after_a_turn_and_at_the_end(
+    installed: Machine, name: str, version: int, at_end: bool
+) -> None:
+    installed.init(name)
+    data, work = installed.home / "data", installed.home / "work"
+    with opencode.database(data / name / "opencode.db", version) as stored:
+        stored.say("user", opencode.text("why does the zebra wait?"))
+        stored.say("assistant", opencode.text("Root cause: the light was stuck on red."))
+    command = ["node", "--input-type=module", "-e", ENDS[version], str(module(installed, name)), str(work)]
+    variables = {"XDG_DATA_HOME": str(data), "HOME": str(installed.home)}
+    run([*command, opencode.SESSION, *["end"] * at_end], {}, installed.home, variables)
+
+    def notes() -> list[Memory]:
+        with MemoryStore(installed.home / "my notes") as store:
+            return store.list(type="episodic")
+
+    wait_until(lambda: bool(notes()))
+    if at_end:
+        log = installed.home / "my notes/anamnesis.log"
+        wait_until(lambda: log.exists() and '"sync"' in log.read_text())
+    (note,) = notes()
+    assert note.title == "why does the zebra wait?"
+    assert "- Root cause: the light was stuck on red." in note.body
+    assert (note.prov_session, note.tags) == (opencode.SESSION, ["session", "session-end"])
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+def test_the_plugin_tells_its_notes_to_version_2(installed: Machine) -> None:
+    installed.init("opencode")
+    script = """
+        const { default: plugin } = await import(process.argv[1])
+        const hooks = {}
+        const context = {
+            location: { directory: process.argv[2] },
+            session: { hook: async (name, run) => { hooks[name] = run } },
+            event: { subscribe: async function* () {} },
+        }
+        const end = await plugin.setup(context)
+        await hooks.prompt({ sessionID: "s", prompt: { text: "where do zebras cross the road?" } })
+        const seen = []
+        for (let step = 0; step < 2; step++) {
+            const event = { sessionID: "s", system: [{ type: "text", text: "You are." }] }
+            await hooks.context(event)
+            seen.push(event.system)
+        }
+        await end()
+        console.log(JSON.stringify(seen))
+    """
+    command = ["node", "--input-type=module", "-e", script, str(module(installed, "opencode"))]
+    first, second = json.loads(run([*command, str(installed.home / "work")], {}, installed.home))
+    assert [part["type"] for part in first] == ["text", "text"]
+    assert NOTE in first[1]["text"]
+    assert second == first, "the same words at each step"
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+def test_the_plugin_of_kilo_code_exports_functions_only(installed: Machine) -> None:
+    """An older loader calls every export, and fails with one that is no function."""
+    exports = {}
+    for name in ("opencode", "kilo"):
+        installed.init(name)
+        script = """
+            const exported = Object.entries(await import(process.argv[1]))
+            console.log(JSON.stringify(exported.map(([name, value]) => [name, typeof value])))
+        """
+        command = ["node", "--input-type=module", "-e", script, str(module(installed, name))]
+        exports[name] = dict(json.loads(run(command, {}, installed.home)))
+    assert exports == {"opencode": {"Anamnesis": "function", "default": "object"}, "kilo": {"Anamnesis": "function"}}

@@ -10,6 +10,7 @@ import pytest
 from anamnesis.inject import select_inject, select_recall
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore
+from anamnesis.store.lookup import named
 
 DELETED = {"type": "bugfix", "deleted_at": "2026-03-01 10:00:00"}
 STAMP = "2026-02-01T00:00:00+00:00"
@@ -58,15 +59,15 @@ def test_a_hidden_note_supersedes_nothing(harbour: MemoryStore) -> None:
 
 def test_hidden_notes_do_not_weigh_words(store: MemoryStore) -> None:
     store.put_all([note(f"n{number}", body=f"word{number}") for number in range(5)])
-    before = store.word_weights("word1 lantern unheard")
+    before = store.coverage(["word1", "lantern", "unheard"], ["n1"])
     store.put_all([note(f"h{number}", body="word1", engram=DELETED) for number in range(50)])
-    assert store.word_weights("word1 lantern unheard") == before
+    assert store.coverage(["word1", "lantern", "unheard"], ["n1"]) == before
 
 
 def test_a_hidden_note_is_there_for_who_asks_for_it(harbour: MemoryStore) -> None:
     assert harbour.get("hidden").engram == DELETED
     assert harbour.find("hidden") == harbour.get("hidden")
-    assert harbour.ids_starting("hid") == ["hidden"]
+    assert [note.id for note in named(harbour, "hid")] == ["hidden"]
     found = harbour.file("hidden")
     assert found
     assert found.memory == harbour.get("hidden")

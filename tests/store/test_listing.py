@@ -1,4 +1,4 @@
-"""list, count, stats, ids_starting, superseded_ids: the notes as the index knows them."""
+"""list, count, stats, superseded_ids: the notes as the index knows them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,6 @@ def test_a_filter_that_cannot_be_met_is_refused_by_name(shelf: MemoryStore, want
 def test_a_project_that_no_file_can_name_has_no_notes(shelf: MemoryStore) -> None:
     assert shelf.list(project="\ud800") == shelf.search("body", project="\ud800") == []
     assert shelf.count(project="\ud800") == 0
-    assert shelf.ids_starting("\ud800") == []
 
 
 def test_stats_count_by_type_project_and_scope(shelf: MemoryStore) -> None:
@@ -106,10 +105,72 @@ def test_an_empty_store_has_nothing(store: MemoryStore) -> None:
     assert store.count() == store.reindex() == 0
 
 
-def test_ids_are_found_by_their_beginning_in_either_case(shelf: MemoryStore) -> None:
-    assert shelf.ids_starting("Q-E") == ["q-e-m", "q-e-p"]
-    assert shelf.ids_starting("p-", limit=2) == ["p-e-m", "p-e-p"]
-    assert shelf.ids_starting("%") == shelf.ids_starting("_") == shelf.ids_starting("x") == []
+@pytest.fixture
+def labelled(store: MemoryStore) -> Iterator[MemoryStore]:
+    """Three notes with different tags, sources and times."""
+    store.put_all(
+        [
+            Memory(
+                "a",
+                "semantic",
+                "beta lamp",
+                "light",
+                tags=["Red", "big", 'c++ "x"', "🔥"],
+                updated_at="2026-01-03",
+                created_at="2026-01-01",
+            ),
+            Memory(
+                "b", "semantic", "Alpha lamp", "light", tags=["red"], updated_at="2026-01-02", created_at="2026-01-02"
+            ),
+            Memory(
+                "c",
+                "semantic",
+                "gamma lamp",
+                "light",
+                project="p",
+                prov_source="import",
+                updated_at="2026-01-01T10:00:00",
+                created_at="2026-01-03",
+            ),
+        ]
+    )
+    yield store
+
+
+@pytest.mark.parametrize(
+    ("also", "expected"),
+    [
+        ({"tags": ("red",)}, ["a", "b"]),
+        ({"tags": ("RED", "big")}, ["a"]),
+        ({"tags": ("re",)}, []),
+        ({"tags": ("reds",)}, []),
+        ({"tags": ('C++ "x"',)}, ["a"]),
+        ({"tags": ("🔥", "red")}, ["a"]),
+        ({"tags": ("++",)}, []),
+        ({"source": "import"}, ["c"]),
+        ({"since": "2026-01-02T00:00:00+00:00"}, ["a", "b"]),
+        ({"until": "2026-01-02T00:00:00+00:00"}, ["c"]),
+        ({"since": "2026-01-02T00:00:00+00:00", "until": "2026-01-03T00:00:00+00:00"}, ["b"]),
+    ],
+)
+def test_lists_counts_and_searches_have_the_filters_of_people(
+    labelled: MemoryStore, also: Any, expected: list[str]
+) -> None:
+    assert ids(labelled.list(**also)) == expected
+    assert labelled.count(**also) == len(expected)
+    assert sorted(hit.memory.id for hit in labelled.hits("lamp", **also)) == expected
+
+
+def test_a_list_has_the_order_that_is_asked_for(labelled: MemoryStore) -> None:
+    orders = {"updated": "abc", "created": "cba", "title": "bac", "project": "abc"}
+    assert {order: "".join(ids(labelled.list(order=order))) for order in orders} == orders
+    pages = [ids(labelled.list(order="title", limit=1, offset=page)) for page in range(3)]
+    assert pages == [["b"], ["a"], ["c"]]
+
+
+def test_a_source_that_does_not_exist_is_refused(store: MemoryStore) -> None:
+    with pytest.raises(InvalidArgument, match="is not one of human"):
+        store.list(source="x")
 
 
 def test_superseded_notes_are_listed_but_not_searched(store: MemoryStore) -> None:

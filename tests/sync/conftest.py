@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.sync.machine import Machine, bare, machine
@@ -96,8 +97,8 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Machine]]:
     """Makes machines, which are closed at the end."""
     made: list[Machine] = []
 
-    def make(name: str, remote: Path | str | None, *, timeout: float = 120.0, is_large: bool = False) -> Machine:
-        made.append(machine(tmp_path, name, remote, timeout=timeout, is_large=is_large))
+    def make(name: str, remote: Path | str | None, **how: Any) -> Machine:
+        made.append(machine(tmp_path, name, remote, **how))
         return made[-1]
 
     yield make

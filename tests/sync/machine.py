@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from anamnesis.disk import TEMPORARY_SUFFIX
 from anamnesis.notes import Memory, render
@@ -86,13 +87,19 @@ class Machine:
 
 
 def machine(
-    folder: Path, name: str, remote: Path | str | None, *, timeout: float = 120.0, is_large: bool = False
+    folder: Path,
+    name: str,
+    remote: Path | str | None,
+    *,
+    timeout: float = 120.0,
+    is_large: bool = False,
+    **given: Any,
 ) -> Machine:
     """A machine with a store; if `is_large`, its syncs compare only the changed files, as with very many notes."""
     store = MemoryStore(folder / name)
     address = str(remote) if remote else None
-    small = {"small_index": 0} if is_large else {}
-    backend = GitSyncBackend(store.memory_dir, remote=address, machine_id=name, timeout=timeout, **small)
+    given |= {"small_index": 0} if is_large else {}
+    backend = GitSyncBackend(store.memory_dir, remote=address, machine_id=name, timeout=timeout, **given)
     return Machine(name, store, backend)
 
 

@@ -28,6 +28,12 @@ def surroundings(a: Machine) -> dict[str, bytes | None]:
     }
 
 
+@pytest.fixture
+def a(make: Make, remote: Path) -> Machine:
+    """A machine that joins a remote whatever it holds."""
+    return make("a", remote, adopt=True)
+
+
 class TestHostileTrees:
     @pytest.mark.parametrize(
         "path",

@@ -310,10 +310,11 @@ class TestWhatIsNotSynced:
         assert b.bodies() == {"one"}
 
     def test_a_repository_referred_to_by_the_remote_stays_referred_to(
-        self, a: Machine, b: Machine, remote: Path
+        self, make: Make, b: Machine, remote: Path
     ) -> None:
         from tests.sync.machine import git
 
+        a = make("a", remote, adopt=True)
         commit_tree(remote, [("100644", "x.txt", b"x"), ("160000", "module", b"1" * 40)])
         a.note("one")
         settle(a, b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -51,6 +52,7 @@ def test_without_a_network_there_is_a_sentence_and_the_next_sync_catches_up(
     assert result.detail == (
         "committed locally; the remote cannot be used now: "
         "git fetch: ssh: Could not resolve hostname box: Name or service not known"
+        f" (setting `remote`: ssh://box{remote})"
     )
     assert result.head == a.git("rev-parse", "--short=7", "HEAD")
     a.note("two")
@@ -137,10 +139,56 @@ def test_a_remote_that_hangs_is_given_up_with_all_that_was_started(
         a.note("one")
         result = a.sync()
         assert (result.pushed, result.reached) == (False, False)
-        assert result.detail.endswith("the remote cannot be used now: git did not end in time.")
+        assert result.detail.endswith(
+            f"the remote cannot be used now: box did not answer within {timeout:g} s (setting `remote`: ssh://box{remote})"
+        )
     wait_until(lambda: not any(is_running(int(line)) for line in started.read_text().split()))
     ssh(WORKS)
     assert make("a", f"ssh://box{remote}").sync().pushed
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("git://127.0.0.1:{}/notes.git", "127.0.0.1"),
+        ("http://me:secret@localhost:{}/notes.git", "localhost"),
+        ("https://127.0.0.1:{}/notes.git", "127.0.0.1"),
+    ],
+)
+def test_a_remote_that_accepts_a_connection_and_says_nothing_is_given_up(make: Make, address: str, host: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        a = make("a", address.format(listening.getsockname()[1]), connect_timeout=1)
+        a.note("one")
+        result = a.sync()
+    assert not result.reached
+    assert f"the remote cannot be used now: {host} did not answer within 1 s (setting `remote`: " in result.detail
+    assert "secret" not in result.detail
+    assert a.is_clean()
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("me@box:notes.git", "box"),
+        ("box:a/b@c:d.git", "box"),
+        ("ssh://me:pass@word@box/notes.git", "box"),
+    ],
+)
+def test_a_host_is_named_whatever_form_its_address_has(
+    make: Make, ssh: Callable[[str], None], address: str, host: str
+) -> None:
+    ssh("sleep 300")
+    detail = make("a", address, connect_timeout=0.1).sync().detail
+    assert detail.startswith(f"the remote cannot be used now: {host} did not answer within 0.1 s")
+
+
+def test_a_remote_that_has_answered_may_be_slow(make: Make, remote: Path, ssh: Callable[[str], None]) -> None:
+    make("b", remote).note("one")
+    make("b", remote).sync()
+    ssh('shift; { sleep 8; cat; } | sh -c "$1"')
+    a = make("a", f"ssh://box{remote}", connect_timeout=4)
+    assert a.sync().reached
+    assert a.bodies() == {"one"}
 
 
 def test_nobody_is_asked_for_a_password(make: Make, tmp_path: Path) -> None:

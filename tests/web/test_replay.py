@@ -30,7 +30,8 @@ def scenarios() -> dict[str, list[Step]]:
 
 
 # Engram keeps a private block that is never closed, private blocks of an import, and a deleted row after a hard delete.
-_DIFFERENT = ("private", "export-import", "delete")
+# It takes the names of `migrate` and the project of `prompts/search` literally.
+_DIFFERENT = ("private", "export-import", "delete", "migrate", "prompts")
 _ALIKE = {name: steps for name, steps in scenarios().items() if name not in _DIFFERENT}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sync.machine import is_running
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon, Reply
 
@@ -27,7 +28,8 @@ class Gate:
         self.opened = folder / "opened"
         self.ssh = folder / "ssh"
         self.ssh.write_text(
-            f"#!/bin/sh\n: > '{self.started}'\nwhile [ ! -e '{self.opened}' ]; do sleep 0.05; done\nexit 1\n"
+            f"#!/bin/sh\necho $$ > '{self.started}.new'\nmv '{self.started}.new' '{self.started}'\n"
+            f"while [ ! -e '{self.opened}' ]; do sleep 0.05; done\nexit 1\n"
         )
         self.ssh.chmod(self.ssh.stat().st_mode | stat.S_IXUSR)
 
@@ -171,10 +173,11 @@ def test_a_batch_of_reads_and_writes_is_answered_in_its_order(daemon: Daemon) ->
 
 
 def test_the_daemon_ends_while_a_sync_hangs(tmp_path: Path, gate: Gate) -> None:
-    """A remote that never answers cannot keep the daemon alive."""
+    """A remote that never answers cannot keep the daemon alive, and what the sync has started ends with it."""
     daemon = Daemon(_home(tmp_path), **gate.variables)
     with ThreadPoolExecutor(1) as client:
         client.submit(call, daemon, "memory_sync")
         wait_until(gate.started.exists)
         assert daemon.stop()[0] == 0
         assert not os.path.exists(gate.opened)
+    wait_until(lambda: not is_running(int(gate.started.read_text())))

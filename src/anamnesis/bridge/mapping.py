@@ -17,13 +17,26 @@ from anamnesis.engram import projects
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.record import Observation, Origin
 from anamnesis.engram.sessions import default_session
-from anamnesis.notes import COUNTS, Memory, MemoryType, derived_id, moment_of, number_of, ulid_of, utc_time, writable
+from anamnesis.notes import (
+    COUNTS,
+    Memory,
+    MemoryType,
+    derived_id,
+    has_time,
+    moment_of,
+    number_of,
+    ulid,
+    ulid_of,
+    utc_time,
+    writable,
+)
 from anamnesis.notes.foreign import as_foreign
 from anamnesis.notes.redaction import redact
 from anamnesis.project import GLOBAL
 
 _NO_TITLE = "Untitled"
 _OWN_SYNC_ID = re.compile("obs-([0-9a-f]{32})")
+_LATEST_TIME = ulid(1 << 42, 0)  # in 2109
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?\+00:00")
 
 # The types that Engram and its agents give observations. Any other is semantic, and a note's own type is unchanged.
@@ -73,9 +86,22 @@ def sync_id_in(note: Memory) -> str:
 
 
 def note_id_of(sync_id: str, created_at: str) -> str:
-    """The id of an observation's note: the ULID of the sync id's 128 bits, or one derived from time and sync id."""
+    """The id of an observation's note: the ULID of the sync id's 128 bits, or one derived from time and sync id.
+
+    Engram gave older rows 128 random bits, whose time as a ULID is nearly always centuries from now: their notes get
+    the row's time, if it has one.
+    """
+    own = same_bits_id(sync_id)
+    if own and own < _LATEST_TIME:
+        return own
+    derived = derived_id(created_at, sync_id)
+    return own if own and not has_time(derived) else derived
+
+
+def same_bits_id(sync_id: str) -> str:
+    """The ULID of a sync id's 128 bits, whatever its time; "" if it has another form."""
     own = _OWN_SYNC_ID.fullmatch(sync_id)
-    return ulid_of(int(own[1], 16)) if own else derived_id(created_at, sync_id)
+    return ulid_of(int(own[1], 16)) if own else ""
 
 
 def observed(note: Memory, over: Observation | None = None, clean: Clean = writable) -> Observation:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Pair
 from anamnesis.bridge.journal import Twin
-from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed, says_the_same, sync_id_in
+from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, observed, same_bits_id, says_the_same, sync_id_in
 from anamnesis.engram.record import Observation
 from anamnesis.notes import Memory, derived_id, named_ids
 from anamnesis.store import MemoryStore
@@ -33,7 +33,7 @@ def pairs_of(
     """
     given = given or {}
     there = journal.observations(db, rows) if rows else {}
-    usual = {id: note_id_of(row.sync_id, row.created_at) for id, row in there.items()}
+    usual = {id: note_id_of(row.sync_id, row.created_at) for id, row in there.items()} | _earlier(store, there)
     twins = journal.twins(db, of_rows=rows, of_notes=[*notes, *usual.values()])
     taken = {twin.observation_id for twin in twins}
     if others := taken - there.keys():
@@ -69,6 +69,14 @@ def pairs_of(
             versions = journal.versions(db, row.id, twin) if row and is_changed else ()
             pairs.append(Pair(note_id, note, hash, row, twin, versions, file))
     return pairs, stuck
+
+
+def _earlier(store: MemoryStore, rows: Mapping[int, Observation]) -> dict[int, str]:
+    """The notes that earlier releases made with ids of the sync ids' bits, though their time is no time."""
+    ids = {id: same_bits_id(row.sync_id) for id, row in rows.items()}
+    other = {id: own for id, own in ids.items() if own and own != note_id_of(rows[id].sync_id, rows[id].created_at)}
+    there = store.files(other.values(), renamed=False) if other else {}
+    return {id: own for id, own in other.items() if own in there}
 
 
 def broken(db: sqlite3.Connection, store: MemoryStore) -> dict[str, int]:

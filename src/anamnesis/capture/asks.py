@@ -27,6 +27,8 @@ _WRAPPER = re.compile(
     r"<(?:local-command-(?:stdout|stderr)|bash-(?:input|stdout|stderr)|task-notification|teammate-message"
     rf"|cross-session-message|tick|goal|user-memory-input|{'|'.join(_ADDED)})[\s>]"
 )
+# Notes that we injected; the word is random.
+_RECALLED = re.compile(r"<(recalled-memory-\w{1,32})>")
 _SAID_BY_PROGRAMS = (
     "[Request interrupted by user",
     "This session is being continued from a previous conversation",
@@ -63,7 +65,7 @@ def inside(text: str, tag: str) -> str:
 def _typed(text: str) -> str:
     """A text without the blocks that programs added; "" if nothing else is left."""
     text = _without_pastes(text)  # first: a paste may hold half of any tag
-    for tag in _ADDED if "<" in text else ():
+    for tag in (*_ADDED, *set(_RECALLED.findall(text))) if "<" in text else ():
         text = without(text, tag)
     text = text.strip()
     if _COMMAND.match(text):

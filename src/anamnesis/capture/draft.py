@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 
 from anamnesis.capture.asks import own_words
 from anamnesis.capture.edited_files import Edits
 from anamnesis.capture.entries import LONGEST_TEXT
 from anamnesis.capture.session import ParsedSession
+from anamnesis.capture.statements import FINAL, Statement, most_telling, statements_in
 
 # Far more than a real answer has; limits the memory that a damaged transcript can take.
 _MOST_TEXTS = 100
+# Limits the time for damaged and endless transcripts; the longest real sessions have a third of this.
+_MOST_READ = 2_000_000
+_MOST_STATEMENTS = 500
 
 
 class Draft:
@@ -30,6 +35,8 @@ class Draft:
         # The texts of the last message that has text, and its id.
         self._answer: list[str] = []
         self._answered: object = None
+        self._statements: deque[list[Statement]] = deque(maxlen=_MOST_STATEMENTS)
+        self._unread = _MOST_READ
 
     def place(self, *, session_id: str = "", cwd: str = "", branch: str = "", started_at: str = "") -> None:
         """Set where and when the session was. Values that are already set stay."""
@@ -60,6 +67,7 @@ class Draft:
                 self._answer, self._answered = [], name
             if (text := text[:LONGEST_TEXT]) not in self._answer and len(self._answer) < _MOST_TEXTS:
                 self._answer.append(text)
+                self._read(text)
 
     def session(self, last_message: str) -> ParsedSession:
         """The session read so far. `last_message` is its outcome, but no session by itself."""
@@ -80,4 +88,16 @@ class Draft:
             started_at=self.started_at,
             ended_at=self.ended_at,
             turns=self.turns,
+            statements=self._stated(outcome[:LONGEST_TEXT]),
         )
+
+    def _read(self, text: str) -> None:
+        if self._unread > 0:
+            self._unread -= len(text)
+            if found := statements_in(text):
+                self._statements.append(found)
+
+    def _stated(self, outcome: str) -> list[Statement]:
+        """What was stated. Asks are read only now: some agents let the user take them back."""
+        asked = [statements_in(ask, by_user=True) for ask in self.asks[-_MOST_STATEMENTS:]]
+        return most_telling([*self._statements, *asked, statements_in(outcome, weight=FINAL)])

@@ -7,16 +7,16 @@ from dataclasses import replace
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.log import log
-from anamnesis.notes import Memory, derived_id
+from anamnesis.notes import Memory, derived_id, has_time
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
+from anamnesis.store.records import id_of_record
 from anamnesis.store.tombstones import is_purged
 
 _SOURCE = "session-end"
 _CAPTURES = ("session-end", "precompact")
 _LEFT_ALONE = "edited"
-_UNKNOWN_START = "2020-01-01T00:00:00+00:00"
 
 
 def write_episodic(
@@ -34,7 +34,7 @@ def write_episodic(
     """
     if _is_unread(store, session) or is_trivial_session(session):
         return None
-    note_id = _note_id(session)
+    note_id = _note_id(store, session)
     existing = store.find(note_id)
     if existing and (_LEFT_ALONE in existing.tags or existing.prov_source != _SOURCE):
         return existing
@@ -88,13 +88,16 @@ def _without_secrets(session: ParsedSession) -> ParsedSession:
         first_prompt=redact(session.first_prompt),
         last_outcome=redact(session.last_outcome),
         prompts=[redact(prompt) for prompt in session.prompts],
+        statements=[replace(each, text=redact(each.text)) for each in session.statements],
     )
 
 
-def _note_id(session: ParsedSession) -> str:
+def _note_id(store: MemoryStore, session: ParsedSession) -> str:
     """An id that is the same for each capture: from the start and the session's id, or from its content."""
-    name = session.session_id or "\n".join((session.cwd, session.first_prompt, session.last_outcome))
-    return derived_id(session.started_at or _UNKNOWN_START, f"session:{name}")
+    content = session.session_id or "\n".join((session.cwd, session.first_prompt, session.last_outcome))
+    name = f"session:{content}"
+    by_start = derived_id(session.started_at, name)
+    return by_start if has_time(by_start) else id_of_record(store, name, utcnow())
 
 
 def _title(summary: SummaryResult) -> str:

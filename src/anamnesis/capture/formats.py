@@ -69,6 +69,11 @@ def _is_kiro(entry: Entry) -> bool:
     return entry.get("kind") in _KIRO and isinstance(entry.get("data"), dict)
 
 
+def _is_opencode(entry: Entry) -> bool:
+    info = dict_of(entry, "info")
+    return "directory" in info or (info.get("role") in ("user", "assistant") and isinstance(entry.get("parts"), list))
+
+
 def _is_claude(entry: Entry) -> bool:
     spoken = entry.get("type") in ("user", "assistant") and isinstance(entry.get("message"), dict)
     return spoken or ("type" in entry and any(key in entry for key in ("sessionId", "uuid", "leafUuid", "snapshot")))
@@ -87,5 +92,6 @@ FORMATS: dict[str, Callable[[Entry], bool]] = {
     "antigravity": _is_antigravity,
     "windsurf": _is_windsurf,
     "kiro": _is_kiro,
+    "opencode": _is_opencode,
     "claude": _is_claude,
 }

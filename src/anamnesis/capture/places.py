@@ -26,6 +26,8 @@ _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
         for name in ("transcript_full.jsonl", "transcript.jsonl")
     ),
 }
+# Agents with a database: the folder in that of the user's data, and the variable that names another file.
+_DATABASES = {"opencode": ("opencode", "OPENCODE_DB"), "kilo": ("kilo", "KILO_DB")}
 # The id comes from another program: it must not be a path.
 _ID = re.compile(r"\w[\w.-]{0,127}")
 # A version 7 UUID begins with the milliseconds since 1970, which begin with 0 for the next centuries.
@@ -40,6 +42,8 @@ def find_transcript(host: str, session_id: str, home: Path, environ: Mapping[str
         found = _rollouts(_folder("CODEX_HOME", ".codex", home, environ), session_id)
     elif host == "gemini":
         found = _chats(home, environ, session_id)
+    elif host in _DATABASES:
+        return _stored(host, home, environ, session_id)
     else:
         found = (
             path
@@ -72,3 +76,14 @@ def _chats(home: Path, environ: Mapping[str, str], session_id: str) -> Iterator[
     """Gemini CLI names a chat by the beginning of its id. The variable names the parent of `.gemini`."""
     tmp = home / environ.get("GEMINI_CLI_HOME", "").removeprefix("~/") / ".gemini/tmp"
     yield from sorted(tmp.glob(f"*/chats/session-*-{session_id[:8]}.json*"), reverse=True)
+
+
+def _stored(host: str, home: Path, environ: Mapping[str, str], session_id: str) -> Path | None:
+    """A session in a database. Each release channel has its own, so that the one with the session is looked for."""
+    from anamnesis.capture.opencode_database import SUFFIX, has_session
+
+    name, variable = _DATABASES[host]
+    data = _folder("XDG_DATA_HOME", ".local/share", home, environ) / name
+    named = [data / environ[variable]] if environ.get(variable) else []
+    found = (path for path in (*named, *sorted(data.glob(f"*{SUFFIX}"))) if has_session(path, session_id))
+    return next((path / session_id for path in found), None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from anamnesis.capture.statements import Statement
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedSession:
@@ -22,6 +24,8 @@ class ParsedSession:
     ended_at: str = ""
     # Messages of the model in the main thread; each round of tools adds one.
     turns: int = 0
+    # The most telling causes, decisions and rules.
+    statements: list[Statement] = field(default_factory=list)
     # Why the transcript could not be read, in one sentence; everything else is then empty.
     problem: str = ""
 

@@ -6,18 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import Protocol
 
+from anamnesis.capture.cues import CAUSE, DECISION, RULE
 from anamnesis.capture.session import ParsedSession
+from anamnesis.capture.title import title_of
 
 UNTITLED = "Session summary"
-_TITLE = 80
 _TEXT = 600
 _LINE = 200
 _MOST_ASKS = 8
 _MOST_FILES = 40
 _SHORT_OUTCOME = 40
+_HEADINGS = {CAUSE: "Causes and fixes", DECISION: "Decisions", RULE: "Rules and caveats"}
 
 _LONE_COMMAND = re.compile(r"/\S+")
-_MARKERS = re.compile(r"\[(?:pasted|Image #\d+)\]|[\W_]")
 _SMALL_TALK = re.compile(
     r"a|again|alright|and|bonjour|bye|cheers|claude|cool|danke|done|fine|good|goodbye|gracias|great"
     r"|hallo|hello|hey|hi|hola|i|k|lot|many|merci|morning|much|nice|night|no|ok|okay|perfect|ping|please"
@@ -44,7 +45,7 @@ class Summarizer(Protocol):
 
 
 class HeuristicSummarizer:
-    """Quotes the session's asks, branch, files and outcome. Needs no model."""
+    """Quotes the session's asks, branch, files, statements and outcome. Needs no model."""
 
     def summarize(self, session: ParsedSession) -> SummaryResult | None:
         asks = session.asks
@@ -60,7 +61,7 @@ class HeuristicSummarizer:
             created = set(session.files_created)
             files = [f"{path} (new)" if path in created else path for path in session.files_touched]
             parts += [f"**Files touched ({len(files)}):**", *_listed(files, _MOST_FILES)]
-        parts += ["", f"**Outcome:** {outcome}"]
+        parts += [*_stated(session), "", f"**Outcome:** {outcome}"]
         return SummaryResult(title=_title(asks), body="\n".join(parts))
 
 
@@ -76,12 +77,17 @@ def is_trivial_session(session: ParsedSession) -> bool:
 
 
 def _title(asks: list[str]) -> str:
-    """The first line with content other than the mark of a paste or a picture."""
-    lines = [" ".join(line.split()) for ask in asks for line in ask.splitlines() if line.strip()]
-    line = next((line for line in lines if _MARKERS.sub("", line)), lines[0] if lines else UNTITLED)
-    if len(line) <= _TITLE:
-        return line
-    return line[: _TITLE + 1].rpartition(" ")[0] or line[:_TITLE]
+    return title_of([ask for ask in asks if not _is_small_talk(ask)] or asks) or UNTITLED
+
+
+def _stated(session: ParsedSession) -> list[str]:
+    """The causes, decisions and rules, each under its heading."""
+    lines = []
+    for kind, heading in _HEADINGS.items():
+        of_kind = [each for each in session.statements if each.kind == kind]
+        said = [f"- {each.text}{' (user)' if each.by_user else ''}" for each in of_kind]
+        lines += [f"**{heading}:**", *said] if said else []
+    return lines
 
 
 def _clip(text: str, limit: int) -> str:

@@ -30,7 +30,7 @@ def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") ->
     file = _present(os.path.expanduser(path))
     if file.endswith(_PACKED) and not _unpacks():
         return ParsedSession(problem=f"{file} is compressed with zstd, which Python reads from version 3.14 on.")
-    lines = read_lines(file)
+    lines = _lines(file)
     reader, head = _recognised(lines)
     if reader is None and (document := _document(file)):
         lines = iter((document,))
@@ -42,6 +42,19 @@ def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") ->
     reader(chain(head, lines), Path(file.removesuffix(_PACKED)), draft)
     draft.place(cwd=cwd)
     return draft.session(last_message.strip())
+
+
+def _lines(file: str) -> Iterator[bytes]:
+    """The lines of a transcript. A path below a file is a session in OpenCode's database."""
+    try:
+        is_stored = os.path.isfile(os.path.dirname(file))
+    except ValueError:
+        is_stored = False
+    if not is_stored:
+        return read_lines(file)
+    from anamnesis.capture.opencode_database import stored_lines
+
+    return stored_lines(file)
 
 
 def _recognised(lines: Iterator[bytes]) -> tuple[Reader | None, list[bytes]]:

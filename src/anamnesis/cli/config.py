@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
+from anamnesis.config import CONFIG_NAME, DEFAULT, Resolved
+
+# From this width on, the list says what each setting is for.
+_WIDE = 110
 
 
 @click.group()
@@ -21,11 +27,13 @@ def command() -> None:
 @command.command("list")
 @as_json
 def list_settings(as_json: bool) -> None:
-    """List the settings in force, with where each comes from.
+    """List the values in force, with where each comes from: its variable, config.json or the default.
+
+    A value that cannot be used is named, and the default is in force.
 
     \b
     In a pipe: name, value, source, separated by tabs.
-    JSON: [{"name", "value", "source", "variable", "purpose"}]
+    JSON: [{"name", "value", "source", "variable", "purpose", "fault"}]
     """
     found = settings().found
     if as_json:
@@ -34,23 +42,18 @@ def list_settings(as_json: bool) -> None:
                 {
                     "name": each.setting.name,
                     "value": each.shown,
-                    "source": each.source,
+                    "source": _source(each),
                     "variable": each.setting.variable,
                     "purpose": each.setting.purpose,
+                    "fault": each.fault or None,
                 }
                 for each in found
             ]
         )
     elif on_terminal():
-        from rich.text import Text
-
-        table = bare_table("name", "value", "from", "for")
-        for each in found:
-            value = Text(each.shown or "not set", "bold" if each.shown else "dim")
-            table.add_row(Text(each.setting.name, "cyan"), value, each.source, Text(each.setting.purpose, "dim"))
-        console().print(table)
+        _draw(found)
     else:
-        print_lines([(each.setting.name, each.shown or "", each.source) for each in found])
+        print_lines([(each.setting.name, each.shown or "", _source(each)) for each in found])
 
 
 @command.command("get")
@@ -93,11 +96,34 @@ def unset_setting(name: str, as_json: bool) -> None:
     _report(name, as_json)
 
 
+def _draw(found: Sequence[Resolved]) -> None:
+    from rich.table import Column
+    from rich.text import Text
+
+    screen = console()
+    is_wide = screen.width >= _WIDE
+    table = bare_table("setting", Column("value", overflow="fold"), "from", *(["for"] if is_wide else []))
+    for each in found:
+        style = "red" if each.fault else "bold" if each.source != DEFAULT else ""
+        value = Text(each.shown, style) if each.shown else Text("none", "dim")
+        purpose = [Text(each.setting.purpose, "dim")] if is_wide else []
+        table.add_row(Text(each.setting.name, "cyan"), value, Text(_source(each), "dim"), *purpose)
+    screen.print(table)
+    screen.draw(
+        "[cyan]anamnesis config set NAME VALUE[/] changes one in {}.", settings().home / CONFIG_NAME, style="dim"
+    )
+
+
+def _source(resolved: Resolved) -> str:
+    """Where the value in force comes from."""
+    return DEFAULT if resolved.falls_back else resolved.source
+
+
 def _report(name: str, as_json: bool) -> None:
     now = settings().resolved(name)
     if as_json:
         print_json(now.shown)
-    elif now.source == now.setting.variable:
+    elif now.source == now.setting.variable and not now.falls_back:
         click.echo(f"Saved, but {now.source} is set and wins: {now.shown}", err=True)
     elif now.shown:
         click.echo(f"{name} is {now.shown} (from {now.source}).")

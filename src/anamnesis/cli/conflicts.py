@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.cli.options import as_json, open_store
+from anamnesis.cli.naming import confirm_guesses, name_note
+from anamnesis.cli.options import as_json, open_store, yes_option
 from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 
 if TYPE_CHECKING:
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("note_id", metavar="[ID]", required=False)
 @click.option("--keep", type=click.Choice(["this", "other", "both"]), help="End the conflict: which version stays.")
+@yes_option
 @as_json
-def command(note_id: str | None, keep: str | None, as_json: bool) -> None:
+def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> None:
     """List the notes that two machines changed in the same lines, with both versions as a diff.
 
     A sync keeps the newer version in the note and the other as a note of its own. To end a conflict, name the note
@@ -32,8 +34,10 @@ def command(note_id: str | None, keep: str | None, as_json: bool) -> None:
     if keep and not note_id:
         raise click.UsageError("Say which conflict: anamnesis conflicts ID --keep this|other|both")
     with open_store(only_to_read=keep is None) as store:
-        found = find_conflicts(store, note_id) if note_id else list_conflicts(store)
-        if keep:
+        name = name_note(store, note_id) if note_id else None
+        found = find_conflicts(store, name.id) if name else list_conflicts(store)
+        if keep and name:
+            confirm_guesses([name], f"Keep {keep} of", yes)
             for each in found:
                 resolve(store, each, keep)
     if as_json:

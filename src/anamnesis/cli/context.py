@@ -8,15 +8,20 @@ from anamnesis.config import Settings, change_config, resolve_settings
 
 
 def settings(context: click.Context | None = None) -> Settings:
-    """The settings of this run. Shell completion has no current context and passes its own."""
+    """The settings of this run. Shell completion has no current context and passes its own.
+
+    Names on stderr, once, the values that cannot be used.
+    """
     root = (context or click.get_current_context()).find_root()
     if root.obj is None:
         root.obj = resolve_settings()
+        for sentence in root.obj.refused if context is None else ():
+            click.echo(f"anamnesis: {sentence}", err=True)
     found: Settings = root.obj
     return found
 
 
 def change_setting(name: str, value: str | None) -> None:
-    """Change config.json; the next use of `settings` reads it again."""
+    """Change config.json and read it again."""
     change_config(settings().home, name, value)
-    click.get_current_context().find_root().obj = None
+    click.get_current_context().find_root().obj = resolve_settings()

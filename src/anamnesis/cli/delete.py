@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.cli.options import any_id, as_json, full_id, note_id, open_memory, open_store
-from anamnesis.cli.output import in_a_line, on_terminal, print_json
-from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound
+from anamnesis.cli.naming import Named, ask, confirm_guesses, name_note
+from anamnesis.cli.options import as_json, note_id, open_memory, open_store, yes_option
+from anamnesis.cli.output import in_a_line, print_json
+from anamnesis.errors import InvalidNote, NoteNotFound
 from anamnesis.notes import as_dict
 from anamnesis.store import MemoryStore
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @click.command()
 @note_id("note_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--purge", is_flag=True, help="Remove them for good: nothing brings them back.")
-@click.option("-y", "--yes", is_flag=True, help="Ask nothing before a purge.")
+@yes_option
 @as_json
 def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) -> None:
     """Delete notes. They go to the trash; `anamnesis restore ID` brings them back.
 
-    ID may be the beginning of an id.
+    ID is as in `anamnesis show`. Where it is not a whole id, the command asks first; in a pipe, it wants --yes.
 
     With --purge, notes are removed for good, also those in the trash and those that Engram has hidden: their files,
     their observations with all revisions, the copies that conflicts left, and their words in the databases. Only the
@@ -44,10 +44,11 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
         _purge(note_ids, yes, as_json)
         return
     with open_store() as store:
-        ids = [full_id(store, given) for given in note_ids]
-        for each in ids:
-            store.get(each)  # raises before any is deleted
-        deleted = [store.delete(each) for each in dict.fromkeys(ids)]
+        names = [name_note(store, given) for given in note_ids]
+        for each in names:
+            store.get(each.id)  # raises before any is deleted
+        confirm_guesses(names, "Delete", yes)
+        deleted = [store.delete(each) for each in dict.fromkeys(name.id for name in names)]
     if as_json:
         print_json([as_dict(note) for note in deleted])
     else:
@@ -84,7 +85,7 @@ def _known(store: MemoryStore, given: str) -> str:
     """The full id of a note in any state; a purged note may be purged again."""
     from anamnesis.store.tombstones import is_purged
 
-    found = any_id(store, given)
+    found = name_note(store, given, deleted=True).id
     try:
         if store.find(found) or is_purged(store.root, found) or any(each.id == found for each in store.trashed()):
             return found
@@ -96,16 +97,14 @@ def _known(store: MemoryStore, given: str) -> str:
 def _confirm(store: MemoryStore, ids: Sequence[str]) -> None:
     from anamnesis.store.deleted import deleted
 
-    if not (sys.stdin.isatty() and on_terminal()):
-        raise InvalidArgument("A purge cannot be undone, and nobody can be asked here.", "Add --yes to purge.")
     titles = {each.id: each.title for each in deleted(store)}
+    names = []
     for each in ids:
         file = store.file(each)
-        title = file.memory.title if file and file.memory else titles.get(each, "")
-        click.echo(f"  {each}  {in_a_line(title)}")
-    count = len(ids)
-    what = "this note" if count == 1 else f"these {count} notes"
-    click.confirm(f"Remove {what} for good? Nothing brings them back.", abort=True)
+        names.append(Named(each, file.memory.title if file and file.memory else titles.get(each, ""), is_guess=False))
+    what, them = ("this note", "it") if len(ids) == 1 else (f"these {len(ids)} notes", "them")
+    question = f"Remove {what} for good? Nothing brings {them} back."
+    ask(names, question, "A purge cannot be undone, and nobody can be asked here.", "Add --yes to purge.")
 
 
 def _print_remains(is_erased: bool, past: Past) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from anamnesis.cli.editor import edited
-from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.naming import full_id
+from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import print_json, tell_redacted
 from anamnesis.errors import AnamnesisError, InvalidNote
 from anamnesis.notes import Memory, as_dict, parse, render
@@ -22,9 +23,7 @@ from anamnesis.store import CHANGEABLE, MemoryStore
 def command(note_id: str, as_json: bool) -> None:
     """Edit a note, front matter and all, in $VISUAL or $EDITOR.
 
-    ID may be the beginning of an id.
-
-    A note from elsewhere counts as reviewed once it was edited.
+    ID is as in `anamnesis show`. A note from elsewhere counts as reviewed once it was edited.
 
     JSON: the note, as of show.
     """

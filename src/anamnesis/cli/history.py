@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anamnesis.cli.options import any_id, as_json, note_id, open_memory
+from anamnesis.cli.naming import name_note
+from anamnesis.cli.options import as_json, note_id, open_memory
 from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.store import MemoryStore
 from anamnesis.vault import Vault
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None:
     """Show every revision of a note as a diff, the newest first, or go back to one.
 
-    They come from git and, where there is an engram.db, from its journal; from the trash, if the note was deleted.
-    Number 1 is the oldest. A revision that is gone back to becomes the newest, and nothing is lost. ID may be the
-    beginning of an id, the number of an observation or its sync_id.
+    They come from git, from the edits that this machine has seen since (the setting `versions` limits them) and, where
+    there is an engram.db, from its journal; from the trash, if the note was deleted. Number 1 is the oldest. Going
+    back to a revision makes it the newest, and nothing is lost. ID is as in `anamnesis show`, or the number of an
+    observation or its sync_id.
 
     \b
-    In a pipe: number, time, source (git, journal, trash or now), commit, by whom, what changed,
+    In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom, what changed,
     separated by tabs; then the diff.
     JSON: [{"number", "at", "source", "commit", "by", "changed", "diff", "text"}], where "text" is
     null if the note was deleted; with --restore {"id", "number", "diff"}
@@ -51,7 +53,7 @@ def _resolve(vault: Vault, given: str) -> str:
 
     if vault.engram and (found := note_of(vault.engram, given)):
         return found
-    return any_id(vault.notes, given)
+    return name_note(vault.notes, given, deleted=True).id
 
 
 def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bool) -> None:

@@ -14,8 +14,8 @@ import click
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, ask_agents, ask_instructions, ask_remote, confirm, features
 from anamnesis.cli.context import change_setting, settings
-from anamnesis.cli.options import as_json, open_memory, open_store
-from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
+from anamnesis.cli.options import adopt_option, as_json, open_memory, open_store
+from anamnesis.cli.output import activity, console, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
 from anamnesis.config import CONFIG_NAME, read_config, setting
 from anamnesis.disk import locked
@@ -43,12 +43,16 @@ class _Found:
 
 @dataclass(slots=True)
 class _Setup:
-    """What to set up: agents, those that get a line in their instructions, settings to write, and Engram."""
+    """What to set up: agents, those that get a line in their instructions, settings to write, and Engram.
+
+    `adopt`: whether the first sync may join a remote that is no repository of notes.
+    """
 
     agents: list[Agent]
     instructed: list[Agent]
     settings: dict[str, str | None]
     found: _Found | None
+    adopt: bool
 
     @property
     def everybody(self) -> list[Agent]:
@@ -75,6 +79,7 @@ class _Report:
     help="For agents that hooks cannot tell anything, add a line about the memory to their instructions.",
 )
 @click.option("--remote", metavar="URL", help="The git repository that carries the notes between your machines.")
+@adopt_option
 @click.option("--local-only", is_flag=True, help="Keep the notes on this machine; a remote can be given later.")
 @click.option(
     "--print", "--dry-run", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing."
@@ -86,6 +91,7 @@ def command(
     yes: bool,
     instructions: bool,
     remote: str | None,
+    adopt: bool,
     local_only: bool,
     only_print: bool,
     as_json: bool,
@@ -117,7 +123,7 @@ def command(
     changed = _changed_settings(remote, local_only)
     agents = _agents(names, everything or yes or only_print, is_asking)
     found = _find_engram() if not names and (everything or yes or only_print or is_asking) else None
-    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], changed, found)
+    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], changed, found, adopt)
     if is_asking:
         _ask_rest(setup, is_placed=bool(remote or local_only or settings().remote))
         _tell_engram(setup)
@@ -189,7 +195,7 @@ def reconcile_engram(database: Path) -> int | None:
     """Reconcile notes and observations; returns how many changes there were, None if some are still pending."""
     try:
         with (
-            Vault(settings().home, database, settings().user_home) as vault,
+            Vault(settings().home, database, settings().user_home, versions=settings().versions) as vault,
             progress_bar("Engram's memory") as progress,
         ):
             bridge = vault.connect(database, settings().machine_id)
@@ -228,7 +234,7 @@ def _write(setup: _Setup, plan: Plan) -> _Report:
     with locked(home / "onboard.lock"):
         done = set_up(plan, Ledger(home))
     database = setup.found.database if setup.found else None
-    return _Report(done, reconcile_engram(database) if database else None, _first_import(), _first_sync())
+    return _Report(done, reconcile_engram(database) if database else None, _first_import(), _first_sync(setup.adopt))
 
 
 def _first_import() -> dict[str, int] | None:
@@ -242,17 +248,18 @@ def _first_import() -> dict[str, int] | None:
         return asdict(import_claude(store, folder, settings().machine_id, settings().user_home))
 
 
-def _first_sync() -> dict[str, Any] | None:
+def _first_sync(adopt: bool) -> dict[str, Any] | None:
     """Sync for the first time; None if there is no remote."""
     if not settings().remote:
         return None
     from anamnesis.sync import configured_backend, report
 
-    with open_memory() as vault:
-        result = vault.sync(configured_backend(vault.notes, settings()))
-        if not result.reached:
-            click.echo(f"anamnesis: {result.detail}. The next sync tries again.", err=True)
-        return report(vault.notes, result)
+    with open_memory() as vault, activity() as announce:
+        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
+        synced = report(vault.notes, result)
+    if not result.reached:
+        click.echo(f"anamnesis: {result.detail}", err=True)
+    return synced
 
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:

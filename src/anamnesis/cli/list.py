@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from anamnesis.cli.options import as_json, filters, open_store
-from anamnesis.cli.output import age, bare_table, console, on_terminal, print_json, print_lines
+from anamnesis.cli.last_result import remember
+from anamnesis.cli.options import as_json, filters, long_option, open_store, sort_option
+from anamnesis.cli.output import age, bare_table, on_terminal, print_json, print_lines
+from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import Memory, as_dict
+from anamnesis.plural import counted
+
+if TYPE_CHECKING:
+    from anamnesis.cli.screen import Screen
 
 
 @click.command()
 @filters
+@sort_option()
 @click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at the most.")
 @click.option("--offset", type=click.IntRange(min=0), default=0, help="How many to leave out first.")
+@long_option
 @as_json
-def command(project: str | None, type: str | None, scope: str | None, limit: int, offset: int, as_json: bool) -> None:
+def command(order: str, limit: int, offset: int, is_long: bool, as_json: bool, **wanted: Any) -> None:
     """List notes, the newest first.
+
+    On a terminal, a line per note: its number, the end of its id, the time since its last change, the last part of
+    its project, and its title. Other commands take the end of the id, or @1 for the first line. Where there are more
+    notes, it says how many, and the offset of the next.
 
     \b
     In a pipe: id, updated_at, type, project, title, separated by tabs.
     JSON: as of search, without "body" and "score".
     """
     with open_store(only_to_read=True) as store:
-        notes = store.list(project=project, type=type, scope=scope, limit=limit, offset=offset)
-        total = store.count(project=project, type=type, scope=scope)
+        notes = store.list(limit=limit, offset=offset, order=order, **wanted)
+        total = store.count(**wanted)
+        if not total and wanted["project"]:
+            store.check_project(wanted["project"])
+    if on_terminal() and not as_json:
+        remember(note.id for note in notes)
+        with paged() as screen:
+            _draw_long(screen, notes) if is_long else draw_rows(screen, notes)
+            screen.print(_summary(len(notes), offset, total), style="dim")
+        return
     if as_json:
         print_json([as_dict(note, body=False) for note in notes])
-    elif on_terminal():
-        _draw(notes, offset, total)
     else:
         print_lines([(note.id, note.updated_at, note.type, note.project, note.title) for note in notes])
+    if offset + len(notes) < total:
+        click.echo(_summary(len(notes), offset, total), err=True)
 
 
-def _draw(notes: list[Memory], offset: int, total: int) -> None:
+def _draw_long(screen: Screen, notes: list[Memory]) -> None:
     from rich.table import Column
     from rich.text import Text
 
@@ -41,7 +63,14 @@ def _draw(notes: list[Memory], offset: int, total: int) -> None:
     for note in notes:
         title = Text.assemble((note.title, "bold"), (f"  {' '.join('#' + tag for tag in note.tags)}", "dim"))
         table.add_row(Text(note.id, "cyan"), age(note.updated_at), note.type, Text(note.project), title)
-    screen = console()
     if notes:
         screen.print(table)
-    screen.print(f"{len(notes)} of {total:,} notes, from {offset + 1 if notes else 0}", style="dim")
+
+
+def _summary(count: int, offset: int, total: int) -> str:
+    """How many notes there are, which of them are shown, and how to get the next."""
+    end = offset + count
+    if count == total:
+        return counted(total, "note")
+    shown = f"{offset + 1:,} to {end:,}" if count else "None"
+    return f"{shown} of {counted(total, 'note')}{f'; the next: --offset {end}' if end < total else ''}"

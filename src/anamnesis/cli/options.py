@@ -1,4 +1,4 @@
-"""Shared by several commands: opening the store, filters, and note ids as arguments."""
+"""Shared by several commands: opening the store, filters, and notes as arguments."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
+from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.errors import NoteNotFound
-from anamnesis.notes import SCOPES, TYPES
+from anamnesis.cli.moments import since, until
+from anamnesis.notes import SCOPES, SOURCES, TYPES
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
+from anamnesis.store.queries import ORDERS
 from anamnesis.vault import Vault, open_vault
 
 # The command that reconciles pending notes and observations.
 RECONCILE = "anamnesis bridge reconcile"
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+adopt_option = click.option(
+    "--adopt", is_flag=True, help="Join the remote even if it is not a repository of notes: its files come here too."
+)
 
 
 def open_memory(context: click.Context | None = None, *, only_to_read: bool = False) -> Vault:
@@ -44,58 +48,60 @@ def _project(_: click.Context, __: click.Parameter, value: str | None) -> str | 
 
 
 def _new_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    return check_key(_project(context, parameter, value) or "")
+    return None if value is None else check_key(_project(context, parameter, value) or "")
 
 
-def project_option(help: str, default: str | None = None) -> Callable[..., Any]:
-    """The project to filter by or, with a default, to write to; the latter must be a valid key."""
+def project_option(help: str, default: str | None = None, *, is_new: bool = False) -> Callable[..., Any]:
+    """The project to filter by or, if `is_new`, to write to; the latter must be a valid key."""
     return click.option(
         "-p",
         "--project",
-        callback=_project if default is None else _new_project,
+        callback=_new_project if is_new else _project,
         default=default,
+        shell_complete=complete_projects,
         help=f"{help} `.` is the project of this folder.",
     )
 
 
 def filters(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The three filter options of lists and searches."""
-    scope = click.option("--scope", type=click.Choice(SCOPES), help="Only notes of this scope.")
-    type = click.option("-t", "--type", type=click.Choice(TYPES), help="Only notes of this type.")
-    project = project_option("Only notes of this project.")
-    filtered: Callable[..., Any] = project(type(scope(command)))
-    return filtered
+    """The filter options of lists and searches, named as the store's filters."""
+    options = (
+        project_option("Only notes of this project."),
+        click.option("-t", "--type", type=click.Choice(TYPES), help="Only notes of this type."),
+        click.option("--scope", type=click.Choice(SCOPES), help="Only notes of this scope."),
+        click.option(
+            "--tag",
+            "tags",
+            multiple=True,
+            shell_complete=complete_tags,
+            help="Only notes with this tag; may be given more than once.",
+        ),
+        click.option("--source", type=click.Choice(SOURCES), help="Only notes that were written by this."),
+        click.option(
+            "--since", metavar="MOMENT", callback=since, help="Only notes changed since a date, or an age such as 7d."
+        ),
+        click.option("--until", metavar="MOMENT", callback=until, help="Only notes last changed up to then."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
-def _complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    with open_store(context, only_to_read=True) as store:
-        notes = store.list(limit=500)
-    started = incomplete.upper()
-    return [CompletionItem(note.id, help=note.title) for note in notes if note.id.startswith(started)][:30]
+def sort_option(*first: str) -> Callable[..., Any]:
+    """The order of the result; the first is the default."""
+    orders = [*first, *ORDERS]
+    return click.option(
+        "--sort", "order", type=click.Choice(orders), default=orders[0], show_default=True, help="Order."
+    )
+
+
+long_option = click.option("--long", "is_long", is_flag=True, help="On a terminal, show more of each note.")
+yes_option = click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
 
 
 def note_id(name: str = "note_id", **given: Any) -> Callable[..., Any]:
-    """An argument that takes a note's id, completed by the shell."""
-    return click.argument(name, **{"metavar": "ID", "shell_complete": _complete, **given})
-
-
-def full_id(store: MemoryStore, given: str) -> str:
-    """The id that equals `given`, or the only one that starts with it."""
-    found = store.ids_starting(given) if given else []
-    if given in found or len(found) == 1:
-        return given if given in found else found[0]
-    if found:
-        raise NoteNotFound(f"{given!r} begins several ids: {', '.join(found)}.", "Give more of it.")
-    return given
-
-
-def any_id(store: MemoryStore, given: str) -> str:
-    """The id that equals or starts with `given`, also of a note in the trash."""
-    resolved = full_id(store, given)
-    if not given or store.ids_starting(resolved):
-        return resolved
-    trashed = {each.id for each in store.trashed() if each.id.upper().startswith(given.upper())}
-    return trashed.pop() if len(trashed) == 1 else resolved
+    """An argument that names a note (see `naming`), completed by the shell."""
+    return click.argument(name, **{"metavar": "ID", "shell_complete": complete_notes, **given})
 
 
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:

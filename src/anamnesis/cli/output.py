@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from anamnesis.notes import Memory
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
+# Units of time with their seconds.
+UNITS = (("y", 31_536_000), ("mo", 2_592_000), ("w", 604_800), ("d", 86_400), ("h", 3600), ("min", 60))
 
 
 def on_terminal() -> bool:
@@ -88,21 +90,38 @@ def sparkline(counts: Sequence[int]) -> str:
 
 def age(moment: str) -> str:
     """The time since a moment, as one number and a unit."""
-    try:
-        seconds = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
-    except (ValueError, TypeError):
+    elapsed = _elapsed(moment)
+    if elapsed is None:
         return moment
-    for unit, length in (
-        ("y", 31_536_000),
-        ("mo", 2_592_000),
-        ("w", 604_800),
-        ("d", 86_400),
-        ("h", 3600),
-        ("min", 60),
-    ):
+    if elapsed < 0:
+        return moment[:10]
+    count, unit = _in_units(elapsed)
+    return f"{count} {unit} ago" if count else "just now"
+
+
+def brief_age(moment: str) -> str:
+    """The time since a moment, in at most five characters."""
+    elapsed = _elapsed(moment)
+    if elapsed is None:
+        return "?"
+    count, unit = _in_units(elapsed)
+    return f"{count}{unit}" if count else "now"
+
+
+def _elapsed(moment: str) -> float | None:
+    """The seconds since a moment; None if the text is not a time."""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
+def _in_units(seconds: float) -> tuple[int, str]:
+    """The seconds in the largest unit that fits, rounded down; 0 below a minute."""
+    for unit, length in UNITS:
         if seconds >= length:
-            return f"{seconds // length:.0f} {unit} ago"
-    return "just now" if seconds >= 0 else moment[:10]
+            return int(seconds // length), unit
+    return 0, ""
 
 
 @contextmanager
@@ -118,3 +137,18 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
     with Bar(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def activity() -> Iterator[Callable[[str], None] | None]:
+    """A line on stderr with what the program is doing and for how long, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda description: bar.update(task, description=description)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import click
 
+from anamnesis.cli.naming import name_note
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import age, bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
@@ -19,7 +20,8 @@ from anamnesis.store.deleted import Deleted, deleted
 def command(note_id: str | None, as_json: bool) -> None:
     """Bring back a deleted note, or list the deleted ones, the last deleted first.
 
-    These are the notes in the trash, and those that were deleted through Engram, whose files stay where they are.
+    Deleted notes are in the trash; those that were deleted through Engram have their files where they were. ID is as
+    in `anamnesis show`.
 
     \b
     In a pipe: id, time of deletion, file, title, separated by tabs.
@@ -27,7 +29,7 @@ def command(note_id: str | None, as_json: bool) -> None:
     """
     with open_store() as store:
         if note_id:
-            note = store.restore(note_id)
+            note = store.restore(name_note(store, note_id, live=False, deleted=True).id)
         else:
             found = deleted(store)
     if note_id and as_json:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.naming import confirm_guesses, name_note
+from anamnesis.cli.options import as_json, note_id, open_store, yes_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import Memory, as_dict
 from anamnesis.review import accept, reject, waiting
@@ -16,12 +17,14 @@ _PREVIEW = 300
 @note_id("note_ids", metavar="[ID]...", nargs=-1)
 @click.option("--all", "are_all", is_flag=True, help="All notes that wait.")
 @click.option("--accept/--reject", "is_accepted", default=None, help="Let them be injected, or delete them.")
+@yes_option
 @as_json
-def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, as_json: bool) -> None:
+def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, yes: bool, as_json: bool) -> None:
     """List the notes that were imported from elsewhere and wait for a review, or review them.
 
     Before its review, a global one is not injected by itself; a search finds it all the same. A rejected note goes to
-    the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it.
+    the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is as in
+    `anamnesis show`; where it is not a whole id, the command asks first.
 
     \b
     In a pipe: id, where it came from, project, title, separated by tabs.
@@ -35,9 +38,11 @@ def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, 
         found = waiting(store)
         if is_accepted is not None:
             decide = accept if is_accepted else reject
-            ids = [note.id for note in found] if are_all else [full_id(store, given) for given in note_ids]
+            names = [] if are_all else [name_note(store, given) for given in note_ids]
+            ids = [note.id for note in found] if are_all else [each.id for each in names]
             for each in ids:
                 store.get(each)  # raises before any is reviewed
+            confirm_guesses(names, "Accept" if is_accepted else "Reject", yes)
             found = [decide(store, each) for each in dict.fromkeys(ids)]
     if as_json:
         print_json([as_dict(note) for note in found])

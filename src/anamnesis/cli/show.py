@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.cli.options import as_json, full_id, note_id, open_store
+from anamnesis.cli.naming import full_id
+from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import age, console, on_terminal, print_json
 from anamnesis.notes import Memory, as_dict, render
 
@@ -15,7 +16,7 @@ from anamnesis.notes import Memory, as_dict, render
 def command(note_id: str, as_json: bool) -> None:
     """Show a note: drawn on a terminal, as its file in a pipe.
 
-    ID may be the beginning of an id.
+    ID is a note's id or a part of one, a title, or @1 for the first line of the last list or search.
 
     JSON: as of search, without "score".
     """

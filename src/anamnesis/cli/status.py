@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anamnesis.bridge import FAILURES
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import RECONCILE, as_json, open_memory, project_here
 from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
@@ -18,6 +19,7 @@ from anamnesis.store import MemoryStore, StoreStats
 if TYPE_CHECKING:
     from anamnesis.bridge.upkeep import State
     from anamnesis.sync import SyncState
+    from anamnesis.vault import Vault
 
 _WEEKS = 26
 
@@ -31,7 +33,8 @@ def command(as_json: bool) -> None:
     JSON: {"root", "db_path", "machine_id", "total", "by_type": {TYPE: COUNT},
            "by_project": {...}, "by_scope": {...}, "unreadable_files",
            "sync": {"initialized", "remote", "head", "dirty", "detail"},
-           "bridge": {"database", "notes", "observations", "twins", "waiting": {...}} or null}
+           "bridge": {"database", "notes", "observations", "twins", "waiting": {...}} or null,
+           "bridge_fault": why engram.db cannot be used, or null}
     """
     from anamnesis.sync import configured_backend
 
@@ -40,17 +43,19 @@ def command(as_json: bool) -> None:
         stats = store.stats()
         sync = configured_backend(store, settings()).state()
         unreadable = len(store.problems())
-        bridge = vault.status()
+        bridge, fault = _bridge(vault)
         halves = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
-            kept = {"unreadable_files": unreadable, "sync": asdict(sync), "bridge": halves}
+            kept = {"unreadable_files": unreadable, "sync": asdict(sync), "bridge": halves, "bridge_fault": fault}
             print_json({**facts, **stats._asdict(), **kept})
         elif on_terminal():
             _draw(store, stats, unreadable)
             console().print(_sync_line(sync), style="dim")
             if bridge:
                 console().print(_bridge_line(bridge), style="dim")
+            if fault:
+                console().print(f"Engram's observations are left out: {fault}", style="yellow")
         else:
             counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
             rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
@@ -60,7 +65,16 @@ def command(as_json: bool) -> None:
             rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
             if bridge and bridge.waiting.total:
                 rows.append(("waiting", "until", RECONCILE))
+            rows += [("bridge", "fault", fault)] if fault else []
             print_lines(rows)
+
+
+def _bridge(vault: Vault) -> tuple[State | None, str | None]:
+    """The state of notes and observations, or why it cannot be read."""
+    try:
+        return vault.read_status(), None
+    except FAILURES as error:
+        return None, str(error)
 
 
 def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:

@@ -3,74 +3,119 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from anamnesis.cli.completing import complete_notes, complete_tags
 from anamnesis.cli.context import settings
 from anamnesis.cli.editor import edited
-from anamnesis.cli.options import as_json, full_id, open_store, project_option
-from anamnesis.cli.output import on_terminal, print_json, tell_redacted
+from anamnesis.cli.naming import Named, name_note
+from anamnesis.cli.options import as_json, open_store, project_option
+from anamnesis.cli.output import in_a_line, on_terminal, print_json, tell_redacted
+from anamnesis.cli.reading_text import decoded, decoded_argument
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import SCOPES, TYPES, as_dict
+from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
+from anamnesis.plural import counted
+from anamnesis.store import MemoryStore
+from anamnesis.store.lookup import duplicates
+
+_LONGEST_TITLE = 300
 
 
 @click.command()
 @click.argument("title", default="")
 @click.argument("body", required=False)
 @click.option("-t", "--type", type=click.Choice(TYPES), default="semantic", show_default=True, help="Its type.")
-@project_option("Its project.", default="global")
-@click.option("--tag", "tags", multiple=True, help="A tag; may be given more than once.")
+@project_option("Its project.", default="global", is_new=True)
+@click.option("--tag", "tags", multiple=True, shell_complete=complete_tags, help="A tag; may be given more than once.")
 @click.option("--scope", type=click.Choice(SCOPES), default="portable", show_default=True, help="Its scope.")
-@click.option("--supersedes", multiple=True, metavar="ID", help="A note that this one replaces.")
+@click.option(
+    "--supersedes", multiple=True, metavar="ID", shell_complete=complete_notes, help="A note that this one replaces."
+)
 @as_json
 def command(
     title: str,
     body: str | None,
-    type: str,
-    project: str,
-    tags: tuple[str, ...],
-    scope: str,
     supersedes: tuple[str, ...],
     as_json: bool,
+    tags: tuple[str, ...],
+    **given: str,
 ) -> None:
     """Write a note. Without BODY, it is read from a pipe, or else from your editor.
 
-    Where no TITLE is given, the first line of what is read is the title. A line on stderr names the kinds of secrets
-    that were redacted.
+    Where no TITLE is given, the first line of what is read is the title. ID is as in `anamnesis show`. Lines on
+    stderr say what was done to the text (secrets redacted, another encoding read) and warn of an exact duplicate and of
+    an ID that names no note.
 
     \b
     In a pipe: the id of the new note.
     JSON: the note, as of show.
     """
-    if body is None:
-        title, body = _read(title)
-    with open_store() as store:
-        given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": list(tags)}
-        note = store.write(
-            type=type,
-            machine_id=settings().machine_id,
-            scope=scope,
-            supersedes=[full_id(store, each) for each in supersedes],
-            **given,
+    title, body, done = _text(title, body)
+    if len(title) > _LONGEST_TITLE:
+        raise InvalidNote(
+            f"The title has {len(title)} characters, and {_LONGEST_TITLE} are allowed.", "Put the rest into the body."
         )
-    tell_redacted(given, note)
+    with open_store() as store:
+        older = [name_note(store, each) for each in supersedes]
+        texts: dict[str, Any] = {"title": title, "body": body, "project": given["project"], "tags": list(tags)}
+        note = store.write(
+            type=given["type"],
+            machine_id=settings().machine_id,
+            scope=given["scope"],
+            supersedes=[each.id for each in older],
+            **texts,
+        )
+        warnings = [*_warnings(store, note, older)]
+    tell_redacted(texts, note)
+    for line in [*dict.fromkeys(done), *warnings]:
+        click.echo(line, err=True)
     if as_json:
         print_json(as_dict(note))
     else:
         click.echo(f"Written: {note.id}" if on_terminal() else note.id)
 
 
-def _read(title: str) -> tuple[str, str]:
-    """Title and body from a pipe or an editor."""
-    if sys.stdin.isatty():
-        text = edited(f"# {title}\n\n" if title else "# ")
-        if text is None or not text.strip("# \n"):
-            raise InvalidNote("Nothing was written.", "Save a text in the editor, or give TITLE and BODY.")
-        title = ""
-    else:
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    if title:
-        return title, text.removesuffix("\n")
+def _warnings(store: MemoryStore, note: Memory, older: Sequence[Named]) -> Iterator[str]:
+    for each in older:
+        if not each.is_known:
+            yield f"No note has the id {each.id}, so nothing is superseded until there is one."
+        elif each.is_guess:
+            yield f"It supersedes {each.id} ({in_a_line(each.title)})."
+    if same := [each for each in duplicates(store, note) if each not in note.superseded]:
+        has = "has" if len(same) == 1 else "have"
+        yield (
+            f"{counted(len(same), 'note')} {has} the same title and text: {', '.join(same)}."
+            f" To remove this one: anamnesis delete {note.id}"
+        )
+
+
+def _text(title: str, body: str | None) -> tuple[str, str, list[str]]:
+    """Title and body from arguments, a pipe or an editor, and what was done to them."""
+    title, done = decoded_argument(title)
+    if body is not None:
+        body, also_done = decoded_argument(body)
+        return title, body, [each for each in (done, also_done) if each]
+    text, also_done = _read(title)
+    said = [each for each in (done, also_done) if each]
+    if title and not sys.stdin.isatty():
+        return title, text.removesuffix("\n"), said
     first, _, rest = text.lstrip("# \t\r\n").partition("\n")
-    return first.strip(), rest.strip("\n")
+    first = first.strip()
+    if len(first) <= _LONGEST_TITLE:
+        return first, rest.strip("\n"), said
+    said.append(f"The first line has {len(first)} characters; the title is its beginning, and the body has all of it.")
+    beginning = first[:_LONGEST_TITLE].rpartition(" ")[0] or first[: _LONGEST_TITLE - 1]
+    return f"{beginning}…", f"{first}\n{rest}".strip("\n"), said
+
+
+def _read(title: str) -> tuple[str, str]:
+    """A text from a pipe or an editor, and what was done to it."""
+    if not sys.stdin.isatty():
+        return decoded(sys.stdin.buffer.read())
+    text = edited(f"# {title}\n\n" if title else "# ")
+    if text is None or not text.strip("# \n"):
+        raise InvalidNote("Nothing was written.", "Save a text in the editor, or give TITLE and BODY.")
+    return text, ""

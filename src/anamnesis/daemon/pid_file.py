@@ -14,7 +14,7 @@ from pathlib import Path
 
 from anamnesis import __version__
 from anamnesis.disk import locked, write_atomically
-from anamnesis.errors import StoreUnavailable
+from anamnesis.errors import StoreUnavailable, Unwritable
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class PidFile:
     @contextlib.contextmanager
     def held(self, host: str, port: int) -> Iterator[None]:
         """Hold the lock and keep the pid file while this process is the daemon."""
-        self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _writable(self.database.parent):
+            self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if running := self.running():
             raise StoreUnavailable(
                 f"{self.database} is served already, by the daemon with process id {running.pid} on {running.url}.",
@@ -58,7 +59,8 @@ class PidFile:
         with locked(self._lock, timeout=1.0):
             now = datetime.now(UTC).isoformat(timespec="seconds")
             own = Running(os.getpid(), host, port, now, __version__)
-            write_atomically(self._file, json.dumps(asdict(own)).encode() + b"\n")
+            with _writable(self._file):
+                write_atomically(self._file, json.dumps(asdict(own)).encode() + b"\n")
             try:
                 yield
             finally:
@@ -86,3 +88,12 @@ class PidFile:
             os.kill(running.pid, signal.SIGTERM)
         with locked(self._lock, timeout=seconds):
             return running
+
+
+@contextlib.contextmanager
+def _writable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        hint = "The daemon needs to write there: make it writable, or make room."
+        raise Unwritable(f"Cannot write {path}: {error.strerror}.", hint) from error

@@ -137,7 +137,7 @@ def _entry(id: str, chunk: Chunk, created_by: str, created_at: str) -> dict[str,
     return {"id": id, "created_by": created_by, "created_at": created_at, **counts}
 
 
-def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> ImportedChunks:
+def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str, strict: bool = False) -> ImportedChunks:
     """Import each chunk that is not known yet, in one transaction; an unreadable one stops no other."""
     result = ImportedChunks()
     known = _known(db)
@@ -153,7 +153,8 @@ def import_(db: sqlite3.Connection, folder: Path, *, clean: Clean = str) -> Impo
                 continue
             chunk = cleaned(read, clean)
             with writing(db):
-                counts = exchange.import_(db, _complete(db, chunk), clean(str(entry.get("created_by") or "")))
+                origin = clean(str(entry.get("created_by") or ""))
+                counts = exchange.import_(db, _complete(db, chunk), origin, strict=strict)
                 _record(db, id)
         except (RefusedPath, ValueError, Refused) as error:
             result.unreadable.append(f"chunk {id}: {error}")

@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 from dataclasses import fields
 
-from anamnesis.engram import VERSION, normal, observations, prompts, sessions, topics
+from anamnesis.engram import VERSION, normal, observations, projects, prompts, sessions, topics
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, reading, refusal, writing
 from anamnesis.engram.gojson import dumps
@@ -44,30 +44,30 @@ def export(db: sqlite3.Connection, project: str | None = None, *, clean: Clean =
     return cleaned(everything, clean)
 
 
-def import_(db: sqlite3.Connection, data: Export, origin: str = "unknown") -> ImportResult:
+def import_(db: sqlite3.Connection, data: Export, origin: str = "unknown", *, strict: bool = False) -> ImportResult:
     """Import new rows and newer observations, in one transaction.
 
-    The origin is recorded for each observation whose text comes from it.
+    The origin is recorded for each observation whose text comes from it. If `strict`, names of projects are not
+    normalised.
     """
     with writing(db):
         return ImportResult(
-            sum(_import_session(db, each) for each in data.sessions),
-            sum(_import_observation(db, each, origin) for each in data.observations),
-            sum(_import_prompt(db, each) for each in data.prompts),
+            sum(_import_session(db, _bound(each, strict)) for each in data.sessions),
+            sum(_import_observation(db, each, _bound(each, strict), origin) for each in data.observations),
+            sum(_import_prompt(db, each, _bound(each, strict)) for each in data.prompts),
         )
 
 
-def _import_session(db: sqlite3.Connection, session: Session) -> bool:
+def _import_session(db: sqlite3.Connection, values: dict[str, object]) -> bool:
     """Add a session; an existing one gets end and summary if it lacks them."""
-    values = _bound(session)
     added = _execute(
         db,
         f"INSERT OR IGNORE INTO sessions ({sessions.COLUMNS})"
         " VALUES (:id, :project, :directory, :started_at, :ended_at, :summary)",
         values,
-        f"import session {session.id}",
+        f"import session {values['id']}",
     )
-    if not added and (session.ended_at or session.summary):
+    if not added and (values["ended_at"] or values["summary"]):
         db.execute(
             "UPDATE sessions SET ended_at = coalesce(ended_at, :ended_at), summary = coalesce(summary, :summary)"
             " WHERE id = :id AND (ended_at IS NULL OR summary IS NULL)",
@@ -76,8 +76,9 @@ def _import_session(db: sqlite3.Connection, session: Session) -> bool:
     return added
 
 
-def _import_observation(db: sqlite3.Connection, observation: Observation, origin: str) -> bool:
-    values = _bound(observation)
+def _import_observation(
+    db: sqlite3.Connection, observation: Observation, values: dict[str, object], origin: str
+) -> bool:
     values |= {
         "sync_id": _identity("obs", observation),
         "scope": normal.scope(observation.scope),
@@ -106,8 +107,7 @@ def _import_observation(db: sqlite3.Connection, observation: Observation, origin
     return added
 
 
-def _import_prompt(db: sqlite3.Connection, prompt: Prompt) -> bool:
-    values = _bound(prompt)
+def _import_prompt(db: sqlite3.Connection, prompt: Prompt, values: dict[str, object]) -> bool:
     values |= {"sync_id": _identity("prompt", prompt), "project": values["project"] or ""}
     return _execute(
         db,
@@ -133,9 +133,11 @@ _MARK = """
 """
 
 
-def _bound(row: Session | Observation | Prompt) -> dict[str, object]:
-    """The fields of a row, with valid texts."""
+def _bound(row: Session | Observation | Prompt, strict: bool) -> dict[str, object]:
+    """The fields of a row, with valid texts, and with its project under its normal name unless `strict`."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
+    if row.project and not strict:
+        values["project"] = projects.normalise(row.project)
     return {name: valid(value) if isinstance(value, str) else value for name, value in values.items()}
 
 

@@ -115,14 +115,20 @@ def similar_names(name: str, others: Iterable[str]) -> list[str]:
     return [other for _, other in sorted((likeness, other) for likeness, other in likenesses if likeness)]
 
 
-def migrate(db: sqlite3.Connection, old: str, new: str) -> MigrateResult:
-    """Rename a project; both names are taken literally."""
-    if not old or not new or old == new:
+def migrate(db: sqlite3.Connection, old: str, new: str, *, strict: bool = False) -> MigrateResult:
+    """Rename a project: rows under its normal name, and rows that were stored under the old name as it is given.
+
+    If `strict`, both names are taken literally.
+    """
+    target = valid(new) if strict else normalise(new)
+    spellings = dict.fromkeys((valid(old),) if strict else (valid(old), normalise(old)))
+    sources = [name for name in spellings if name not in ("", target)]
+    if not sources or not target:
         return MigrateResult(False, 0, 0, 0)
     with writing(db):
-        moved = _rename(db, valid(old), valid(new))
+        moved = _totals(_rename(db, name, target) for name in sources)
         if any(moved):
-            enqueue_project(db, valid(new))
+            enqueue_project(db, target)
     return MigrateResult(any(moved), *moved)
 
 
@@ -133,10 +139,9 @@ def merge(db: sqlite3.Connection, sources: Iterable[str], target: str) -> MergeR
         raise Refused("canonical project name must not be empty")
     merged = [name for name in map(normalise, sources) if name not in ("", canonical)]
     with writing(db):
-        moved = [_rename(db, name, canonical) for name in merged]
+        moved = _totals(_rename(db, name, canonical) for name in merged)
         enqueue_project(db, canonical)
-    totals = [sum(column) for column in zip(*moved, strict=True)] or [0, 0, 0]
-    return MergeResult(canonical, tuple(merged), *totals)
+    return MergeResult(canonical, tuple(merged), *moved)
 
 
 def prune(db: sqlite3.Connection, name: str) -> PruneResult:
@@ -161,6 +166,10 @@ def _rename(db: sqlite3.Connection, old: str, new: str) -> list[int]:
     """Rename; returns the numbers of changed observations, sessions and prompts."""
     values = {"old": old, "new": new}
     return [db.execute(f"UPDATE {table} SET project = :new WHERE project = :old", values).rowcount for table in _TABLES]
+
+
+def _totals(renamed: Iterable[list[int]]) -> list[int]:
+    return [sum(column) for column in zip(*renamed, strict=True)] or [0, 0, 0]
 
 
 def _counts(db: sqlite3.Connection, table: str, condition: str = "") -> dict[str, int]:

@@ -55,9 +55,12 @@ def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[Pr
     return [Prompt(*row) for row in rows]
 
 
-def search(db: sqlite3.Connection, query: str, project: str = "", limit: int = 0) -> list[Prompt]:
-    """The prompts with all words of the query, best first. The project must be spelled as stored."""
+def search(
+    db: sqlite3.Connection, query: str, project: str = "", limit: int = 0, *, strict: bool = False
+) -> list[Prompt]:
+    """The prompts with all words of the query, best first. If `strict`, the project must be spelled as stored."""
     match = match_expression(query)
+    name = valid(project) if strict else projects.meant(db, project)
     if not match:
         return []
     of_project = (
@@ -66,9 +69,9 @@ def search(db: sqlite3.Connection, query: str, project: str = "", limit: int = 0
     )
     rows = db.execute(
         f"SELECT {COLUMNS} FROM (SELECT rowid AS number, bm25(prompts_fts) AS rank FROM prompts_fts"
-        f" WHERE prompts_fts MATCH :match {of_project if project else ''} ORDER BY rank, number LIMIT :limit) AS hit"
+        f" WHERE prompts_fts MATCH :match {of_project if name else ''} ORDER BY rank, number LIMIT :limit) AS hit"
         " CROSS JOIN user_prompts ON id = hit.number ORDER BY hit.rank, hit.number",
-        {"match": match, "project": valid(project), "limit": limit if limit > 0 else DEFAULT_FOUND},
+        {"match": match, "project": name, "limit": limit if limit > 0 else DEFAULT_FOUND},
     )
     return [Prompt(*row) for row in rows]
 

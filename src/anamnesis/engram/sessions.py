@@ -39,10 +39,18 @@ def create(db: sqlite3.Connection, id: str, project: str, directory: str = "") -
 
 def end(db: sqlite3.Connection, id: str, summary: str = "") -> bool:
     """End a session; False if there is none. An empty summary keeps the old one, which Engram would erase."""
+    return _change(db, id, summary, "ended_at = datetime('now')")
+
+
+def summarise(db: sqlite3.Connection, id: str, summary: str) -> bool:
+    """Give a session its summary, without ending it; False if there is none."""
+    return _change(db, id, summary, "ended_at = ended_at")
+
+
+def _change(db: sqlite3.Connection, id: str, summary: str, end: str) -> bool:
     with writing(db):
         db.execute(
-            "UPDATE sessions SET ended_at = datetime('now'), summary = coalesce(nullif(:summary, ''), summary)"
-            " WHERE id = :id",
+            f"UPDATE sessions SET {end}, summary = coalesce(nullif(:summary, ''), summary) WHERE id = :id",
             {"id": valid(id), "summary": valid(summary)},
         )
         found = get(db, id)

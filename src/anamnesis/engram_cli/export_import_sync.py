@@ -49,7 +49,8 @@ def run_import(arguments: list[str], settings: Settings) -> None:
         raise Stop(f"engram: parse {file}: {error}") from error
     cleaning = open_engram.cleaning(settings)
     with open_engram.opened(settings) as db:
-        counts = exchange.import_(db, cleaned(content, cleaning), cleaning(Path(file).name))
+        origin = cleaning(Path(file).name)
+        counts = exchange.import_(db, cleaned(content, cleaning), origin, strict=cleaning.strict)
     say(f"Imported from {file}\n")
     _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
     tell(warning(cleaning.kinds))
@@ -68,7 +69,8 @@ def run_sync(arguments: list[str], settings: Settings) -> None:
                 f"  Pending import:  {found.pending}\n"
             )
         elif "--import" in given.switches:
-            _say_imported(chunks.import_(db, folder, clean=cleaning), warning(cleaning.kinds))
+            imported = chunks.import_(db, folder, clean=cleaning, strict=cleaning.strict)
+            _say_imported(imported, warning(cleaning.kinds))
         else:
             project = None if "--all" in given.switches else _project(given, settings.home)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"

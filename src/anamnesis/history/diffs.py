@@ -11,13 +11,12 @@ from typing import Any
 
 from anamnesis.notes import Memory
 from anamnesis.notes.frontmatter import write_front
-from anamnesis.notes.record import KEYS
+from anamnesis.notes.record import KEYS, without_ticking
 
 # Identity and times: they change without a change of content.
 _OF_THE_NOTE = ("id", "created_at", "updated_at")
 # Pairs of equal lines that are compared: this many in reversed texts take half a second.
 _MOST_PAIRS = 100_000
-TICKING = ("sync_id", "revision_count", "duplicate_count", "last_seen_at", "created_at", "updated_at", "deleted_at")
 
 
 def text_of(note: Memory | None) -> str:
@@ -68,10 +67,6 @@ def _compared(old: Sequence[str], new: Sequence[str], names: tuple[str, str], co
         return difflib.unified_diff(old, new, *names, n=context, lineterm="")
     head = (f"--- {names[0]}", f"+++ {names[1]}", f"@@ -1,{len(old)} +1,{len(new)} @@")
     return chain(head, (f"-{line}" for line in old), (f"+{line}" for line in new))
-
-
-def without_ticking(engram: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in engram.items() if name not in TICKING}
 
 
 def _fields(note: Memory) -> dict[str, Any]:

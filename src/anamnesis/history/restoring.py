@@ -9,9 +9,10 @@ from typing import Any
 
 from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument
-from anamnesis.history.diffs import TICKING, diff, text_of, without_ticking
+from anamnesis.history.diffs import diff, text_of
 from anamnesis.history.version import Revision
 from anamnesis.notes import Memory
+from anamnesis.notes.record import TICKING, without_ticking
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.files import TREES, telling, trash_place
 from anamnesis.store.ids import utcnow

@@ -1,17 +1,17 @@
-"""The revisions of a note: the versions from git, the journal, the trash and the current file, in one order."""
+"""The revisions of a note: from git, the journal, the trash, kept.db and the current file, in one order."""
 
 from __future__ import annotations
 
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from heapq import merge
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 
 from anamnesis.bridge import journal
@@ -35,6 +35,7 @@ _STAMP_LENGTH = 15
 # Unlike a ULID, which starts with 0 for thousands of years.
 _NUMBER = re.compile("[1-9][0-9]{0,17}")
 _NEVER = "9999"
+_SECOND = 1_000_000_000
 
 
 def revisions(
@@ -75,7 +76,7 @@ def note_of(engram: Path, given: str) -> str | None:
 
 
 def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: Iterable[Trashed]) -> list[Version]:
-    """The versions in git and in the trash."""
+    """The versions in git, in the trash and in kept.db."""
     path = file.path.removeprefix(_PORTABLE) if file and file.path.startswith(_PORTABLE) else ""
     commits = committed(store.memory_dir, note_id, path)
     is_local = file is not None and not path
@@ -84,22 +85,41 @@ def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: It
     last = {each.text: each.at for each in commits}
     # A version that was committed after it was written counts as git's.
     thrown = [
-        version for each in trash if (version := _thrown(store.root, each)) and last.get(version.text, "") < version.at
+        found for each in trash if (found := _thrown(store.root, each)) and last.get(found[1].text, "") < found[1].at
     ]
-    return list(merge(commits, sorted(thrown, key=_place), key=_place))
+    kept = [(each.at, Version(_moment(each.at), "kept", each.note)) for each in store.kept.versions(note_id)]
+    places = accumulate((_commit_place(commit, kept) for commit in commits), max)
+    elsewhere = [*commits, *(version for _, version in thrown)]
+    thrown += [each for each in kept if not any(_has(other, each[1], kept) for other in elsewhere)]
+    in_order = merge(zip(places, commits, strict=True), sorted(thrown, key=_place), key=_place)
+    return [version for _, version in in_order]
 
 
-def _place(version: Version) -> tuple[str, bool]:
-    """By time; in the same second, a deletion comes last."""
-    return version.at, version.note is None
+def _commit_place(commit: Version, kept: Sequence[tuple[int, Version]]) -> int:
+    """When a committed version was written, if that is known; else the end of the second of the commit."""
+    written = [at for at, version in kept if _has(commit, version, kept)]
+    return max(written, default=_nanoseconds(commit.at) + _SECOND - 1)
 
 
-def _thrown(root: Path, trashed: Trashed) -> Version | None:
+def _has(other: Version, version: Version, kept: Iterable[tuple[int, Version]]) -> bool:
+    """Whether git or the trash got a kept version before another one replaced it."""
+    later = min((each.at for _, each in kept if each.at > version.at and each.text != version.text), default=_NEVER)
+    return other.text == version.text and version.at <= other.at <= later
+
+
+def _place(each: tuple[int, Version]) -> tuple[int, bool]:
+    """By time; at the same time, a deletion comes last."""
+    at, version = each
+    return at, version.note is None
+
+
+def _thrown(root: Path, trashed: Trashed) -> tuple[int, Version] | None:
     """A version in the trash, from the time its file was written: a moved file keeps its time."""
     try:
         with (root / trashed.path).open("rb") as file:
             note = parse(decode(file.read()), scope=trashed.scope)
-            return Version(_moment(os.fstat(file.fileno()).st_mtime_ns), "trash", note)
+            at = os.fstat(file.fileno()).st_mtime_ns
+            return at, Version(_moment(at), "trash", note)
     except (InvalidNote, OSError):
         return None
 
@@ -201,7 +221,11 @@ def _present(file: NoteFile | None, versions: list[Version], trash: list[Trashed
 
 
 def _moment(nanoseconds: int) -> str:
-    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat()
+    return datetime.fromtimestamp(nanoseconds // _SECOND, UTC).isoformat()
+
+
+def _nanoseconds(moment: str) -> int:
+    return int(datetime.fromisoformat(moment).timestamp()) * _SECOND
 
 
 def _is_broken(store: MemoryStore, note_id: str) -> bool:

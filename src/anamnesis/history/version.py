@@ -9,7 +9,7 @@ from anamnesis.history.diffs import diff, summary, text_of
 from anamnesis.notes import Memory
 
 # If several sources have the same version, the first of these is named.
-SOURCES = ("git", "now", "journal", "trash")
+SOURCES = ("git", "now", "journal", "trash", "kept")
 
 
 @dataclass(frozen=True, slots=True)

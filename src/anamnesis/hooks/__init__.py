@@ -17,7 +17,7 @@ from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.hooks.event import Event, read_event
 from anamnesis.hooks.hosts import answer, is_due, recognise, understand
 from anamnesis.hooks.once import is_first
-from anamnesis.log import log
+from anamnesis.log import log, log_once
 
 # Set for every program that we start: a model that we call must not run our hooks.
 GUARD = "ANAMNESIS_INSIDE"
@@ -34,6 +34,8 @@ def run(name: str, arguments: Sequence[str]) -> None:
         if home := options.pop("home", ""):
             os.environ[HOME_VARIABLE] = home  # for the processes that the hook starts, too
         settings = resolve_settings()
+        for reason in settings.refused:
+            log_once(settings.home, "setting refused", reason=reason)
         told = read_event()
         host = options.pop("host", "") or recognise(told, os.environ)
         event = understand(told, host, os.environ)
@@ -72,11 +74,14 @@ def _hook(name: str) -> Callable[[Event, dict[str, str], Settings], str]:
 
 
 def _options(arguments: Sequence[str]) -> dict[str, str]:
-    """`--name value`, `--name=value` and `--flag` as names and values."""
+    """`--name value`, `--name=value`, `--flag` and `-p value` as names and values."""
     options: dict[str, str] = {}
     waiting = list(arguments)
     while waiting:
         word = waiting.pop(0)
+        if word.startswith("-p"):
+            short = word.removeprefix("-p").removeprefix("=")
+            word = f"--project={short}" if short else "--project"
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not name:
             raise InvalidArgument(f"{word!r} is not an option of a hook.")

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from anamnesis.capture import HeuristicSummarizer, Summarizer, find_transcript, parse_transcript, write_episodic
+from anamnesis.capture import (
+    HeuristicSummarizer,
+    ParsedSession,
+    Summarizer,
+    find_transcript,
+    parse_transcript,
+    unknown_to,
+    write_episodic,
+)
 from anamnesis.config import Reflection, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
+from anamnesis.hooks.told import told
 from anamnesis.project import find_project
+from anamnesis.store import MemoryStore
 from anamnesis.vault import open_vault
 
 _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
@@ -46,6 +57,10 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
     source = _SOURCES.get(called, "session-end")
     project = options.get("project") or find_project(folder, settings.home, settings.user_home).key
     with open_vault(settings) as vault:
+        if session.statements:
+            ids = told(settings.home, text_of(event, "session_id") or session.session_id)
+            known = _recalled(vault.notes, ids, session)
+            session = replace(session, statements=unknown_to(session.statements, known))
         note = write_episodic(
             vault.notes,
             session,
@@ -55,6 +70,14 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
             machine_id=settings.machine_id,
         )
     return [f"--transcript={transcript}", f"--source={source}", f"--project={project}"] if note else []
+
+
+def _recalled(notes: MemoryStore, ids: set[str], session: ParsedSession) -> Iterator[str]:
+    """The notes that the session received: what they say is remembered already. Its own note is not among them."""
+    for note_id in ids:
+        note = notes.find(note_id)
+        if note and note.prov_session != session.session_id:
+            yield f"{note.title}\n{note.body}"
 
 
 def _in_background(*arguments: str) -> None:

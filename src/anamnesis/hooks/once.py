@@ -24,7 +24,8 @@ def is_first(home: Path, hook: str, event: Event) -> bool:
     about = "\0".join((session, hook, name, text_of(event, "source"), text_of(event, "prompt")))
     mark = home / "sessions/now" / hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=12).hexdigest()
     with contextlib.suppress(OSError):
-        mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (home, mark.parent.parent, mark.parent):  # `parents` would open new ones to other users
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _forget_old(mark.parent)
         try:
             os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

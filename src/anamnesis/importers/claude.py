@@ -11,18 +11,20 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from anamnesis.disk import write_atomically
-from anamnesis.notes import Memory, derived_id
+from anamnesis.notes import Memory, derived_id, ending_of
 from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.notes.redaction import redact
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
+from anamnesis.store.records import id_of_record
 from anamnesis.store.tombstones import is_purged
 
 _INDEX = "MEMORY.md"
@@ -51,15 +53,20 @@ class _Source:
     body: str
     type: str
     session: str
+    written_at: str
 
 
 def import_claude(store: MemoryStore, claude_home: Path, machine_id: str, user_home: Path) -> Imported:
     """Import every memory file under Claude Code's folder."""
     ledger = _read_ledger(store.root)
+    imported = {ending_of(note_id): note_id for note_id in ledger}
     counts = {"new": 0, "updated": 0, "unchanged": 0, "left": 0}
     changed = []
     for source in _sources(claude_home, lambda folder: find_project(folder, store.root, user_home).key):
-        note = _note(source, claude_home, machine_id)
+        # Of machine and path: two machines never write the same note.
+        name = f"claude:{machine_id}:{source.path.relative_to(claude_home).as_posix()}"
+        known = imported.get(ending_of(derived_id("", name)))
+        note = _note(source, known or id_of_record(store, name, source.written_at), machine_id)
         existing = store.find(note.id)
         outcome = "left" if is_purged(store.root, note.id) else _outcome(note, existing, ledger.get(note.id))
         counts[outcome] += 1
@@ -83,20 +90,17 @@ def _outcome(note: Memory, existing: Memory | None, imported: str | None) -> str
     return "updated" if imported == _digest(existing) else "left"
 
 
-def _note(source: _Source, claude_home: Path, machine_id: str) -> Memory:
-    """The note of a file. The id is derived from machine and path: two machines never write the same note."""
-    place = source.path.relative_to(claude_home).as_posix()
-    now = utcnow()
+def _note(source: _Source, note_id: str, machine_id: str) -> Memory:
     return Memory(
-        id=derived_id("", f"claude:{machine_id}:{place}"),
+        id=note_id,
         type=source.type,
         title=source.title,
         body=source.body,
         project=source.project,
         machine_id=machine_id,
         tags=[CLAUDE_CODE],
-        created_at=now,
-        updated_at=now,
+        created_at=source.written_at,
+        updated_at=utcnow(),
         prov_source="import",
         prov_session=source.session,
     )
@@ -130,6 +134,7 @@ def _source(path: Path, project: str) -> _Source:
         body=redact(body.strip("\n")),
         type=_TYPES.get(kind, "semantic"),
         session=str(nested.get("originSessionId") or ""),
+        written_at=datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds"),
     )
 
 

@@ -68,6 +68,19 @@ class Offered(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Notes from a list of `total`, beginning with the one at `offset`."""
+
+    values: Sequence[Message]
+    offset: int
+    total: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A function that agents may call; its docstring is its description.
 
@@ -116,9 +129,16 @@ class Tool:
             value = self.call(**checked(self.name, self.input, arguments))
         except AnamnesisError as error:
             return text_result(str(error), is_error=True)
-        shown = value if isinstance(value, str) else escaped(json.dumps(value, ensure_ascii=False, indent=2))
-        structured = value if isinstance(value, dict) else {"result": value}
-        return {**text_result(shown), "structuredContent": structured, "isError": False}
+        part = value if isinstance(value, Part) else None
+        shown = part.values if part else value
+        structured = shown if isinstance(shown, dict) else {"result": shown}
+        answer = {**text_result(as_text(shown)), "structuredContent": structured, "isError": False}
+        if part and part.end < part.total:
+            shows = f"{part.offset + 1} to {part.end}" if part.values else "0"
+            notice = f"{shows} of {part.total} notes. The next: {self.name} with offset={part.end}."
+            answer["content"].append({"type": "text", "text": notice})
+            structured |= {"total": part.total, "next_offset": part.end}
+        return answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +365,15 @@ def modern_version(message: object) -> object:
     params = message.get("params") if isinstance(message, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     return meta.get(_VERSION_KEY) if isinstance(meta, dict) else None
+
+
+def as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def as_text(value: object) -> str:
+    """A value for a model to read: a text as it is, anything else as JSON without hidden characters."""
+    return value if isinstance(value, str) else escaped(as_json(value))
 
 
 def text_result(text: str, *, is_error: bool = False) -> Message:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
-from anamnesis.mcp.dispatcher import Message, Prompt, Resources, Tool
+from anamnesis.mcp.answer import described, fitted, refuse_cut, shortened
+from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
 from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
-from anamnesis.notes import SCOPES, TYPES, Memory, as_dict, render
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
 
 if TYPE_CHECKING:
@@ -28,11 +29,14 @@ Opened = Callable[[], "MemoryStore"]  # the first call may open it
 _NOTE_URI = "memory://note/"
 _LISTED_RESOURCES = 100
 _LONGEST_TITLE = 200
+# More rows of a list than an answer can hold, and more projects than a status names.
+_MOST_ROWS = 100
 
-_PROJECT = optional(text("Only notes of this project key."))
+_PROJECT = optional(text("Only notes of this project: its key, or its last part if no other project has it."))
 _TYPE = optional(text("Only notes of this type.", enum=list(TYPES)))
 _SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.', enum=list(SCOPES)))
 _ID = text("The id of a note.")
+_EXPLAIN = yes_or_no("Add the provenance where it is not the default (human, confidence 1).", default=False)
 
 
 def tools(store: Opened, settings: Settings) -> list[Tool]:
@@ -44,28 +48,55 @@ def tools(store: Opened, settings: Settings) -> list[Tool]:
     ]
 
 
+def search_memories(
+    store: MemoryStore,
+    query: str,
+    *,
+    project: str | None = None,
+    type: MemoryType | None = None,
+    scope: Scope | None = None,
+    k: int = 8,
+    explain: bool = False,
+) -> list[Message]:
+    """The k notes that best match a query, in the shape of the tools; `explain` adds scores and provenance."""
+    hits = store.hits(query, project=project, type=type, scope=scope, k=k)
+    scores = [{"score": round(hit.score, 6)} if explain else {} for hit in hits]
+    return [{**described(hit.memory, explain=explain), **score} for hit, score in zip(hits, scores, strict=True)]
+
+
 def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
-    def memory_search(query: str, project: str | None, type: str | None, scope: str | None, k: int) -> list[Message]:
+    def memory_search(query: str, k: int, offset: int, **given: Any) -> Part:
         """Search memory by keyword (FTS5 BM25), optionally scoped by project/type/scope.
 
         Read-only. Returns up to k ranked notes, each with its body and metadata (id, type, project,
         machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
-        "machine-local" (this machine only)."""
-        hits = store().hits(query, project=project, type=type, scope=scope, k=k)
-        return [{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits]
+        "machine-local" (this machine only). A long body is cut and says how to read the rest."""
+        found = search_memories(store(), query, k=k + offset, **given)
+        if not found and (project := given.get("project")):
+            store().check_project(project)
+        return Part(fitted(found[offset:]), offset, len(found))
 
-    def memory_list(project: str | None, type: str | None, scope: str | None, limit: int, offset: int) -> list[Message]:
+    def memory_list(limit: int, offset: int, explain: bool, **filters: Any) -> Part:
         """List memory notes newest-first (titles + metadata, no bodies).
 
-        Read-only. Optionally scoped by project, type, and/or scope ("portable" vs "machine-local")."""
-        notes = store().list(project=project, type=type, scope=scope, limit=limit, offset=offset)
-        return [as_dict(note, body=False) for note in notes]
+        Read-only. Optionally scoped by project, type, and/or scope ("portable" vs "machine-local").
+        A list that does not fit says how many notes there are and the offset of the next."""
+        memory = store()
+        notes = memory.list(**filters, limit=min(limit, _MOST_ROWS), offset=offset)
+        total = memory.count(**filters)
+        if not total and (project := filters.get("project")):
+            memory.check_project(project)
+        return Part(fitted([described(note, body=False, explain=explain) for note in notes]), offset, total)
 
-    def memory_get(id: str) -> Message:
+    def memory_get(id: str, offset: int, explain: bool) -> Message:
         """Read one note by its id, with its body and metadata.
 
-        Read-only."""
-        return as_dict(store().get(id))
+        Read-only. A long body is cut; offset reads on from there."""
+        note = described(store().get(id), explain=explain)
+        length = len(note["body"])
+        if offset > length:
+            raise InvalidArgument(f"offset is {offset}, but the body has {length} characters.")
+        return fitted([{**note, "body": note["body"][offset:]}], offset)[0]
 
     def memory_status() -> Message:
         """Report store health: counts by type/project, store paths, sync state.
@@ -75,26 +106,34 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
 
         memory = store()
         facts = {"root": str(memory.root), "db_path": str(memory.db_path), **memory.stats()._asdict()}
+        projects = facts["by_project"]
+        if len(projects) > _MOST_ROWS:
+            largest = sorted(projects, key=projects.__getitem__, reverse=True)[:_MOST_ROWS]
+            facts |= {"by_project": {name: projects[name] for name in largest}, "projects": len(projects)}
+        facts["by_project"] = {shortened(name): count for name, count in facts["by_project"].items()}
         return {**facts, "sync": asdict(configured_backend(memory, settings).state())}
 
     most = whole("How many notes at the most.", default=8, minimum=0)
     limit = whole("How many notes at the most.", default=100, minimum=0)
     offset = whole("How many notes to leave out first.", default=0, minimum=0)
-    query = text("Free text: the words of the question or the task.")
+    start = whole("How many characters of the body to leave out first.", default=0, minimum=0)
+    query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
+    filters = {"project": _PROJECT, "type": _TYPE, "scope": _SCOPE}
+    scores = {**_EXPLAIN, "description": f"Add the score of each note. {_EXPLAIN['description']}"}
     return [
         Tool(
             memory_search,
             "Search memory",
-            parameters(query=query, project=_PROJECT, type=_TYPE, scope=_SCOPE, k=most),
+            parameters(query=query, **filters, k=most, offset=offset, explain=scores),
             read_only=True,
         ),
         Tool(
             memory_list,
             "List memory",
-            parameters(project=_PROJECT, type=_TYPE, scope=_SCOPE, limit=limit, offset=offset),
+            parameters(**filters, limit=limit, offset=offset, explain=_EXPLAIN),
             read_only=True,
         ),
-        Tool(memory_get, "Read a note", parameters(id=_ID), read_only=True),
+        Tool(memory_get, "Read a note", parameters(id=_ID, offset=start, explain=_EXPLAIN), read_only=True),
         Tool(memory_status, "Memory status", read_only=True, runs_git=True),
     ]
 
@@ -119,13 +158,15 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
         given = {name: value for name, value in changes.items() if value is not None}
         if not given:
             raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
+        refuse_cut(id, given.get("body", ""))
         return _as_written(store().update(id, **given), given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
 
         This modifies the store, so it is not auto-approved."""
-        return {"deleted": as_dict(store().delete(id), body=False), "restore": f"anamnesis restore {id}"}
+        (deleted,) = fitted([described(store().delete(id), body=False)])
+        return {"deleted": deleted, "restore": f"anamnesis restore {id}"}
 
     kind = text("procedural, semantic or episodic.", enum=list(TYPES))
     title, body = text("A short title."), text("The note itself, in markdown.")
@@ -153,7 +194,8 @@ def _as_written(note: Memory, given: dict[str, Any]) -> Message:
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools need not wait for
 
     kinds = redacted_kinds(given, note)
-    return {**as_dict(note), "redacted": kinds} if kinds else as_dict(note)
+    (written,) = fitted([described(note)])
+    return {**written, "redacted": kinds} if kinds else written
 
 
 def _sync_tool(store: Opened, settings: Settings) -> Tool:

@@ -3,6 +3,7 @@
 from anamnesis.notes.markdown import decode, front_of, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
+    PINNED,
     SCOPES,
     SOURCES,
     TYPES,
@@ -15,10 +16,11 @@ from anamnesis.notes.record import (
     validate,
     writable,
 )
-from anamnesis.notes.ulid import derived_id, moment_of, number_of, ulid, ulid_of
+from anamnesis.notes.ulid import derived_id, ending_of, has_time, moment_of, number_of, ulid, ulid_of
 
 __all__ = [
     "COUNTS",
+    "PINNED",
     "SCOPES",
     "SOURCES",
     "TYPES",
@@ -29,7 +31,9 @@ __all__ = [
     "check_id",
     "decode",
     "derived_id",
+    "ending_of",
     "front_of",
+    "has_time",
     "moment_of",
     "named_ids",
     "number_of",

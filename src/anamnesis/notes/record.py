@@ -17,10 +17,14 @@ Scope = str
 EngramValue = str | int | None
 # Engram's counters.
 COUNTS = ("revision_count", "duplicate_count")
+# Engram's fields that change without a change of content.
+TICKING = ("sync_id", *COUNTS, "last_seen_at", "created_at", "updated_at", "deleted_at")
 
 TYPES = ("procedural", "semantic", "episodic")
 SCOPES = ("portable", "machine-local")
 SOURCES = ("human", "session-end", "reflection", "import")
+# The tag of notes that come first for an agent.
+PINNED = "pinned"
 
 # The written order; `extra` lines follow the key that they followed in the file.
 KEYS = (
@@ -106,6 +110,11 @@ class Memory:
         if isinstance(self.supersedes, str):
             return [self.supersedes] if self.supersedes else []
         return self.supersedes
+
+
+def without_ticking(engram: dict[str, EngramValue]) -> dict[str, EngramValue]:
+    """Engram's fields without those that change by themselves."""
+    return {name: value for name, value in engram.items() if name not in TICKING}
 
 
 # The fields that hold text; times have their own form.

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _DIGITS = frozenset(_ALPHABET)
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
+_TIME_LENGTH = 10
 _SHIFTS = range(120, -1, -10)
 _TO_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+_NO_TIME = "0" * _TIME_LENGTH + "Z" * 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -39,8 +41,18 @@ def moment_of(text: str) -> str:
         return ""
 
 
+def ending_of(text: str) -> str:
+    """The characters of a ULID that are not its time."""
+    return text[_TIME_LENGTH:]
+
+
+def has_time(text: str) -> bool:
+    """Whether a ULID is of a time after the first millisecond of 1970."""
+    return text > _NO_TIME
+
+
 def derived_id(moment: str, name: str) -> str:
-    """The ULID derived from a time and a name; an invalid time counts as 1970."""
+    """The ULID derived from a time and a name; an invalid time counts as 1970. Its ending depends on the name alone."""
     import hashlib  # 3 ms that a start need not spend
 
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=10).digest()

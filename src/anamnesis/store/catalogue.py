@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
@@ -106,17 +106,21 @@ class Catalogue:
         gone: Sequence[str],
         finish: Callable[[], Sequence[Step]],
         *,
+        former: Iterable[NoteFile] = (),
         follower: str = "",
     ) -> Written | None:
         """Index our changes of files; if the index cannot be written now, the next refresh finds them.
 
-        `finish` makes these changes, and is called while the transaction can still be rolled back. The changes of a
-        `follower` trigger no callback and are not pending for it. Returns None if the index could not be written, if
-        other files of the same notes have to be read, or if the store is not followed.
+        `former` files are indexed first if an editor has changed them, so that no version is missed. `finish` makes
+        these changes, and is called while the transaction can still be rolled back. The changes of a `follower` trigger
+        no callback and are not pending for it. Returns None if the index could not be written, if other files of the
+        same notes have to be read, or if the store is not followed.
         """
 
         def change(db: Connection) -> tuple[Written | None, bool]:
             before = change_log.last_seq(db)
+            unknown = {file.path: file for file in former if not queries.is_known(db, file.path, file.hash)}
+            save_files(db, unknown, self._files.exists)
             paths: dict[str, NoteFile | None] = {file.path: file for file in written}
             paths |= dict.fromkeys(gone)
             removed = save_files(db, paths, lambda path: path not in gone and self._files.exists(path))

@@ -26,6 +26,10 @@ TRASH = "trash"
 # Opening a named pipe must not block, and a symbolic link must not be followed.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _SHAPELESS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+# Files at the top of a tree that hosts and people add to any repository.
+_DESCRIBING = re.compile(
+    r"(?:readme|licen[cs]e|copying|notice)(?:[.-].*)?|\.git(?:ignore|attributes|keep)", re.IGNORECASE
+)
 _UNREADABLE = (-1, -1)  # recorded as size and mtime of a file that cannot be read
 # The coarsest tick of the clock by which Linux sets file times. A change within the tick of a listing would have
 # the mtime that the listing recorded.
@@ -76,6 +80,11 @@ def is_type_folder(name: str) -> bool:
     """Whether a name in a tree is that of a note type's folder, also on file systems that ignore case, invisible
     characters, or trailing dots and spaces."""
     return without_shapeless(name).rstrip(". ").casefold() in TYPES
+
+
+def describes_repository(path: str) -> bool:
+    """Whether a path in a tree is that of a README, a licence or a file of git's own: neither a note nor a fault."""
+    return "/" not in path and _DESCRIBING.fullmatch(path) is not None
 
 
 def without_shapeless(name: str) -> str:

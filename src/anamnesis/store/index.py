@@ -14,20 +14,21 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anamnesis.disk import locked
 from anamnesis.erasure import erase_deleted
 from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.readonly import SHORT_READ, is_refused, is_writable
 from anamnesis.store.files import NoteFiles
+from anamnesis.store.kept import Kept, Replaced
 from anamnesis.store.refresh import Difference, Progress, outdated, refresh
 
 if TYPE_CHECKING:
     from anamnesis.store.private import PrivateIndex
 
 # Earlier releases used versions up to 9.
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 BUSY_TIMEOUT = 5.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 
@@ -40,10 +41,11 @@ _Identity = tuple[int, int, int]
 class Index:
     """The index of one store, for any number of threads; other processes may use the same file."""
 
-    def __init__(self, path: Path, files: NoteFiles) -> None:
+    def __init__(self, path: Path, files: NoteFiles, kept: Kept) -> None:
         self.path = path
         self._name = str(path)
         self._files = files
+        self._kept = kept
         self._idle: list[Connection] = []
         self._identity: _Identity | None = None  # of the file that the idle connections are open on
         self._opening = threading.Lock()
@@ -113,6 +115,12 @@ class Index:
 
     def rebuild(self, progress: Progress | None = None) -> None:
         """Rebuild the index from the files and replace the live one with it."""
+        if usable := self._usable():
+            usable.close()
+            with contextlib.suppress(
+                sqlite3.Error, OSError
+            ):  # keeps the versions that were replaced since the last one
+                refresh(partial(self._transact, _READ), partial(self._transact, _WRITE), self._files)
         with self._translated(), locked(self.path.with_name("index.lock")):
             usable = self._usable()
             if usable:
@@ -158,7 +166,13 @@ class Index:
 
     def _transact(self, mode: str, work: Callable[[Connection], T]) -> T:
         with self._connection() as db:
-            return transact(db, work, mode)
+            return transact(db, partial(self._keeping, work) if mode != _READ else work, mode)
+
+    def _keeping(self, work: Callable[[Connection], T], db: Connection) -> T:
+        """Do the work, and keep the versions of notes that it replaced before it is committed."""
+        result = work(db)
+        self._kept.keep(db.replaced)
+        return result
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -306,7 +320,11 @@ class Learned:
 
 
 class Connection(sqlite3.Connection):
-    """A connection with a cache, which is valid until the index changes."""
+    """A connection with the versions that its transaction replaced, and a cache that ends when the index changes."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.replaced: list[Replaced] = []  # versions of notes that the transaction replaced
 
     _learned_at: tuple[int, int] | None = None
     _learned: Learned
@@ -355,6 +373,7 @@ def create_tables(db: Connection) -> str:
 
 def transact(db: Connection, work: Callable[[Connection], T], mode: str = _READ) -> T:
     """Run `work` as one transaction."""
+    db.replaced.clear()
     _begin(db, mode)
     try:
         result = work(db)

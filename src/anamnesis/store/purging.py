@@ -28,6 +28,7 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
         for trashed in store.trashed():
             if trashed.id == note_id:
                 store._files.remove(trashed.path)
+        store.kept.forget([note_id])
 
 
 def versions_of(store: MemoryStore, note_id: str) -> list[str]:
@@ -44,7 +45,9 @@ def erase(store: MemoryStore) -> bool:
     for path in store._files.leftovers():
         if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
             store._files.remove(path)
-    return store._index.erase()
+    store.kept.forget(purged)  # also those of a purge that was killed
+    is_kept_erased = store.kept.erase()
+    return store._index.erase() and is_kept_erased
 
 
 def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:

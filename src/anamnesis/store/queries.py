@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, writable
-from anamnesis.store.files import TREES
+from anamnesis.notes import SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, writable
+from anamnesis.store.files import TREES, describes_repository
 
 # The fields of a note that the index has, with their SQL expressions.
 _FIELDS = {
@@ -23,6 +24,23 @@ _FIELDS = {
     **{name: f"m.{name}" for name in ("created_at", "updated_at", "prov_source", "confidence")},
     **{name: f"coalesce(m.{name}, '')" for name in ("prov_model", "prov_session", "supersedes")},
 }
+# The orders of a list. In each, the id decides between equals, so that pages neither overlap nor leave a note out.
+_ORDERS = {
+    "updated": "m.updated_at DESC, m.id DESC",
+    "created": "m.created_at DESC, m.id DESC",
+    "title": "m.title COLLATE NOCASE, m.id",
+    "project": "m.project, m.updated_at DESC, m.id DESC",
+}
+ORDERS = tuple(_ORDERS)
+
+
+class Also(TypedDict, total=False):
+    """The filters of people: the notes with all of these tags, of this source, changed in [since, until)."""
+
+    tags: tuple[str, ...]
+    source: str | None
+    since: str | None
+    until: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +51,20 @@ class Filter:
     type: MemoryType | None = None
     scope: Scope | None = None
     names: tuple[str, ...] = ()  # all names of the project, where it has several
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    since: str | None = None
+    until: str | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in (("type", TYPES), ("scope", SCOPES)):
+        for name, allowed in (("type", TYPES), ("scope", SCOPES), ("source", SOURCES)):
             value = getattr(self, name)
             if value is not None and value not in allowed:
                 raise InvalidArgument(f"{name} {value!r} is not one of {', '.join(allowed)}.")
         if self.project is not None:
             object.__setattr__(self, "project", writable(self.project))
+        if self.tags:
+            object.__setattr__(self, "tags", tuple(map(writable, self.tags)))
 
     @property
     def sql(self) -> str:
@@ -48,6 +72,17 @@ class Filter:
         if self.project is not None:
             conditions.append(self.project_sql)
         conditions += [f"m.{name} = :{name}" for name in ("type", "scope") if getattr(self, name) is not None]
+        others = {"source": "prov_source =", "since": "updated_at >=", "until": "updated_at <"}
+        conditions += [
+            f"m.{condition} :{name}" for name, condition in others.items() if getattr(self, name) is not None
+        ]
+        if self._tag_words:
+            conditions.append("m.number IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH :tag_words)")
+        if self.tags:
+            conditions.append(
+                "NOT EXISTS (SELECT 1 FROM json_each(:tags) WHERE NOT EXISTS (SELECT 1 FROM memory_tags"
+                " WHERE memory_id = m.id AND tag = value COLLATE NOCASE))"
+            )
         return " AND ".join(conditions)
 
     @property
@@ -56,7 +91,14 @@ class Filter:
 
     @property
     def values(self) -> dict[str, str | None]:
-        return {"project": self.project, "type": self.type, "scope": self.scope, "names": json.dumps(self.names)}
+        bound = {name: getattr(self, name) for name in ("project", "type", "scope", "source", "since", "until")}
+        return {**bound, "names": json.dumps(self.names), "tags": json.dumps(self.tags), "tag_words": self._tag_words}
+
+    @property
+    def _tag_words(self) -> str:
+        """The FTS5 expression for notes that may have these tags: an index lookup before tags are compared."""
+        words = (tag.replace('"', '""') for tag in self.tags if re.search("[A-Za-z0-9]", tag))
+        return " AND ".join(f'tags : "{word}"' for word in words)
 
 
 class StoreStats(NamedTuple):
@@ -99,13 +141,9 @@ def hidden(db: sqlite3.Connection) -> list[tuple[str, str, Scope, str, str]]:
     return [(id, title, scope, f"{TREES[scope]}/{path}", deleted_at) for id, title, scope, path, deleted_at in rows]
 
 
-def ids_starting(db: sqlite3.Connection, prefix: str, limit: int) -> list[str]:
-    """The ids that start with a prefix, in either case."""
-    rows = db.execute(
-        "SELECT id FROM memories WHERE substr(id, 1, length(:prefix)) = :prefix COLLATE NOCASE"
-        " ORDER BY id LIMIT :limit",
-        {"prefix": writable(prefix), "limit": limit},
-    )
+def ids_ending(db: sqlite3.Connection, ending: str) -> list[str]:
+    """The ULIDs that have this ending after their time."""
+    rows = db.execute("SELECT id FROM memories WHERE substr(id, -length(:ending)) = :ending", {"ending": ending})
     return [row[0] for row in rows]
 
 
@@ -130,20 +168,31 @@ def ids_from(db: sqlite3.Connection, source: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def list_notes(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[Memory]:
-    """Notes, newest first, with the fields that the index has: everything but foreign front matter."""
-    if len(wanted.names) > 1:
+def list_notes(
+    db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int, order: str = "updated"
+) -> list[Memory]:
+    """Notes in this order, with the fields that the index has: everything but foreign front matter."""
+    if len(wanted.names) > 1 and order == "updated":
         numbers = _newest(db, wanted, limit, offset)
         return _list(db, "m.number IN (SELECT value FROM json_each(:numbers))", {"numbers": json.dumps(numbers)})
     page = {"limit": -1 if limit is None else limit, "offset": offset}
-    return _list(db, wanted.sql, {**wanted.values, **page}, "LIMIT :limit OFFSET :offset")
+    return _list(db, wanted.sql, {**wanted.values, **page}, "LIMIT :limit OFFSET :offset", order)
 
 
-def _list(db: sqlite3.Connection, condition: str, values: dict[str, Any], page: str = "") -> list[Memory]:
+def _list(
+    db: sqlite3.Connection, condition: str, values: dict[str, Any], page: str = "", order: str = "updated"
+) -> list[Memory]:
     columns = ", ".join(f"{source} AS {name}" for name, source in _FIELDS.items())
-    order = "m.updated_at DESC, m.id DESC"
-    rows = db.execute(f"SELECT {columns} FROM memories AS m WHERE {condition} ORDER BY {order} {page}", values)
+    query = f"SELECT {columns} FROM memories AS m WHERE {condition} ORDER BY {_ORDERS[order]} {page}"
+    rows = db.execute(query, values)
     return [_memory(row) for row in rows]
+
+
+def whole_note(db: sqlite3.Connection, number: int) -> Memory | None:
+    """A note with everything that it says, from the index alone; None if it is hidden."""
+    found = _list(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})
+    (rest,) = db.execute("SELECT rest FROM memories WHERE number = :number", {"number": number}).fetchone()
+    return replace(found[0], **json.loads(rest)) if found and rest else next(iter(found), None)
 
 
 def _newest(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[int]:
@@ -227,6 +276,17 @@ def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, i
     }
 
 
+def is_known(db: sqlite3.Connection, path: str, hash: bytes) -> bool:
+    """Whether a file is in the index with this hash."""
+    folder, _, name = path.rpartition("/")
+    row = db.execute(
+        "SELECT 1 FROM files WHERE folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
+        " AND hash = :hash",
+        {"folder": folder, "name": name, "hash": hash},
+    ).fetchone()
+    return row is not None
+
+
 def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
     rows = db.execute(
         "SELECT superseded_id, max(memory_id) FROM supersessions"
@@ -241,12 +301,12 @@ def superseded_ids(db: sqlite3.Connection) -> set[str]:
 
 
 def unreadable(db: sqlite3.Connection) -> list[Problem]:
-    """Files that could not be read as notes."""
+    """Files that could not be read as notes, without those that describe the repository."""
     rows = db.execute(
         "SELECT f.path || '/' || name, line, problem FROM files JOIN folders f ON f.number = folder"
         " WHERE problem IS NOT NULL"
     )
-    return [Problem(*row) for row in rows]
+    return [Problem(*row) for row in rows if not describes_repository(row[0].partition("/")[2])]
 
 
 def problems(db: sqlite3.Connection) -> list[Problem]:

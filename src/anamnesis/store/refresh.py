@@ -6,13 +6,15 @@ the transaction that indexes it, so that a slow reader never overwrites what a w
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles, folder_of
 from anamnesis.store.rows import forget_folder, has_unread, latest_problems, record_folder, save_files
+
+if TYPE_CHECKING:
+    from anamnesis.store.index import Connection
 
 Progress = Callable[[int, int], None]
 # Files indexed in one transaction: other writers wait 0.1 s for it. Smaller ones make FTS5 merge more often.
@@ -20,8 +22,8 @@ _BATCH = 1000
 
 
 # `read` gives a query one snapshot of the index; `write` runs a change as one transaction.
-Read = Callable[[Callable[[sqlite3.Connection], Any]], Any]
-Write = Callable[[Callable[[sqlite3.Connection], object]], object]
+Read = Callable[[Callable[["Connection"], Any]], Any]
+Write = Callable[[Callable[["Connection"], object]], object]
 
 
 class Difference:
@@ -70,7 +72,7 @@ def refresh(
     return found
 
 
-def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
+def difference(db: Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
     """Compare listings with rows; reads no file."""
     found = Difference()
     recorded = dict(db.execute("SELECT path, number FROM folders"))
@@ -108,7 +110,7 @@ def difference(db: sqlite3.Connection, files: NoteFiles, *, only: Iterable[str] 
     return found
 
 
-def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
+def outdated(db: Connection, files: NoteFiles) -> list[str] | None:
     """The folders whose mtime is not the recorded one; None if there is nothing to do.
 
     Takes a few system calls, whatever the number of notes. The latest files that are not notes are checked as well:
@@ -122,19 +124,19 @@ def outdated(db: sqlite3.Connection, files: NoteFiles) -> list[str] | None:
     return changed if changed or has_unread(db) else None
 
 
-def _known_files(db: sqlite3.Connection, folder: int | None) -> dict[str, tuple[int, int]]:
+def _known_files(db: Connection, folder: int | None) -> dict[str, tuple[int, int]]:
     rows = db.execute("SELECT name, size, mtime_ns FROM files WHERE folder = :folder", {"folder": folder})
     return {name: (size, mtime_ns) for name, size, mtime_ns in rows}
 
 
-def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: sqlite3.Connection) -> None:
+def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: Connection) -> None:
     """Index files that have not changed since they were read; add the folders of the others to `restless`."""
     still = {file.path: file for file in read if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns)}
     save_files(db, still, files.exists)
     restless.update(folder_of(file.path) for file in read if file.path not in still)
 
 
-def _close(files: NoteFiles, found: Difference, restless: set[str], db: sqlite3.Connection) -> None:
+def _close(files: NoteFiles, found: Difference, restless: set[str], db: Connection) -> None:
     save_files(db, dict.fromkeys(path for path in found.gone if not files.exists(path)), files.exists)
     for folder in found.folders:
         record_folder(db, folder.path, folder.mtime_ns if folder.path not in restless else 0)
@@ -145,7 +147,7 @@ def _close(files: NoteFiles, found: Difference, restless: set[str], db: sqlite3.
             forget_folder(db, path)
 
 
-def _unread(db: sqlite3.Connection) -> list[str]:
+def _unread(db: Connection) -> list[str]:
     """Duplicates of an id whose original was removed."""
     rows = db.execute(
         "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE hash = x''"

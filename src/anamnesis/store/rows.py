@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from anamnesis.notes import Memory
+from anamnesis.notes.record import without_ticking
+from anamnesis.store import queries
 from anamnesis.store.files import TREES, NoteFile, folder_of, note_path, proper_path, scope_of
+from anamnesis.store.kept import Replaced
 from anamnesis.store.steps import Step
 from anamnesis.store.unsynced import record_listed
+
+if TYPE_CHECKING:
+    from anamnesis.store.index import Connection
 
 # A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
 _Claim = tuple[str, bool, str]
 
 # How many of the latest files that are not notes are checked together with the folders.
 _LATEST_PROBLEMS = 20
+
+_SAID = tuple(each.name for each in fields(Memory) if each.name not in ("updated_at", "engram"))
 
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
 
@@ -37,17 +47,20 @@ class _Words:
         self._added.pop(number, None)
         self._removed.append((number,))
 
-    def write(self, db: sqlite3.Connection) -> None:
+    def has(self, number: int) -> bool:
+        return number in self._added
+
+    def write(self, db: Connection) -> None:
         if self._removed:
             db.executemany("DELETE FROM memories_fts WHERE rowid = ?", self._removed)
         if self._added:
             query = "INSERT INTO memories_fts (rowid, id, title, body, tags) VALUES (?, ?, ?, ?, ?)"
             db.executemany(query, self._added.values())
+        self._removed.clear()
+        self._added.clear()
 
 
-def save_files(
-    db: sqlite3.Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]
-) -> list[str]:
+def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> list[str]:
     """Index files as they were read, None for a deleted one; returns the ids of the notes that these held."""
     words = _Words()
     # A new folder gets the mtime 0, so that the next refresh lists it.
@@ -60,7 +73,7 @@ def save_files(
     return [*filter(None, removed)]
 
 
-def _save(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool], words: _Words) -> None:
+def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: _Words) -> None:
     """Index a file: its note, or why it has none."""
     folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
@@ -82,10 +95,12 @@ def _save(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool],
         row,
     )
     if not added.rowcount:
-        known = db.execute(f"SELECT hash, memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
+        known = db.execute(f"SELECT hash, memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
         if known[0] == file.hash:
             db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
             return
+        if known[1] is not None:
+            _replace(db, known[1], file.path, known[2], words, file.memory)
         if known[1] not in (None, memory_id):
             _release(db, known[1], file.path, words)
         db.execute(
@@ -97,11 +112,13 @@ def _save(db: sqlite3.Connection, file: NoteFile, exists: Callable[[str], bool],
         _claim(db, file.path, file.memory, exists, words)
 
 
-def _forget(db: sqlite3.Connection, path: str, words: _Words) -> str | None:
+def _forget(db: Connection, path: str, words: _Words) -> str | None:
     """Remove a deleted file's row, and its note if no other file holds it; returns the note's id."""
     folder, _, name = path.rpartition("/")
     row = {"folder": folder, "name": name}
-    known = db.execute(f"SELECT memory_id FROM files WHERE {_THE_FILE}", row).fetchone()
+    known = db.execute(f"SELECT memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
+    if known and known[0] is not None:
+        _replace(db, known[0], path, known[1], words)
     db.execute(f"DELETE FROM files WHERE {_THE_FILE}", row)
     if not known or known[0] is None:
         return None
@@ -109,7 +126,7 @@ def _forget(db: sqlite3.Connection, path: str, words: _Words) -> str | None:
     return str(known[0])
 
 
-def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
+def record_folder(db: Connection, path: str, mtime_ns: int) -> None:
     """Record that everything in a folder up to this mtime is in the index."""
     recorded = db.execute(
         "INSERT INTO folders (path, mtime_ns) VALUES (:path, :mtime_ns)"
@@ -120,7 +137,7 @@ def record_folder(db: sqlite3.Connection, path: str, mtime_ns: int) -> None:
         record_listed(db, path)
 
 
-def advance_folder(db: sqlite3.Connection, step: Step) -> None:
+def advance_folder(db: Connection, step: Step) -> None:
     """Record a folder's mtime `after` our own change, if `before` is the recorded one; otherwise it must be listed."""
     db.execute(
         "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
@@ -128,13 +145,13 @@ def advance_folder(db: sqlite3.Connection, step: Step) -> None:
     )
 
 
-def has_unread(db: sqlite3.Connection) -> bool:
+def has_unread(db: Connection) -> bool:
     """Whether a file is marked to be read again."""
     (found,) = db.execute("SELECT EXISTS (SELECT 1 FROM files WHERE hash = x'')").fetchone()
     return bool(found)
 
 
-def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
+def latest_problems(db: Connection) -> list[tuple[str, int, int]]:
     """The paths of the newest files that are not notes, with size and mtime."""
     return db.execute(
         "SELECT folders.path || '/' || name, size, files.mtime_ns FROM files JOIN folders ON folders.number = folder"
@@ -143,7 +160,7 @@ def latest_problems(db: sqlite3.Connection) -> list[tuple[str, int, int]]:
     ).fetchall()
 
 
-def forget_folder(db: sqlite3.Connection, path: str) -> None:
+def forget_folder(db: Connection, path: str) -> None:
     """Remove a deleted folder's row, unless the index has files in it again."""
     db.execute(
         "DELETE FROM folders WHERE path = :path AND NOT EXISTS (SELECT 1 FROM files WHERE folder = number)",
@@ -151,7 +168,7 @@ def forget_folder(db: sqlite3.Connection, path: str) -> None:
     )
 
 
-def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[str], bool], words: _Words) -> None:
+def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool], words: _Words) -> None:
     """Make this file stand for its note's id, unless another file has the better claim."""
     if _insert(db, path, memory, words):
         return
@@ -164,6 +181,8 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
         ours: _Claim = (memory.updated_at, path == note_path(memory), path)
         if ours < theirs:
             return
+    elif other != path:
+        _replace(db, memory.id, other, _time_of(db, other), words, memory)
     _delete(db, number, memory.id, words)
     _insert(db, path, memory, words, number)
     if other != path or memory.updated_at < updated_at:
@@ -175,23 +194,52 @@ def _claim(db: sqlite3.Connection, path: str, memory: Memory, exists: Callable[[
         )
 
 
-def _release(db: sqlite3.Connection, memory_id: str, path: str, words: _Words) -> None:
+def _release(db: Connection, memory_id: str, path: str, words: _Words) -> None:
     """Remove a note that its file no longer holds; other files that hold it are marked to be read again."""
-    row = db.execute(
-        "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
-        {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},
-    ).fetchone()
+    row = _standing(db, memory_id, path)
     if row:
         _delete(db, row[0], memory_id, words)
         db.execute("UPDATE files SET hash = x'' WHERE memory_id = :id", {"id": memory_id})
 
 
-def _insert(db: sqlite3.Connection, path: str, memory: Memory, words: _Words, number: int | None = None) -> bool:
+def _replace(db: Connection, memory_id: str, path: str, at: int, words: _Words, by: Memory | None = None) -> None:
+    """Pass on the version that a file held for a note, if it stood for it and now says something else."""
+    row = _standing(db, memory_id, path)
+    if row and words.has(row[0]):
+        words.write(db)
+    note = queries.whole_note(db, row[0]) if row else None
+    if note and not (by and _is_same(note, by)):
+        db.replaced.append(Replaced(note, at))
+
+
+def _is_same(one: Memory, other: Memory) -> bool:
+    """Whether two versions differ at most in times and counters."""
+    return all(getattr(one, name) == getattr(other, name) for name in _SAID) and (
+        without_ticking(one.engram) == without_ticking(other.engram)
+    )
+
+
+def _time_of(db: Connection, path: str) -> int:
+    folder, _, name = path.rpartition("/")
+    row = db.execute(f"SELECT mtime_ns FROM files WHERE {_THE_FILE}", {"folder": folder, "name": name}).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _standing(db: Connection, memory_id: str, path: str) -> tuple[int] | None:
+    """The number of a note, if this file stands for it."""
+    found: tuple[int] | None = db.execute(
+        "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
+        {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},
+    ).fetchone()
+    return found
+
+
+def _insert(db: Connection, path: str, memory: Memory, words: _Words, number: int | None = None) -> bool:
     """Insert a note; False if there is one with its id."""
     inserted = db.execute(
         "INSERT INTO memories (number, id, type, title, body_path, project, machine_id, scope, created_at,"
-        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes, deleted_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " updated_at, prov_source, prov_model, prov_session, confidence, supersedes, deleted_at, rest)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             number,
             memory.id,
@@ -209,6 +257,7 @@ def _insert(db: sqlite3.Connection, path: str, memory: Memory, words: _Words, nu
             memory.confidence,
             " ".join(memory.superseded) or None,
             str(memory.engram["deleted_at"]) if memory.is_hidden else None,
+            _rest(memory),
         ),
     )
     if not inserted.rowcount:
@@ -225,7 +274,13 @@ def _insert(db: sqlite3.Connection, path: str, memory: Memory, words: _Words, nu
     return True
 
 
-def _delete(db: sqlite3.Connection, number: int, memory_id: str, words: _Words) -> None:
+def _rest(memory: Memory) -> str | None:
+    rest = {"engram": memory.engram, "extra": memory.extra, "newline": memory.newline}
+    changed = {name: value for name, value in rest.items() if value not in ({}, "\n")}
+    return json.dumps(changed) if changed else None
+
+
+def _delete(db: Connection, number: int, memory_id: str, words: _Words) -> None:
     words.remove(number)
     db.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     db.execute("DELETE FROM supersessions WHERE memory_id = ?", (memory_id,))

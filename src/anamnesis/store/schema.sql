@@ -2,6 +2,7 @@
 
 -- `number` joins a note with its row in memories_fts; an implicit rowid would not survive a VACUUM.
 -- A note with `deleted_at` is hidden: it has a row here, but no tags, supersessions and words.
+-- `rest` is JSON of what no other column has: Engram's fields, foreign front matter and line ends.
 CREATE TABLE memories (
     number       INTEGER PRIMARY KEY,
     id           TEXT NOT NULL UNIQUE,
@@ -19,7 +20,8 @@ CREATE TABLE memories (
     prov_session TEXT,
     confidence   REAL NOT NULL DEFAULT 1.0,
     supersedes   TEXT,
-    deleted_at   TEXT
+    deleted_at   TEXT,
+    rest         TEXT
 );
 
 CREATE TABLE memory_tags (

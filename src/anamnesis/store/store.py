@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
+from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
 from anamnesis.store import queries
@@ -19,14 +20,18 @@ from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
+from anamnesis.store.kept import Kept
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
-from anamnesis.store.projects import by_any_name, projects_of
-from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
+from anamnesis.store.projects import by_any_name, check_project, projects_of
+from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
-from anamnesis.store.search import Ranked, search, word_weights
+from anamnesis.store.search import Coverage, Ranked, coverage, search
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
+
+if TYPE_CHECKING:
+    from anamnesis.store.suggestions import Suggestions
 
 # How often a search that finds stale files refreshes them and repeats, so that it does not chase a file for ever.
 _STALE_ROUNDS = 4
@@ -52,14 +57,18 @@ class Saved(NamedTuple):
 class MemoryStore:
     """The notes under one root. Any number of threads and processes may use it at once."""
 
-    def __init__(self, root: Path | str, *, only_to_read: bool = False) -> None:
-        """Open the notes under `root`, which is created unless they are `only_to_read`."""
+    def __init__(self, root: Path | str, *, only_to_read: bool = False, versions: int = DEFAULT_VERSIONS) -> None:
+        """Open the notes under `root`, which is created unless they are `only_to_read`.
+
+        Of each note, at most this many replaced `versions` are kept.
+        """
         self.root = Path(root).expanduser().absolute()
         self.memory_dir = self.root / TREES["portable"]
         self.local_dir = self.root / TREES["machine-local"]
         self.db_path = self.root / "index.db"
         self._files = NoteFiles(self.root, only_to_read=only_to_read)
-        self._index = Index(self.db_path, self._files)
+        self.kept = Kept(self.root, versions)
+        self._index = Index(self.db_path, self._files, self.kept)
         # `on_refresh` is called after a check of the folders and after a read that found notes changed, `on_change`
         # after each operation that changed notes, with what it wrote if nothing else changed. Both run in the thread
         # of the operation, after it and outside of the store's lock, and not for their own changes; their errors
@@ -81,6 +90,7 @@ class MemoryStore:
 
     def close(self) -> None:
         self._index.close()
+        self.kept.close()
 
     @property
     def is_bare(self) -> bool:
@@ -261,9 +271,10 @@ class MemoryStore:
         type: MemoryType | None = None,
         scope: Scope | None = None,
         k: int = 8,
+        **also: Unpack[Also],
     ) -> builtins.list[Hit]:
         """What `search` finds, with scores."""
-        wanted = Filter(project, type, scope)
+        wanted = Filter(project, type, scope, **also)
         k = at_least_zero("k", k)
         for _ in range(_STALE_ROUNDS):
             ranked = self._catalogue.ask(lambda db: search(db, query, by_any_name(db, wanted), k))
@@ -272,9 +283,15 @@ class MemoryStore:
                 break
         return hits
 
-    def word_weights(self, text: str) -> dict[str, float]:
-        """The weight of each word of a text among the notes: a rare word weighs more than a common one."""
-        return self._catalogue.ask(lambda db: word_weights(db, text))
+    def coverage(self, words: builtins.list[str], ids: builtins.list[str]) -> Coverage:
+        """Which of the words each of these notes holds, and how many of all notes hold each."""
+        return self._catalogue.ask(lambda db: coverage(db, words, ids))
+
+    def suggest(self, query: str) -> Suggestions:
+        """What to try where a search found nothing."""
+        from anamnesis.store.suggestions import suggest  # that hooks need not import
+
+        return self._catalogue.ask(lambda db: suggest(db, query))
 
     def list(
         self,
@@ -284,16 +301,28 @@ class MemoryStore:
         scope: Scope | None = None,
         limit: int | None = None,
         offset: int = 0,
+        order: str = "updated",
+        **also: Unpack[Also],
     ) -> builtins.list[Memory]:
-        """Notes, newest first, from the index alone: without foreign front matter, and without reading files."""
-        wanted = Filter(project, type, scope)
+        """Notes, newest first, from the index alone: without foreign front matter, and without reading files.
+
+        Other orders: by the time of creation, by title, by project.
+        """
+        wanted = Filter(project, type, scope, **also)
         limit = None if limit is None else at_least_zero("limit", limit)
         offset = at_least_zero("offset", offset)
-        return self._catalogue.ask(lambda db: queries.list_notes(db, by_any_name(db, wanted), limit, offset))
+        return self._catalogue.ask(lambda db: queries.list_notes(db, by_any_name(db, wanted), limit, offset, order))
 
-    def count(self, *, project: str | None = None, type: MemoryType | None = None, scope: Scope | None = None) -> int:
+    def count(
+        self,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        **also: Unpack[Also],
+    ) -> int:
         """How many notes there are."""
-        wanted = Filter(project, type, scope)
+        wanted = Filter(project, type, scope, **also)
         return self._catalogue.ask(lambda db: queries.count_notes(db, by_any_name(db, wanted)))
 
     def stats(self) -> StoreStats:
@@ -303,6 +332,10 @@ class MemoryStore:
     def projects(self) -> builtins.list[str]:
         """The projects of all notes."""
         return self._catalogue.ask(lambda db: [name for names in projects_of(db).values() for name in names])
+
+    def check_project(self, name: str) -> None:
+        """Refuse a short name of several projects that is not a project itself: a list or a search of it is empty."""
+        self._catalogue.ask(lambda db: check_project(db, name))
 
     def hashes(self, *, hidden: bool = True) -> dict[str, bytes]:
         """The hash of the file of every note, or of every one that is not hidden."""
@@ -319,10 +352,6 @@ class MemoryStore:
     def problems(self) -> builtins.list[Problem]:
         """The files that are not notes, and duplicates, with the reasons."""
         return self._catalogue.ask(queries.problems)
-
-    def ids_starting(self, prefix: str, limit: int = 10) -> builtins.list[str]:
-        """Ids that start with `prefix`, in either case."""
-        return self._catalogue.ask(lambda db: queries.ids_starting(db, prefix, limit))
 
     def tagged(self, tag: str) -> builtins.list[str]:
         """The ids of the notes that have a tag."""
@@ -383,7 +412,9 @@ class MemoryStore:
                 former[path] = found
         moved = [file.path for path, file in former.items() if file.path != path]
         with contextlib.closing(Writing(self._files, placed, former, durable=durable)) as writing:
-            written = self._catalogue.save(writing.files, moved, writing.finish, follower=follower)
+            written = self._catalogue.save(
+                writing.files, moved, writing.finish, former=former.values(), follower=follower
+            )
         return Saved(writing.files, written)
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:

@@ -3,29 +3,42 @@
 from typing import Any
 
 from anamnesis.config import Settings
+from anamnesis.errors import Unwritable
 from anamnesis.log import log
 from anamnesis.notes import writable
+from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore
-from anamnesis.store.files import TREES
+from anamnesis.store.files import TREES, telling
 from anamnesis.store.unsynced import find_unsynced, forget_unsynced
-from anamnesis.sync.backend import SyncBackend, SyncResult, SyncState
+from anamnesis.sync.backend import Announce, SyncBackend, SyncResult, SyncState
 from anamnesis.sync.git_backend import GitSyncBackend
 
 __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
 
 
-def configured_backend(store: MemoryStore, settings: Settings) -> GitSyncBackend:
+def configured_backend(
+    store: MemoryStore, settings: Settings, *, adopt: bool = False, announce: Announce | None = None
+) -> GitSyncBackend:
     """The backend of this machine's settings."""
     return GitSyncBackend(
-        store.memory_dir, remote=settings.remote, machine_id=settings.machine_id, timeout=settings.sync_timeout
+        store.memory_dir,
+        remote=settings.remote,
+        machine_id=settings.machine_id,
+        timeout=settings.sync_timeout,
+        adopt=adopt,
+        announce=announce,
     )
 
 
 def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     """Sync a store's portable notes and refresh its index."""
+    if not is_writable(store.root):
+        fault = "the disk is read-only or full, or the folder is closed to you"
+        raise Unwritable(f"The notes in {store.root} cannot be synced: {fault}.")
     begun = store.root / "sync.begun"
     was_interrupted = begun.exists()
-    begun.touch(mode=0o600)
+    with telling("write", begun):
+        begun.touch(mode=0o600)
     unsynced = find_unsynced(store)
     result = backend.sync(unsynced.paths)
     if was_interrupted:
@@ -36,7 +49,8 @@ def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
         store.refresh_files(changed, result.steps if is_all else ())
     written = {path: hash for path, hash in result.written.items() if _can_hold_a_note(path)}
     forget_unsynced(store, unsynced, written)
-    begun.unlink(missing_ok=True)
+    with telling("write", begun):
+        begun.unlink(missing_ok=True)
     log(store.root, "sync", **report(store, result))
     return result
 

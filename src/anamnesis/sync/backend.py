@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from anamnesis.store.steps import Step
+
+# Is called with what a sync is doing now, for a person who waits for it.
+Announce = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

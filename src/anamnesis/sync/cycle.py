@@ -15,11 +15,11 @@ from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import purged_ids
-from anamnesis.sync.backend import SyncResult
+from anamnesis.sync.backend import Announce, SyncResult
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
-from anamnesis.sync.remote import Rejected, Remote
-from anamnesis.sync.repository import LEFT_BY_MERGE, Blob, Difference, Dirt, Repository
+from anamnesis.sync.remote import Foreign, Rejected, Remote
+from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, Blob, Difference, Dirt, Repository
 from anamnesis.sync.worktree import Replacement, replace_files
 
 SHORT = 7
@@ -35,6 +35,7 @@ class Cycle:
     repository: Repository
     remote: Remote | None
     machine_id: str
+    announce: Announce
     head: str = ""
     only: list[str] | None = None  # the files to compare, in the first round; None for all
     is_trusted: bool = False  # whether the head is one that a sync made
@@ -49,6 +50,7 @@ class Cycle:
     steps: list[Step] = field(default_factory=list)
     included: set[str] = field(default_factory=set)  # commits known to be in the history of the head
     missing: dict[tuple[str, str], int] = field(default_factory=dict)  # how many commits a head lacked of another
+    bases: dict[tuple[str, str], str] = field(default_factory=dict)  # merge bases of a head and another commit
 
     def trust(self, last: Checkpoint) -> None:
         """Start from where the last sync ended."""
@@ -68,11 +70,15 @@ class Cycle:
             done = "committed locally" if self.committed else "nothing to commit"
             return self._result(f"{done}; no remote configured")
         try:
+            self.announce(f"Fetching from {self.remote.host}")
             fetching.join()
             self._exchange(self.remote)
         except GitFailed as error:
             done = "committed locally; " if self.committed else ""
-            return self._result(f"{done}the remote cannot be used now: {error.message}", reached=False)
+            reason = error.message
+            if not isinstance(error, Foreign):
+                reason = f"the remote cannot be used now: {reason.rstrip('.')} (setting `remote`: {self.remote.shown})"
+            return self._result(f"{done}{reason}", reached=False)
         return self._result(
             "both versions of a note are kept; see `anamnesis conflicts`" if self.conflicted else "synced"
         )
@@ -159,6 +165,9 @@ class Cycle:
         known, refused = self.head, ""
         for _ in range(_MOST_ROUNDS):
             main, theirs = remote.head()
+            if theirs and not self._is_joined(theirs):
+                remote.check(theirs)
+            self.announce("Merging")
             if theirs and not self._merge_in(theirs):
                 self._commit_all()
                 continue
@@ -168,6 +177,7 @@ class Cycle:
                 self.pulled = self.repository.count_missing(theirs, known) if counted is None else counted
             if self.head == main:
                 return
+            self.announce(f"Sending to {remote.host}")
             try:
                 remote.push(self.head)
             except Rejected as error:
@@ -177,6 +187,10 @@ class Cycle:
                 self.pushed = True
                 return
         raise GitFailed(f"Other machines push all the time{refused}.", "Sync again in a while.")
+
+    def _is_joined(self, theirs: str) -> bool:
+        """Whether a remote is known to carry these notes: it is where this sync started, or goes on from there."""
+        return bool(self.head) and (theirs in self.included or self._base(theirs) == self.head)
 
     def _merge_in(self, theirs: str) -> bool:
         """Merge a commit into the files and the branch; false if another program has just changed one of the files."""
@@ -208,6 +222,11 @@ class Cycle:
         """The last commit that the head and another one have in common; "" if there is none."""
         if not self.head or theirs == self.head or theirs in self.included:
             return theirs if self.head else ""
+        if (self.head, theirs) not in self.bases:
+            self.bases[self.head, theirs] = self._find_base(theirs)
+        return self.bases[self.head, theirs]
+
+    def _find_base(self, theirs: str) -> str:
         only_ours, only_theirs = self.repository.divergence(self.head, theirs)
         self.missing[self.head, theirs] = only_theirs
         if not only_theirs:
@@ -264,7 +283,7 @@ class Cycle:
 
     def _message(self) -> str:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return f"anamnesis: sync from {self.machine_id} at {now}"
+        return f"{MESSAGE} {self.machine_id} at {now}"
 
 
 class _InBackground:

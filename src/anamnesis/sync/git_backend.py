@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -14,10 +13,10 @@ from anamnesis.disk import locked
 from anamnesis.errors import StoreUnavailable
 from anamnesis.git import GitFailed
 from anamnesis.store.files import digest
-from anamnesis.sync.backend import SyncResult, SyncState
+from anamnesis.sync.backend import Announce, SyncResult, SyncState
 from anamnesis.sync.checkpoint import Checkpoint, take_checkpoint, version_of, write_checkpoint
 from anamnesis.sync.cycle import SHORT, Cycle
-from anamnesis.sync.remote import Remote
+from anamnesis.sync.remote import CONNECT_TIMEOUT, Remote
 from anamnesis.sync.repository import Repository, is_safe
 from anamnesis.sync.worktree import LOCK
 
@@ -25,14 +24,13 @@ from anamnesis.sync.worktree import LOCK
 _SMALL_INDEX = 2_000_000
 # A larger repository is compared whole this often, for edits in place that neither the index nor a daemon noticed.
 _COMPARE_SECONDS = 3600.0
-# By https, a name without a password is a password too: a token.
-_PASSWORD = re.compile(r"(https?://|://[^/:]*:)[^/]*@", re.IGNORECASE)
 
 
 class GitSyncBackend:
     """Syncs a folder of notes, a git repository, with a remote.
 
-    A sync always compares all files if git's index has fewer than `small_index` bytes.
+    A sync always compares all files if git's index has fewer than `small_index` bytes. With `adopt` it joins a remote
+    that is no repository of notes.
     """
 
     def __init__(
@@ -43,6 +41,9 @@ class GitSyncBackend:
         machine_id: str,
         timeout: float = 120.0,
         small_index: int = _SMALL_INDEX,
+        adopt: bool = False,
+        connect_timeout: float = CONNECT_TIMEOUT,
+        announce: Announce | None = None,
     ) -> None:
         self.repo_dir = Path(repo_dir).absolute()
         self.remote = os.path.expanduser(setting("remote").check(remote)) if remote else None
@@ -51,7 +52,12 @@ class GitSyncBackend:
         self.small_index = small_index
         self._remote_digest = digest((self.remote or "").encode()).hex()
         self._repository = Repository(self.repo_dir, machine_id)
-        self._remote = Remote(self._repository, timeout) if self.remote else None
+        self._remote = (
+            Remote(self._repository, self.remote, timeout, adopt=adopt, connect_timeout=connect_timeout)
+            if self.remote
+            else None
+        )
+        self._announce: Announce = announce or (lambda _: None)
 
     def init(self) -> None:
         """Make the folder a repository with this remote, if it is not yet."""
@@ -60,7 +66,7 @@ class GitSyncBackend:
 
     def state(self) -> SyncState:
         repository = self._repository
-        shown = _PASSWORD.sub(r"\1***@", self.remote) if self.remote else None
+        shown = self._remote.shown if self._remote else None
         if not repository.exists:
             return SyncState(False, shown, "", False, "not initialized")
         try:
@@ -74,13 +80,15 @@ class GitSyncBackend:
         It compares only the `changed` files with the last commit, if `_is_enough` says so, and else all files.
         """
         repository = self._repository
+        self._announce("Waiting for another sync of this machine")
         try:
             with self._alone():
+                self._announce("Reading the notes")
                 last = take_checkpoint(repository.metadata)
                 self._prepare(last)
                 now = time.time()
                 repository.locate()
-                cycle = Cycle(repository, self._remote, self.machine_id)
+                cycle = Cycle(repository, self._remote, self.machine_id, self._announce)
                 if last and repository.is_at(last):
                     cycle.trust(last)
                     if changed is not None and self._is_enough(changed, now - last.compared_at):
@@ -115,8 +123,8 @@ class GitSyncBackend:
         self._repository.create()
         self._repository.write_rules()
         is_set = last and (last.remote, last.config) == (self._remote_digest, version_of(self._repository.config))
-        if self.remote and self._remote and not is_set:
-            self._remote.set_address(self.remote)
+        if self._remote and not is_set:
+            self._remote.set_address()
 
     def _alone(self) -> contextlib.AbstractContextManager[None]:
         """One sync of the folder at a time, the first one included."""

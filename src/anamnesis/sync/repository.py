@@ -18,6 +18,9 @@ from anamnesis.store.files import is_type_folder, without_shapeless
 from anamnesis.sync.checkpoint import Checkpoint, version_of
 
 BRANCH = "main"
+# Who makes the commits of a sync, and how their messages begin.
+AUTHOR = "anamnesis"
+MESSAGE = "anamnesis: sync from"
 MAIN = f"refs/heads/{BRANCH}"
 _PENDING = "refs/anamnesis/pending"
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -106,13 +109,18 @@ class Repository:
         self._identity = {
             f"GIT_{who}_{what}": value
             for who in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", "anamnesis"), ("EMAIL", f"anamnesis@{email or 'unknown'}"))
+            for what, value in (("NAME", AUTHOR), ("EMAIL", f"{AUTHOR}@{email or 'unknown'}"))
         }
         self._main = self._pending = ""
         self.trees: dict[str, str] = {}  # those that are known, by commit
 
     def git(
-        self, *arguments: str, input: bytes | None = None, as_user: bool = False, timeout: float = LOCAL_TIMEOUT
+        self,
+        *arguments: str,
+        input: bytes | None = None,
+        as_user: bool = False,
+        timeout: float = LOCAL_TIMEOUT,
+        connect_timeout: float | None = None,
     ) -> bytes:
         # `--git-dir` is explicit: a folder without a repository must not be taken for part of another one.
         return git(
@@ -123,6 +131,7 @@ class Repository:
             variables=self._identity,
             as_user=as_user,
             timeout=timeout,
+            connect_timeout=connect_timeout,
         )
 
     def line(self, *arguments: str) -> str:
@@ -339,6 +348,10 @@ class Repository:
             old_mode, new_mode, old, new, _ = facts.removeprefix(":").split(" ")
             found.append(Difference(path, _blob(old_mode, old), _blob(new_mode, new)))
         return found
+
+    def names(self, commit: str, *options: str) -> list[str]:
+        """The names at the top of a commit's tree, or with `-r` the paths of all its files."""
+        return _split(self.git("ls-tree", "-z", "--name-only", *options, commit))
 
     def blocking(self, commit: str) -> list[Difference]:
         """The removal of each entry of a commit that has the name of a note type's folder and is no folder."""

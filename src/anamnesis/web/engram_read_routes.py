@@ -74,8 +74,9 @@ def recent_prompts(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def search_prompts(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Find prompts by their words. The project must have its stored spelling."""
-    return answer(prompts.search(db, request.words(), request.stored("project"), request.integer("limit")))
+    """Find prompts by their words."""
+    project, limit = request.stored("project"), request.integer("limit")
+    return answer(prompts.search(db, request.words(), project, limit, strict=request.cleaning.strict))
 
 
 def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -173,7 +174,7 @@ ROUTES = (
         {200: ListOf(Prompt), 400: ERROR},
         {
             "q": _QUERY,
-            "project": text("Only of this project, in its stored spelling."),
+            "project": PROJECT,
             "limit": number("How many at the most.", 10),
         },
     ),

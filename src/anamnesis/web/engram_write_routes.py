@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
 from anamnesis.engram import exchange, observations, passive, projects, prompts, sessions
@@ -89,23 +89,25 @@ def add_prompt(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 def import_(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Import an exported document of 50 MB at the most: all of it or nothing."""
-    return answer(exchange.import_(db, request.body(Export, alone=True), _IMPORTED))
+    data = request.body(Export, alone=True)
+    return answer(exchange.import_(db, data, _IMPORTED, strict=request.cleaning.strict))
 
 
 def migrate_project(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Move everything of a project to another. The names are not normalised."""
+    """Move everything of a project to another, whatever the spelling of their names."""
     # Engram reads no more: a value that ends before the limit is accepted, whatever follows.
     names = request.body_as_sent(Migration, most=_MOST_MIGRATION)
     if names is None:
         raise Invalid("invalid JSON")
+    strict = request.cleaning.strict
+    normal: Callable[[str], str] = str if strict else projects.normalise
+    names = replace(names, new_project=normal(request.cleaning(names.new_project)))
     if not names.old_project or not names.new_project:
         raise Invalid("old_project and new_project are required")
-    names = replace(names, new_project=request.cleaning(names.new_project))
-    if names.old_project == names.new_project:
-        return answer({"status": "skipped", "reason": "names are identical"})
-    moved = projects.migrate(db, names.old_project, names.new_project)
+    moved = projects.migrate(db, names.old_project, names.new_project, strict=strict)
     if not moved.migrated:
-        return answer({"status": "skipped", "reason": "no records found"})
+        is_same = normal(names.old_project) == names.new_project
+        return answer({"status": "skipped", "reason": "names are identical" if is_same else "no records found"})
     counts = {
         "observations": moved.observations_updated,
         "sessions": moved.sessions_updated,

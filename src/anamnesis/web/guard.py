@@ -11,12 +11,12 @@ import ipaddress
 import re
 from collections.abc import Callable
 
+from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
 from anamnesis.web.message import Request, Response, failure
 
 Guard = Callable[[Request], Response | None]
 
-_LEAST_TOKEN = 16
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::[0-9]*)?")
 # Engram's plugins check here, without a token, whether they have to start a daemon. The answer is always the same.
 _HEALTH = "/health"
@@ -44,11 +44,8 @@ def build_guard(host: str, token: str) -> Guard:
             f"The daemon cannot be reached from other machines at {host} without a token.",
             "Set ANAMNESIS_TOKEN to a long random text, or leave --host out.",
         )
-    if token and (len(token) < _LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token):
-        raise InvalidArgument(
-            "The token in ANAMNESIS_TOKEN cannot be used.",
-            f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks.",
-        )
+    if token:
+        setting("token").check(token)
     wanted = f"Bearer {token}".encode()
 
     def check(request: Request) -> Response | None:

@@ -37,7 +37,7 @@ TOOLS = (
 
         Call it when a session starts, and after the conversation was compacted.""",
         "Failed to get context: {}",
-        {"limit": number("Not used: always the 20 newest memories."), **_FILTERS},
+        {"limit": number("How many memories at the most: the 20 newest without it."), **_FILTERS},
         read_only=True,
         idempotent=True,
     ),

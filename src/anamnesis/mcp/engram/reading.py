@@ -26,7 +26,8 @@ def mem_search(memory: Memory, given: Arguments) -> str:
 
 def mem_context(memory: Memory, given: Arguments) -> str:
     with memory.database() as db:
-        blob = context.context(db, memory.project(given), given.text("scope"))
+        limit = 0 if memory.strict else given.number("limit")
+        blob = context.context(db, memory.project(given), given.text("scope"), limit)
         if not blob:
             return texts.NOTHING_YET
         counts = stats.stats(db)

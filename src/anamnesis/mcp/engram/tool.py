@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.engram.gotext import truncated
 from anamnesis.engram.strings import valid
@@ -72,7 +72,14 @@ class Arguments:
         return self.sent.get(name) is True
 
 
-Call = Callable[[Memory, Arguments], str]
+class Structured(NamedTuple):
+    """The text of a tool, with the values in it that a program would look for."""
+
+    text: str
+    values: Message
+
+
+Call = Callable[[Memory, Arguments], str | Structured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +141,14 @@ class BoundTool:
         call: Call = getattr(reading if self.tool.read_only else writing, self.tool.name)
         given = Arguments(arguments if isinstance(arguments, Mapping) else {}, Cleaning(strict=self.memory.strict))
         try:
-            # The database may hold invalid UTF-8, but an answer must not.
-            said = valid(call(self.memory, given))
+            said = call(self.memory, given)
+            answer = said if isinstance(said, Structured) else Structured(said, {})
             told = "" if self.tool.read_only else warning(given.cleaning.kinds)
-            return text_result(f"{said}\n⚠ {told}" if told else said)
+            # The database may hold invalid UTF-8, but an answer must not.
+            text = valid(answer.text) + (f"\n⚠ {told}" if told else "")
+            # A host shows a model the text or the structure: the structure holds the text, too.
+            structure = {"structuredContent": {**answer.values, "result": text}} if answer.values else {}
+            return {**text_result(text), **structure}
         except Unusable as error:
             return text_result(str(error), is_error=True)
         except (AnamnesisError, sqlite3.Error) as error:

@@ -11,12 +11,12 @@ from anamnesis.engram.normal import MOST_BYTES
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.strings import byte_length, shorten, trim_space
 from anamnesis.mcp.engram.reading import required_id
-from anamnesis.mcp.engram.tool import Arguments, Memory, Unusable
+from anamnesis.mcp.engram.tool import Arguments, Memory, Structured, Unusable
 
 _FIELDS = ("type", "title", "content", "project", "scope", "topic_key")
 
 
-def mem_save(memory: Memory, given: Arguments) -> str:
+def mem_save(memory: Memory, given: Arguments) -> str | Structured:
     raw = memory.raw_project(given)
     project = projects.normalise(raw)
     new = NewObservation(
@@ -37,8 +37,11 @@ def mem_save(memory: Memory, given: Arguments) -> str:
     with memory.database() as db, writing(db):
         lines += _similar(db, project)
         sessions.create(db, new.session_id, project)
-        observations.add(db, new)
-    return "\n".join(lines)
+        saved = observations.add(db, new)
+    if memory.strict:
+        return "\n".join(lines)
+    lines.insert(1, f"Saved as #{saved.id}")
+    return Structured("\n".join(lines), {"id": saved.id})
 
 
 def _similar(db: sqlite3.Connection, project: str) -> list[str]:
@@ -105,6 +108,8 @@ def mem_session_summary(memory: Memory, given: Arguments) -> str:
     with memory.database() as db, writing(db):
         sessions.create(db, session, project)
         observations.add(db, new)
+        if given.text("session_id") and not memory.strict:
+            sessions.summarise(db, session, new.content)
     return f"Session summary saved for project {quote(project)}"
 
 

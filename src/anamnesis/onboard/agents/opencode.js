@@ -1,5 +1,6 @@
 // Written by `anamnesis init`, which updates it when it is outdated; `anamnesis uninstall` removes it.
-// Tells the model its notes at the start of a session and beside a prompt. Whatever fails, the session goes on.
+// Tells the model its notes at the start of a session and beside a prompt, and captures the session after each turn and
+// at the end. Whatever fails, the session goes on.
 import { spawn } from "node:child_process"
 
 const calls = CALLS
@@ -17,30 +18,63 @@ function run(verb, event) {
   })
 }
 
-export const Anamnesis = async ({ directory }) => {
-  const started = new Map()
+// Resolves when the program has its event. It outlives OpenCode, which may exit at any time.
+function start(verb, event) {
+  return new Promise((resolve) => {
+    const [program, ...words] = calls[verb]
+    const child = spawn(program, words, { stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
+    child.on("error", resolve)
+    child.stdin.on("error", resolve)
+    child.stdin.end(JSON.stringify(event), resolve)
+    child.unref()
+  })
+}
 
-  function atStart(session) {
-    if (!started.has(session)) {
-      started.set(session, run("inject", { session_id: session, cwd: directory }))
-    }
-    return started.get(session)
+function memory(directory) {
+  const started = new Map()
+  const captured = new Set()
+
+  return {
+    atStart(session) {
+      if (!started.has(session)) started.set(session, run("inject", { session_id: session, cwd: directory }))
+      return started.get(session)
+    },
+    atPrompt: (session, prompt) => run("recall", { session_id: session, cwd: directory, prompt }),
+    atCompaction: (session) => started.delete(session),
+    atTurn(session) {
+      captured.add(session)
+      return start("turn", { session_id: session, cwd: directory, hook_event_name: "Stop" })
+    },
+    atDeletion(session) {
+      captured.delete(session)
+      started.delete(session)
+    },
+    atEnd() {
+      const sessions = [...captured]
+      captured.clear()
+      const event = { cwd: directory, hook_event_name: "SessionEnd" }
+      return Promise.all(sessions.map((session) => start("end", { ...event, session_id: session })))
+    },
   }
+}
+
+// OpenCode 1 and Kilo Code.
+export const Anamnesis = async ({ directory }) => {
+  const notes = memory(directory)
 
   return {
     // Called before every step of the model: the same words each time, so that the provider's cache holds.
     "experimental.chat.system.transform": async (input, output) => {
       if (!input?.sessionID) return
-      const text = await atStart(input.sessionID)
+      const text = await notes.atStart(input.sessionID)
       if (text) output.system.push(text)
     },
 
     "chat.message": async (input, output) => {
       const asked = output.parts.filter((part) => part.type === "text" && !part.synthetic)
       if (!asked.length) return
-      await atStart(input.sessionID)
-      const prompt = asked.map((part) => part.text).join("\n")
-      const text = await run("recall", { session_id: input.sessionID, cwd: directory, prompt })
+      await notes.atStart(input.sessionID)
+      const text = await notes.atPrompt(input.sessionID, asked.map((part) => part.text).join("\n"))
       if (!text) return
       const last = output.parts[output.parts.length - 1]
       // Parts are ordered by their ids, which begin with the time.
@@ -49,7 +83,48 @@ export const Anamnesis = async ({ directory }) => {
     },
 
     event: async ({ event }) => {
-      if (event.type === "session.compacted") started.delete(event.properties.sessionID)
+      const session = event.properties?.sessionID ?? event.properties?.info?.id
+      if (event.type === "session.compacted") notes.atCompaction(session)
+      if (event.type === "session.idle") await notes.atTurn(session)
+      if (event.type === "session.deleted") notes.atDeletion(session)
     },
+
+    dispose: () => notes.atEnd(),
+  }
+}
+
+const ENDED = ["session.execution.succeeded", "session.execution.failed", "session.execution.interrupted"]
+
+// OpenCode 2, which does not run plugins of version 1.
+async function setup(context) {
+  const notes = memory(context.location?.directory ?? process.cwd())
+  const recalled = new Map()
+  const ended = new AbortController()
+
+  await context.session.hook("prompt", async (event) => {
+    if (!event.prompt?.text) return
+    await notes.atStart(event.sessionID)
+    const text = await notes.atPrompt(event.sessionID, event.prompt.text)
+    if (text) recalled.set(event.sessionID, [...(recalled.get(event.sessionID) ?? []), text])
+  })
+  await context.session.hook("context", async (event) => {
+    const texts = [await notes.atStart(event.sessionID), ...(recalled.get(event.sessionID) ?? [])]
+    for (const text of texts) if (text) event.system.push({ type: "text", text })
+  })
+  const watching = (async () => {
+    for await (const event of context.event.subscribe({ signal: ended.signal })) {
+      const session = event.data?.sessionID
+      if (session && ENDED.includes(event.type)) await notes.atTurn(session)
+      if (session && event.type === "session.deleted") {
+        notes.atDeletion(session)
+        recalled.delete(session)
+      }
+    }
+  })().catch(() => {})
+
+  return async () => {
+    ended.abort()
+    await watching
+    await notes.atEnd()
   }
 }

@@ -1,4 +1,8 @@
-"""OpenCode and its fork Kilo Code: servers of the same shape, hooks as a JavaScript plugin."""
+"""OpenCode and its fork Kilo Code: servers of the same shape, hooks as a JavaScript plugin.
+
+OpenCode 2 accepts only a default export with `setup`, and OpenCode 1 ignores that but for `server`; Kilo Code has the
+loader of an older OpenCode 1, which calls every export.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place, present
 from anamnesis.onboard.program import Program
 
+_EXPORT = '\nexport default { id: "anamnesis", server: Anamnesis, setup }\n'
+
 
 def opencode(place: Place, program: Program) -> Agent:
     folder = place.named("OPENCODE_CONFIG_DIR", place.config("opencode"))
@@ -22,7 +28,7 @@ def opencode(place: Place, program: Program) -> Agent:
         title="OpenCode",
         programs=("opencode",),
         signs=(folder,),
-        edits=(_server(settings, program), _plugin(folder / "plugins", program)),
+        edits=(_server(settings, program), _plugin(folder / "plugins", program, "opencode", _EXPORT)),
     )
 
 
@@ -40,7 +46,7 @@ def kilo(place: Place, program: Program) -> Agent:
         title="Kilo Code",
         programs=("kilo", "kilocode"),
         signs=(folder, *place.extensions("kilocode.kilo-code")),
-        edits=(_server(settings, program), _plugin(folder / "plugin", program), *old),
+        edits=(_server(settings, program), _plugin(folder / "plugin", program, "kilo"), *old),
     )
 
 
@@ -49,8 +55,14 @@ def _server(file: Path, program: Program) -> Settings:
     return Settings(file, "jsonc", (Server(("mcp", "anamnesis"), value),))
 
 
-def _plugin(folder: Path, program: Program) -> Whole:
-    """The plugin, with the command that starts us."""
-    template = Path(__file__).with_name("opencode.js").read_text("utf-8")
-    words = {"inject": program.call("inject", "--sync"), "recall": program.call("recall")}
-    return Whole(folder / "anamnesis.js", template.replace("CALLS", json.dumps(words), 1), ("inject", "recall"))
+def _plugin(folder: Path, program: Program, host: str, export: str = "") -> Whole:
+    """The plugin, with the commands that start us."""
+    template = Path(__file__).with_name("opencode.js").read_text("utf-8") + export
+    words = {
+        "inject": program.call("inject", "--sync"),
+        "recall": program.call("recall"),
+        "turn": program.call("capture", "--no-sync", f"--host={host}"),
+        "end": program.call("capture", f"--host={host}"),
+    }
+    text = template.replace("CALLS", json.dumps(words), 1)
+    return Whole(folder / "anamnesis.js", text, ("inject", "recall", "capture"))

@@ -1,0 +1,69 @@
+"""OpenCode and Kilo Code: messages made of parts, from the database or from `opencode export`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from anamnesis.capture.draft import Draft
+from anamnesis.capture.edited_files import Paths, edited
+from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, moment, text_of
+
+_EDITORS = ("edit", "write", "multiedit", "apply_patch")
+# The older name of the same tool.
+_PATCHER = "patch"
+
+
+def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
+    undone = ""
+    for line in lines:
+        entry = decode_line(line) or {}
+        info = dict_of(entry, "info")
+        if "directory" in info:
+            if info.get("parentID"):
+                return  # a subagent's
+            undone = text_of(dict_of(info, "revert"), "messageID")
+            start = moment(dict_of(info, "time").get("created"))
+            draft.place(session_id=text_of(info, "id"), cwd=text_of(info, "directory"), started_at=start)
+        for message in (entry, *dicts_of(entry.get("messages"))):
+            _take(message, draft, undone)
+    draft.place(session_id=path.stem if draft.turns or draft.asks else "")
+
+
+def _take(message: Entry, draft: Draft, undone: str) -> None:
+    """Read a message, unless the user has undone it. Ids sort by time."""
+    info, parts = dict_of(message, "info"), dicts_of(message.get("parts"))
+    name, time = text_of(info, "id"), moment(dict_of(info, "time").get("created"))
+    if undone and name >= undone and not message.get("subagent"):
+        return
+    texts = [text_of(part, "text").strip() for part in parts if part.get("type") == "text" and not _is_added(part)]
+    texts = [text for text in texts if text]
+    if message.get("subagent"):
+        _take_calls(parts, draft)
+    elif info.get("role") == "user":
+        draft.ask(texts, time)
+    elif info.get("role") == "assistant" and not info.get("summary"):
+        draft.place(cwd=text_of(dict_of(info, "path"), "cwd"))
+        draft.model = text_of(info, "modelID") or draft.model
+        draft.answer(texts, time, name)
+        _take_calls(parts, draft)
+
+
+def _is_added(part: Entry) -> bool:
+    """Whether a program added the part: notes that we injected, the content of files, instructions."""
+    return bool(part.get("synthetic") or part.get("ignored"))
+
+
+def _take_calls(parts: list[Entry], draft: Draft) -> None:
+    for part in parts:
+        state = dict_of(part, "state")
+        paths = _edited_by(part, dict_of(state, "input"))
+        if part.get("type") == "tool" and paths and (call := text_of(part, "callID")):
+            draft.edits.call(call, paths)
+            new = dict_of(state, "metadata").get("exists") is False
+            draft.edits.result(call, made=state.get("status") != "error", new=new)
+
+
+def _edited_by(part: Entry, given: Entry) -> Paths:
+    tool = text_of(part, "tool")
+    return edited("apply_patch" if tool == _PATCHER else tool, given, _EDITORS)

@@ -1,0 +1,74 @@
+"""Which note an argument names: an id, a title or a part of one, or @1 for the first row of the last result."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import click
+
+from anamnesis.cli import last_result
+from anamnesis.cli.output import in_a_line, on_terminal
+from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.plain import one_line
+from anamnesis.plural import counted
+from anamnesis.store import MemoryStore
+from anamnesis.store.lookup import Name, named
+
+_ROW = re.compile(r"@([0-9]{1,9})")
+_LONGEST_TITLE = 60
+
+
+class Named(NamedTuple):
+    """A note that an argument names. Only a whole id names one for sure; everything else is a guess."""
+
+    id: str
+    title: str
+    is_guess: bool
+    is_known: bool = True
+
+
+def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: bool = False) -> Named:
+    """The note that an argument names, among the live or the deleted ones; an unknown id is returned as it is."""
+    row = _ROW.fullmatch(given.strip())
+    wanted = last_result.row(int(row[1])) if row else given
+    for among in ([None] if live else []) + ([_deleted(store)] if deleted else []):
+        found = named(store, wanted, among)
+        if len(found) > 1:
+            names = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in found)
+            raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more of it, or an id.")
+        if found:
+            return Named(*found[0], is_guess=found[0].id != given)
+    return Named(wanted, "", is_guess=False, is_known=False)
+
+
+def full_id(store: MemoryStore, given: str) -> str:
+    """The id of the note that an argument names."""
+    return name_note(store, given).id
+
+
+def confirm_guesses(names: Sequence[Named], verb: str, yes: bool) -> None:
+    """Ask before something is done to notes that were not named by a whole id."""
+    guesses = [each for each in names if each.is_guess]
+    if guesses and not yes:
+        what = "this note" if len(guesses) == 1 else f"these {counted(len(guesses), 'note')}"
+        guessed = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in guesses)
+        refusal = f"No whole id names {guessed}, and nobody can be asked here."
+        ask(guesses, f"{verb} {what}?", refusal, "Give whole ids, or add --yes.")
+
+
+def ask(names: Iterable[Named], question: str, refusal: str, hint: str) -> None:
+    """Show these notes and ask; where nobody can be asked, refuse."""
+    if not (sys.stdin.isatty() and on_terminal()):
+        raise InvalidArgument(refusal, hint)
+    for each in names:
+        click.echo(f"  {each.id}  {in_a_line(each.title)}")
+    click.confirm(question, abort=True)
+
+
+def _deleted(store: MemoryStore) -> list[Name]:
+    from anamnesis.store.deleted import deleted
+
+    return list({each.id: Name(each.id, each.title) for each in reversed(deleted(store))}.values())

@@ -1,0 +1,76 @@
+"""Notes on a terminal, one per line at any width, with a pager where they are more than fit on the screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from anamnesis.cli.output import brief_age, console, in_a_line
+from anamnesis.notes import PINNED
+
+if TYPE_CHECKING:
+    from anamnesis.cli.screen import Screen
+    from anamnesis.notes import Memory
+    from anamnesis.store.marking import Span
+
+# The end of an id, which is its random part. Among 100,000 notes, two with the same are unlikely (1 in 200).
+_SHORT_ID = 8
+_LONGEST_AGE = 5
+_WIDEST_PROJECT = 16
+
+
+def draw_rows(screen: Screen, notes: Sequence[Memory], marks: Sequence[Sequence[Span]] = ()) -> None:
+    """Print a line per note: its number, short id, age, the last part of its project, and its title.
+
+    `marks` are the parts of each title that a search matched.
+    """
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    def fitted(text: str, width: int, style: str) -> Text:
+        cell = Text(text, style)
+        cell.truncate(width, overflow="ellipsis", pad=True)
+        return cell
+
+    projects = [in_a_line(note.project.rpartition("/")[2]) for note in notes]
+    widest = min(max(map(cell_len, projects), default=0), _WIDEST_PROJECT, screen.width // 5)
+    digits = len(str(len(notes)))
+    for number, (note, project) in enumerate(zip(notes, projects, strict=True), start=1):
+        title = Text(in_a_line(note.title), "bold")
+        for start, end in marks[number - 1] if marks else ():
+            title.stylize("yellow", start, end)
+        pin = ("★ ", "yellow") if PINNED in note.tags else ""
+        row = Text.assemble(
+            (f"{number:>{digits}} ", "dim"),
+            (f"{note.id[-_SHORT_ID:]:<{_SHORT_ID}} ", "cyan"),
+            (f"{brief_age(note.updated_at):>{_LONGEST_AGE}} ", "dim"),
+            fitted(project, widest, "green"),
+            " ",
+            pin,
+            title,
+        )
+        row.truncate(screen.width, overflow="ellipsis")
+        screen.print(row, no_wrap=True)
+
+
+@contextmanager
+def paged() -> Iterator[Screen]:
+    """A screen whose output goes through a pager if it is longer than the terminal."""
+    screen = console()
+    with screen.capture() as captured:
+        yield screen
+    text = captured.get()
+    if text.count("\n") < screen.height or not _is_pager_wanted():
+        screen.file.write(text)
+        screen.file.flush()
+    else:
+        click.echo_via_pager(text.removesuffix("\n"))
+
+
+def _is_pager_wanted() -> bool:
+    """Whether the user has not turned pagers off: by NO_PAGER, or with a PAGER that is empty or `cat`."""
+    return not os.environ.get("NO_PAGER") and os.environ.get("PAGER", "less").strip() not in ("", "cat")

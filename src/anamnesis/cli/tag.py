@@ -1,0 +1,7 @@
+"""`anamnesis tag`: adds tags to a note."""
+
+from __future__ import annotations
+
+from anamnesis.cli.metadata import tag_command, with_tags
+
+command = tag_command("Add tags to a note.", with_tags)

@@ -1,0 +1,7 @@
+"""`anamnesis unpin`: removes what `anamnesis pin` added."""
+
+from __future__ import annotations
+
+from anamnesis.cli.metadata import pin_command, without_tags
+
+command = pin_command("Unpin notes: they are injected as all others are.", without_tags)

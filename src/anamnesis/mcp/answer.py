@@ -1,0 +1,119 @@
+"""Notes as the tools return them: with the specified keys, and in answers of a bounded length. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from anamnesis.errors import InvalidArgument
+from anamnesis.mcp.dispatcher import Message, as_json
+from anamnesis.notes import Memory
+from anamnesis.plain import escaped
+
+# How many characters an answer has at the most. It holds each note twice: as text, and as structure.
+BUDGET = 24_000
+# The part of the budget for what an answer holds besides notes.
+_FRAME = 1_000
+# The part for the body of each note that is shown, where it has one: the mark of the cut, and some 300 characters.
+_LEAST = 1_000
+# The longest texts of a note besides its body; shorter ones if a note of many escapes would still be too long.
+_LONGEST, _SHORTER = 300, 100
+
+KEYS = ("id", "type", "title", "project", "machine_id", "scope", "tags", "created_at", "updated_at")
+_PROVENANCE = ("prov_source", "prov_model", "prov_session", "confidence", "supersedes")
+_DEFAULTS = {each.name: each.default for each in fields(Memory) if each.name in _PROVENANCE}
+
+
+def described(note: Memory, *, body: bool = True, explain: bool = False) -> Message:
+    """A note with the specified keys; `explain` adds its provenance where that is not the default."""
+    keys = (*KEYS, "body") if body else KEYS
+    more = [name for name in _PROVENANCE if explain and getattr(note, name) != _DEFAULTS[name]]
+    return {name: getattr(note, name) for name in (*keys, *more)}
+
+
+def fitted(notes: Iterable[Message], start: int = 0) -> list[Message]:
+    """As many of the notes as an answer can hold, at least one; their bodies are cut to share its room.
+
+    `start` is the place of the given bodies in the whole ones.
+    """
+    room = BUDGET - _FRAME
+    kept: list[Message] = []
+    lengths: list[int] = []
+    for note in map(_bounded, notes):
+        length = _length(note.get("body", "")[:BUDGET])
+        needed = _length({**note, "body": ""}) + min(length, _LEAST)
+        if kept and needed > room:
+            break
+        room -= needed
+        kept.append(note)
+        lengths.append(length)
+    return [_cut(note, share, start) for note, share in zip(kept, _shares(lengths, room), strict=True)]
+
+
+def shortened(value: Any, longest: int = _LONGEST) -> Any:
+    """A text with its end cut off where it is too long, and a list of texts likewise."""
+    if isinstance(value, str):
+        return value if len(value) <= longest else f"{value[: longest - 1]}…"
+    if not isinstance(value, list):
+        return value
+    kept: list[str] = []
+    for each in value:
+        if sum(map(len, kept)) + len(each) > longest:
+            return [*kept, "…"]
+        kept.append(each)
+    return kept
+
+
+def refuse_cut(note_id: str, body: str) -> None:
+    """Refuse a new body that holds the mark of a cut: the note would lose what the answer had left out."""
+    if _mark_of(note_id) in body:
+        raise InvalidArgument(
+            "The body holds the mark of a cut answer, and the rest of the note would be lost.",
+            "Read the rest with memory_get and its offset, and send the whole body without the mark.",
+        )
+
+
+def _bounded(note: Message) -> Message:
+    for longest in (_LONGEST, _SHORTER):
+        short = {name: value if name == "body" else shortened(value, longest) for name, value in note.items()}
+        if _length({**short, "body": ""}) <= BUDGET // 2:
+            break
+    return short
+
+
+def _shares(lengths: list[int], room: int) -> list[int]:
+    """The room of each body: what a short one leaves is for the longer ones."""
+    shares = [min(length, _LEAST) for length in lengths]
+    places = sorted(range(len(lengths)), key=lambda place: lengths[place])
+    for count, place in enumerate(places):
+        more = min(lengths[place] - shares[place], max(0, room) // (len(places) - count))
+        shares[place] += more
+        room -= more
+    return shares
+
+
+def _cut(note: Message, room: int, start: int) -> Message:
+    """The note with as much of its body as has room, and how to read the rest."""
+    body = note.get("body", "")
+    if len(body) <= BUDGET and _length(body) <= room:
+        return note
+
+    def mark(end: int) -> str:
+        left = f"{len(body) - end:,} characters are left"
+        return f"\n\n[cut: {left}; {_mark_of(note['id'])}{start + end} returns them]"
+
+    room -= _length(mark(0)) + len(str(start + len(body)))
+    end = max(0, bisect_right(range(max(1, room // 2)), room, key=lambda end: _length(body[:end])) - 1)
+    return {**note, "body": body[:end] + mark(end)}
+
+
+def _mark_of(note_id: str) -> str:
+    return f"memory_get with id {note_id} and offset "
+
+
+def _length(value: object) -> int:
+    """How many characters a value takes in an answer."""
+    structure = as_json(value)
+    return len(structure) + len(as_json(escaped(structure)))

@@ -1,0 +1,59 @@
+"""Look-ups for people: the notes that a text names, the duplicates of a note, and all tags. Reads no file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from anamnesis.notes import Memory, writable
+from anamnesis.store.store import MemoryStore
+
+# How a text names a note, in either case; the first way that fits any note decides.
+_WAYS = (
+    "id = :given",
+    "substr(id, 1, length(:given)) = :given COLLATE NOCASE",
+    "title = :given COLLATE NOCASE",
+    "substr(id, -length(:given)) = :given COLLATE NOCASE",
+    "instr(upper(id), upper(:given))",
+    "instr(lower(title), lower(:given))",
+)
+_GIVEN = "(SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS title FROM json_each(:among))"
+_MOST_NAMED = 10
+
+
+class Name(NamedTuple):
+    """A note by its id and title."""
+
+    id: str
+    title: str
+
+
+def named(store: MemoryStore, given: str, among: Sequence[Name] | None = None) -> list[Name]:
+    """The notes that a text names, by an id, a title or a part of one: of those given, or else of all."""
+    notes = "memories" if among is None else _GIVEN
+    values = {"given": writable(given.strip()), "among": json.dumps(among or []), "limit": _MOST_NAMED}
+    for way in _WAYS if values["given"] else ():
+        query = f"SELECT id, title FROM {notes} WHERE {way} ORDER BY id DESC LIMIT :limit"
+        if found := _rows(store, query, values):
+            return [Name(*row) for row in found]
+    return []
+
+
+def duplicates(store: MemoryStore, note: Memory) -> list[str]:
+    """The ids of the other notes with the same title and body."""
+    query = (
+        "SELECT id FROM memories AS m WHERE title = :title AND id <> :id AND deleted_at IS NULL"
+        " AND (SELECT body FROM memories_fts WHERE rowid = m.number) = :body ORDER BY id"
+    )
+    values = {"title": note.title, "id": note.id, "body": note.body}
+    return [row[0] for row in _rows(store, query, values)]
+
+
+def tags(store: MemoryStore) -> list[str]:
+    """All tags, the most used first."""
+    return [row[0] for row in _rows(store, "SELECT tag FROM memory_tags GROUP BY tag ORDER BY count(*) DESC, tag", {})]
+
+
+def _rows(store: MemoryStore, query: str, values: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    return store._catalogue.ask(lambda db: db.execute(query, values).fetchall())
