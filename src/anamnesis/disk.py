@@ -32,7 +32,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durabl
         sync_folder(path.parent)
 
 
-def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:
+def create_beside(path: Path | str, mode: int | None = None) -> tuple[int, str]:
     """A new open temporary file beside `path`, with `mode`, else the mode of `path`, else 0600."""
     folder, name = os.path.split(path)  # five times as fast as `with_name`
     temporary = os.path.join(folder, f".{name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
@@ -41,10 +41,10 @@ def create_beside(path: Path, mode: int | None = None) -> tuple[int, Path]:
             mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
         except OSError:
             mode = 0o600
-    return os.open(temporary, _CREATE, mode), Path(temporary)
+    return os.open(temporary, _CREATE, mode), temporary
 
 
-def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True, begin: bool = False) -> os.stat_result:
+def fill(descriptor: int, temporary: str, data: bytes, *, durable: bool = True, begin: bool = False) -> os.stat_result:
     """Write `data` to a new file and close it; if that fails, the file is removed.
 
     Syncs it if `durable`; else `sync_files` does it later, and `begin` starts the write-out now.
@@ -59,18 +59,24 @@ def fill(descriptor: int, temporary: Path, data: bytes, *, durable: bool = True,
             _begin_sync(descriptor)
         return os.fstat(descriptor)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
         raise
     finally:
         os.close(descriptor)
 
 
-def put_in_place(temporary: Path, path: Path) -> None:
+def remove(path: str) -> None:
+    """Remove a file, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def put_in_place(temporary: str, path: Path) -> None:
     """Rename a finished temporary file to `path`."""
     try:
         os.replace(temporary, path)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
         raise
 
 
@@ -89,7 +95,7 @@ def move(source: Path, target: Path) -> None:
     sync_folder(source.parent)
 
 
-def sync_files(paths: Sequence[Path]) -> None:
+def sync_files(paths: Sequence[Path | str]) -> None:
     """Sync the contents of written files; very many by one sync of the whole system."""
     if len(paths) > _MANY_FILES and hasattr(os, "sync"):
         os.sync()
@@ -113,7 +119,7 @@ def _begin_sync(descriptor: int) -> None:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path | str) -> None:
     """Sync the names in a folder (Windows does it by itself)."""
     if sys.platform == "win32":
         return
@@ -125,7 +131,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(path: Path, timeout: float = 60.0) -> Iterator[None]:
+def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
     """Hold the lock file `path` exclusively among threads and processes; a dead process releases it."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -116,8 +116,8 @@ class Vault:
         """Reconcile pending changes, at most `most` of each side; False if there are more."""
         return self._safely(lambda bridge: bridge.follow(most=most), default=True)
 
-    def follow_writes(self) -> bool:
-        """Reconcile what was written to engram.db since the last call; `finish` does what can wait of it.
+    def follow_writes(self, answer: Callable[[], object] | None = None) -> bool:
+        """Reconcile what was written to engram.db since the last call; `answer` may be called once the notes are there.
 
         That is everything that was written on our own connection, but little more: False if others wrote more.
         """
@@ -126,17 +126,12 @@ class Vault:
             from anamnesis.bridge.bridge import BATCH
 
             most = max(BATCH, bridge.written() - self._rows_written)
-            self._mark, is_all = bridge.follow_rows(self._mark, most=most, hastily=True)
+            self._mark, is_all = bridge.follow_rows(self._mark, most=most, answer=answer)
             return is_all
 
         is_all = self._safely(follow, default=True)
         self._rows_written = self.bridge.written() if self.bridge else 0
         return is_all
-
-    def finish(self) -> None:
-        """Do what could wait while a client waited for an answer."""
-        self._safely(lambda bridge: bridge.finish(), default=None)
-        self._rows_written = self.bridge.written() if self.bridge else 0
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
         """Reconcile everything that is pending, until `stop`; how many changes there were."""

@@ -40,7 +40,6 @@ with contextlib.closing(Shared(root / "engram.db")) as shared, Vault(root / "hom
     note = store.write(type="semantic", title="before", body="b")
     file = store.root / store.file(note.id).path
     post("before")
-    vault.finish()
     sys.addaudithook(observe)
     sys.setprofile(count)
     WORK

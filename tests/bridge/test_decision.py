@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
+from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
 from anamnesis.bridge.journal import UNKNOWN, Twin
 from anamnesis.bridge.mapping import fingerprint, noted, observed
 from anamnesis.engram.record import Observation
-from anamnesis.notes import Memory, writable
+from anamnesis.notes import Memory, front_of, render, writable
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
 
 NOW = "2026-06-01 12:00:00"
@@ -38,7 +38,14 @@ NOTE = AS.note(ROW, None, "")
 
 
 def twin_of(row: Observation, note: Memory | None, revision: int = 0) -> Twin:
-    return Twin(row.id, NOTE.id, fingerprint(row), AGREED if note else None, front_of(note or NOTE), revision)
+    return Twin(
+        row.id,
+        NOTE.id,
+        fingerprint(row),
+        AGREED if note else None,
+        front_of(note or NOTE, render(note or NOTE)),
+        revision,
+    )
 
 
 def agreed(note: Memory | None = NOTE, row: Observation | None = ROW, **changes: Any) -> Pair:

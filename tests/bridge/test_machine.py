@@ -371,18 +371,18 @@ class TwoDoors(RuleBasedStateMachine):
         self.db.close()  # SQLite does not look again for the table of a trigger
         self.db = connect(self.path)
 
-    @rule(last=st.integers(1, 4))
-    def follow_hastily(self, last: int) -> None:
-        """As a daemon does after each write: what can wait is done later, or by the next one who comes."""
-        self.bridge.follow_rows(max(0, self.bridge.last_change() - last), hastily=True)
+    @rule(last=st.integers(1, 4), early=st.booleans())
+    def follow_the_last(self, last: int, early: bool) -> None:
+        """As a daemon does after each write, which answers before the disk has the notes."""
+        self.bridge.follow_rows(max(0, self.bridge.last_change() - last), answer=bool if early else None)
 
     @rule()
     def somebody_else_reconciles(self) -> None:
         with connected(self.root, self.path) as other:
             other.reconcile()
 
-    @rule(numbers=st.lists(st.integers(1, 400), min_size=1, max_size=2), through=st.booleans(), hastily=st.booleans())
-    def be_killed(self, numbers: list[int], through: bool, hastily: bool) -> None:
+    @rule(numbers=st.lists(st.integers(1, 400), min_size=1, max_size=2), through=st.booleans(), early=st.booleans())
+    def be_killed(self, numbers: list[int], through: bool, early: bool) -> None:
         """One or two processes take over what has changed, and each is killed somewhere, or not."""
         self.close()
         before = texts_in(self.root, self.path)
@@ -391,12 +391,12 @@ class TwoDoors(RuleBasedStateMachine):
             if through:
                 with Vault(self.root, self.path) as vault:
                     bridge = vault.connect(self.path, "here")
-                    bridge.follow_rows(max(0, bridge.last_change() - 4), hastily=hastily)
+                    bridge.follow_rows(max(0, bridge.last_change() - 4), answer=bool if early else None)
                     bridge.reconcile()
             else:
                 with MemoryStore(self.root) as store, contextlib.closing(Bridge(store, self.path, "here")) as bridge:
                     store.refresh()
-                    bridge.follow_rows(max(0, bridge.last_change() - 4), hastily=hastily)
+                    bridge.follow_rows(max(0, bridge.last_change() - 4), answer=bool if early else None)
                     bridge.reconcile()
 
         for process in [fork(work, number) for number in numbers]:

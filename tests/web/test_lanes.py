@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -121,3 +121,32 @@ def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.C
 
     assert asyncio.run(write()) == [200, 500, 500, 500]
     assert db.execute("SELECT count(*) FROM user_prompts").fetchone() == (0,)
+
+
+def test_a_write_is_answered_while_the_work_after_it_goes_on_and_the_next_one_after_that_work(
+    path: Path, db: sqlite3.Connection
+) -> None:
+    sessions.create(db, "s", "p")
+    may_end = threading.Event()
+    done: list[str] = []
+
+    def work(answer: Callable[[], None]) -> None:
+        answer()
+        may_end.wait(30)
+        done.append("work")
+
+    async def write() -> list[int]:
+        lanes = Lanes(Shared(path), work)
+        try:
+            first = await lanes.write(save, ask("s", "first"), failed)
+            assert done == []
+            waiting = lanes.write(save, ask("s", "second"), failed)
+            may_end.set()
+            second = await waiting
+            assert "work" in done
+            return [first.status, second.status]
+        finally:
+            lanes.close()
+
+    assert asyncio.run(write()) == [201, 201]
+    assert done == ["work", "work"]

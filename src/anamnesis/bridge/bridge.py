@@ -6,6 +6,7 @@ The log records which notes changed, and a journal in engram.db records which ob
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -27,6 +28,8 @@ CHECKPOINT = "bridge.met"
 _CHECKPOINT_LOCK = "bridge.met.lock"
 # How many changes are reconciled in one batch: other users of the databases wait for it.
 BATCH = 200
+# Seconds between batches, for a waiting request to get the lock: taking it again at once would starve the request.
+_YIELD_SECONDS = 0.001
 
 Progress = Callable[[int, int], None]
 
@@ -41,6 +44,7 @@ class Bridge:
         self, store: MemoryStore, engram: Path | Shared, machine_id: str, user_home: Path | None = None
     ) -> None:
         self._store = store
+        self._lock = str(store.root / LOCK)
         self._is_busy = False
         with contextlib.ExitStack() as opened:
             self._shared = engram if isinstance(engram, Shared) else opened.enter_context(_opened(engram))
@@ -52,51 +56,47 @@ class Bridge:
             self._opened = opened.pop_all()
 
     def close(self) -> None:
-        with contextlib.suppress(*FAILURES):  # the changes stay pending
-            self.finish()
         with self._guard:
             self._save_last()
         self._opened.close()
 
     def last_change(self) -> int:
         """The number of the last change of an observation, for a later `follow_rows`."""
-        with self._shared.hurrying():
+        with self._guard:
             return journal.last_change(self._db)
 
     def waiting(self) -> Waiting:
         with self._guard:
-            self.finish()
             return upkeep.waiting(self._db, self._store)
 
     def state(self) -> State:
         """How much both sides hold, and how much is pending."""
         with self._guard:
-            self.finish()
             return upkeep.state(self._db, self._store, self._shared.path)
 
     def drift(self) -> int:
         """How much differs though nothing is pending, for example after a backup was restored."""
         with self._guard:
-            self.finish()
             return upkeep.drift(self._db, self._store)
 
     def mark_all_pending(self) -> None:
         """Make everything pending again."""
         with self._guard:
-            self.finish()
             self._store.log.restart(FOLLOWER)
             with database.writing(self._db):
                 journal.mark_all_pending(self._db)
 
-    def follow_rows(self, since: int, *, most: int = -1, hastily: bool = False) -> tuple[int, bool]:
+    def follow_rows(
+        self, since: int, *, most: int = -1, answer: Callable[[], object] | None = None
+    ) -> tuple[int, bool]:
         """Reconcile observations that changed after the change number `since`, at most `most`, the last changed first.
 
-        Returns the number of the last change, and whether these were all; the others stay pending. After a call with
-        `hastily`, the caller has to call `finish`.
+        Returns the number of the last change, and whether these were all; the others stay pending. `answer` is called
+        once the notes of a single batch are in place.
         """
-        with self._shared.hurrying():
+        with self._guard:
             changed = journal.changed(self._db, since, most)
-            for _ in self._reconcile_rows([*changed], hastily=hastily):
+            for _ in self._reconcile_rows([*changed], answer if len(changed) <= BATCH else None):
                 pass
         return max([since, *changed.values()]), len(changed) != most
 
@@ -104,27 +104,19 @@ class Bridge:
         """How many rows this connection has written to engram.db: at least as many as it added to the journal."""
         return self._db.total_changes
 
-    def finish(self) -> None:
-        """Complete the work that hasty reconciliations deferred."""
-        with self._guard:
-            if not self._reconciliation.is_finished:
-                with self._alone():
-                    self._reconciliation.finish()
-
     def follow(self, most: int = 10 * BATCH, written: Written | None = None) -> bool:
         """Reconcile pending changes, at most `most` of each side; False if there are more.
 
         Notes that this process has just `written` come first, then the other notes in the order of the log, then
         observations, the last changed first. Changes that wait for an unreadable file are not counted.
         """
-        with self._shared.hurrying():
+        with self._guard:
             if self._is_busy:  # called by the store for our own write
                 return True
-            self.finish()
         is_all = bool(written and self._follow_written(written)) or self._follow_notes(most)
         if not is_all:  # the observation of a note still pending would pass for a new one
             return False
-        with self._shared.hurrying():
+        with self._guard:
             rows = self._changed_rows(most)
         for _ in self._reconcile_rows(rows):
             pass
@@ -141,7 +133,6 @@ class Bridge:
         seen: set[int] = set()
         while True:
             with self._guard:
-                self.finish()
                 notes = len(self._pending().changes)
                 rows = [id for id in journal.changed(self._db) if id not in seen]
             if not rows and not notes:
@@ -154,13 +145,13 @@ class Bridge:
                     progress(done, max(done, total))
                 if stop():
                     return done
-                self._shared.let_pass()
+                time.sleep(_YIELD_SECONDS)
 
     def _follow_written(self, written: Written) -> bool:
         """Reconcile notes that were just written; returns whether no other change of notes is pending."""
         with self._alone():
             self._invalidate_if_bare()
-            self._reconciliation.reconcile([], [*written.files], given=written)
+            self._reconciliation.reconcile([], [*written.files], written)
             return self._store.log.skip(FOLLOWER, written)
 
     def _follow_notes(self, most: int) -> bool:
@@ -183,13 +174,15 @@ class Bridge:
                 self._store.log.advance(FOLLOWER, pending)
             yield len(pending.changes), paired
 
-    def _reconcile_rows(self, rows: Sequence[int], *, hastily: bool = False) -> Iterator[tuple[int, int]]:
+    def _reconcile_rows(
+        self, rows: Sequence[int], answer: Callable[[], object] | None = None
+    ) -> Iterator[tuple[int, int]]:
         """Reconcile observations, in batches; yields how many observations and how many pairs each had."""
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
             with self._alone():
                 self._invalidate_if_bare()
-                paired = self._reconciliation.reconcile(some, [], hastily=hastily)
+                paired = self._reconciliation.reconcile(some, [], answer=answer)
             yield len(some), paired
 
     def _pending(self, most: int = -1) -> Pending:
@@ -260,7 +253,7 @@ class Bridge:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the lock under which one bridge at a time reconciles."""
-        with self._guard, locked(self._store.root / LOCK):
+        with self._guard, locked(self._lock):
             self._is_busy = True
             try:
                 yield

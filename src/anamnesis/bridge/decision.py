@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from anamnesis.bridge.journal import UNKNOWN, Twin
 from anamnesis.bridge.mapping import fingerprint
 from anamnesis.engram.record import Observation
-from anamnesis.notes import Memory, parse, render
+from anamnesis.notes import Memory, parse
 from anamnesis.notes.merge import merge
 from anamnesis.store.files import NoteFile
 
@@ -48,12 +48,6 @@ class Translation:
     row: Callable[[Memory, Observation | None], Observation]
     clean: Callable[[str], str]
     now: str
-
-
-def front_of(note: Memory) -> str:
-    """The note without its body, as text."""
-    text = render(note)
-    return text[: len(text) - len(note.body) - len(note.newline)] + note.newline
 
 
 def decide(pair: Pair, as_: Translation) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,28 +157,29 @@ def gone(db: sqlite3.Connection) -> list[int]:
     return [id for (id,) in rows]
 
 
-def observations(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Observation]:
+def observations(db: sqlite3.Connection, ids: Collection[int]) -> dict[int, Observation]:
     """The observations of these ids, deleted ones too."""
-    rows = db.execute(
-        f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": _list(ids)}
-    )
+    query = f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))"
+    rows = db.execute(query, {"ids": _list(ids)}) if ids else ()
     return {row[0]: as_observation(row) for row in rows}
 
 
-def origins(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Origin]:
+def origins(db: sqlite3.Connection, ids: Collection[int]) -> dict[int, Origin]:
     """The origins of those of these observations that were imported."""
-    rows = db.execute(
+    query = (
         "SELECT observation_id, origin, updated_at FROM anamnesis_imported"
-        " WHERE observation_id IN (SELECT value FROM json_each(:ids))",
-        {"ids": _list(ids)},
+        " WHERE observation_id IN (SELECT value FROM json_each(:ids))"
     )
+    rows = db.execute(query, {"ids": _list(ids)}) if ids else ()
     return {id: Origin(name, updated_at) for id, name, updated_at in rows}
 
 
 def unpaired(db: sqlite3.Connection, sync_id: str) -> list[Observation]:
     """The observations with this sync id that have no twin."""
+    # Without the name of the index, SQLite compares the value with the condition of a partial index, and so prepares
+    # the statement again for every value.
     rows = db.execute(
-        f"SELECT {COLUMNS} FROM observations WHERE sync_id = :sync_id"
+        f"SELECT {COLUMNS} FROM observations INDEXED BY idx_obs_sync_id WHERE sync_id = :sync_id"
         " AND NOT EXISTS (SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id)",
         {"sync_id": sync_id},
     )
@@ -251,10 +252,11 @@ _SAVE_TWIN = """
 """
 
 
-def save_twin(db: sqlite3.Connection, twin: Twin) -> None:
-    """Save an agreement, with the last revision until now, and clear the observation's pending changes."""
-    db.execute(_SAVE_TWIN, _values(twin) | {"revision": None})
-    forget_changes(db, twin.observation_id)
+def save_twins(db: sqlite3.Connection, twins: Sequence[Twin]) -> None:
+    """Save agreements, with the last revisions until now, and clear the observations' pending changes."""
+    if twins:
+        db.executemany(_SAVE_TWIN, [_values(twin) | {"revision": None} for twin in twins])
+        forget_changes(db, *(twin.observation_id for twin in twins))
 
 
 def save_former_twin(db: sqlite3.Connection, twin: Twin, row: Observation) -> None:
@@ -275,8 +277,9 @@ def add_change(db: sqlite3.Connection, observation_id: int) -> None:
     db.execute("INSERT INTO anamnesis_changes (observation_id) VALUES (:id)", {"id": observation_id})
 
 
-def forget_changes(db: sqlite3.Connection, observation_id: int) -> None:
-    db.execute("DELETE FROM anamnesis_changes WHERE observation_id = :id", {"id": observation_id})
+def forget_changes(db: sqlite3.Connection, *ids: int) -> None:
+    query = "DELETE FROM anamnesis_changes WHERE observation_id IN (SELECT value FROM json_each(:ids))"
+    db.execute(query, {"ids": _list(ids)})
 
 
 def forget_gone(db: sqlite3.Connection, ids: Iterable[int]) -> None:
@@ -294,12 +297,13 @@ def supersede(db: sqlite3.Connection, superseding: Mapping[str, str | None]) -> 
         "(SELECT sync_id FROM observations WHERE id ="
         " (SELECT observation_id FROM anamnesis_twins WHERE note_id = :other))"
     )
-    db.executemany(
+    query = (
         f"UPDATE observations SET superseded_by = {other}"
         " WHERE id = (SELECT observation_id FROM anamnesis_twins WHERE note_id = :note_id)"
-        f" AND superseded_by IS NOT {other}",
-        [{"note_id": note_id, "other": other} for note_id, other in superseding.items()],
+        f" AND superseded_by IS NOT {other}"
     )
+    if superseding:
+        db.executemany(query, [{"note_id": note_id, "other": other} for note_id, other in superseding.items()])
 
 
 def directory(db: sqlite3.Connection, session_id: str) -> str:

@@ -28,11 +28,16 @@ class Keys:
         self._of_name: dict[str, list[str]] = {}
         self._looked = float("-inf")
 
-    def of(self, row: Observation) -> str:
-        """The key of the session's folder, or the only key with this short name; else the name itself."""
+    def of(self, row: Observation, folders: dict[str, str]) -> str:
+        """The key of the session's folder, or the only key with this short name; else the name itself.
+
+        The sessions' folders are cached in `folders`.
+        """
         if not row.project:
             return GLOBAL
-        folder = journal.directory(self._db, row.session_id)
+        folder = folders.get(row.session_id)
+        if folder is None:
+            folder = folders[row.session_id] = journal.directory(self._db, row.session_id)
         if folder and project_name(key := self._key_of_folder(folder)) == row.project:
             return key
         if "/" in row.project:

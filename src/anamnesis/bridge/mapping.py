@@ -79,6 +79,12 @@ def sync_id_of(note_id: str) -> str:
     return f"obs-{number:032x}"
 
 
+def sync_id_in(note: Memory) -> str:
+    """The sync id of a note's observation: the one that Engram gave it, or else that of the note's id."""
+    given = note.engram.get("sync_id")
+    return given if isinstance(given, str) else sync_id_of(note.id)
+
+
 def note_id_of(sync_id: str, created_at: str) -> str:
     """The id of an observation's note: the ULID of the sync id's 128 bits, or one derived from time and sync id.
 
@@ -148,7 +154,8 @@ def noted(
 
 def fingerprint(row: Observation) -> bytes:
     """A hash that is the same for equal observations, whatever their row ids."""
-    return hashlib.blake2b(repr(replace(row, id=0)).encode(), digest_size=16).digest()
+    fields = ", ".join([f"{name}={getattr(row, name)!r}" for name in row.__slots__ if name != "id"])
+    return hashlib.blake2b(f"Observation(id=0, {fields})".encode(), digest_size=16).digest()
 
 
 def says_the_same(one: Observation, other: Observation) -> bool:

@@ -6,15 +6,15 @@ A change whose reconciliation was interrupted stays pending, and both sides are 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import journal
-from anamnesis.bridge.decision import Outcome, Pair, Translation, decide, front_of
+from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
@@ -24,24 +24,17 @@ from anamnesis.engram.record import Observation, Origin
 from anamnesis.erasure import overwriting
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
-from anamnesis.notes import Memory, parse
+from anamnesis.notes import Memory, front_of, parse, render
 from anamnesis.store import MemoryStore
 from anamnesis.store.change_log import Written
 from anamnesis.store.files import NoteFile
+from anamnesis.store.placing import readable
 from anamnesis.store.purging import purge
-
-# After this many hasty changes, they are finished. A call with more than `_FEW` is not hasty: flushing its files
-# takes no longer than indexing them.
-_MOST_UNFINISHED = 16
-_FEW = 4
-
-# A note with the hash of its file.
-_Note = tuple[Memory | None, bytes | None]
 
 
 @dataclass(slots=True)
 class _Changes:
-    """Changes, how they are reconciled, and in `now` the notes that are already as they should be; None if removed.
+    """Changes, how they are reconciled, and in `now` the files that are already as they should be; None if removed.
 
     `known` maps notes to the notes that supersede them, or to None. `stuck` are the observations of notes with
     unreadable files: they stay pending until the file can be read.
@@ -50,22 +43,13 @@ class _Changes:
     rows: list[int]
     pairs: list[Pair]
     decided: list[tuple[Pair, Outcome]]
-    now: dict[str, _Note] = field(default_factory=dict)
-    written: list[NoteFile] = field(default_factory=list)
+    stuck: set[int]
+    now: dict[str, NoteFile | None] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
-    stuck: set[int] = field(default_factory=set)
 
     @property
     def only_make_notes(self) -> bool:
-        return all(pair.note is None and pair.twin is None and outcome.note for pair, outcome in self.decided)
-
-    def add(self, others: _Changes) -> None:
-        self.rows += others.rows
-        self.pairs += others.pairs
-        self.decided += others.decided
-        self.now |= others.now
-        self.written += others.written
-        self.known |= others.known
+        return all(pair.note is None and pair.twin is None for pair, _ in self.decided)
 
     def learn(self, written: Written | None) -> None:
         if written:
@@ -80,56 +64,43 @@ class Reconciliation:
         self._db = db
         self._keys = Keys(db, store, user_home)
         self._machine_id = machine_id
-        self._unfinished = _Changes([], [], [])
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether all agreements of reconciled changes are saved."""
-        return not self._unfinished.rows
 
     def reconcile(
-        self, rows: Sequence[int], notes: Sequence[str], *, hastily: bool = False, given: Written | None = None
+        self,
+        rows: Sequence[int],
+        notes: Sequence[str],
+        given: Written | None = None,
+        answer: Callable[[], object] | None = None,
     ) -> int:
         """Write both sides of these changes as they should be, then save that they agree; returns the number of pairs.
 
-        Notes that were just written are passed as `given`, and not read again. With `hastily`, the notes of a few new
-        observations are written, but not flushed to disk: `finish` does that, and only then saves their twins.
-        Otherwise a note that a power failure lost would pass for a deleted one.
+        Notes that were just written are passed as `given`, and not read again. `answer` is called when the notes are
+        in place. Agreements are saved once the notes are durable: otherwise a note that a power failure lost would
+        pass for a deleted one.
         """
         changes = self._decided(rows, notes, given)
-        is_hasty = hastily and len(rows) <= _FEW and changes.only_make_notes
-        if not self.is_finished and (not is_hasty or len(self._unfinished.rows) >= _MOST_UNFINISHED):
-            self.finish()
-            changes = self._decided(rows, notes, given)  # the finished changes may concern the same pairs
-        self._write_notes(changes, durable=not is_hasty)
-        if is_hasty:
-            self._unfinished.add(changes)
-        else:
-            self._remember(changes)
+        is_answered_first = answer is not None and changes.only_make_notes  # no earlier version can be lost
+        self._write_notes(changes, durable=not is_answered_first)
+        if answer:
+            answer()
+        if is_answered_first:
+            self._store.secure(filter(None, changes.now.values()))
+        self._remember(changes)
         return len(changes.pairs)
 
     def purge(self, note_id: str) -> None:
         """Purge a note and its observation, with all their versions. The row is removed first: an interrupted purge is
         then completed like the removal of a row."""
-        self.finish()
         file = self._store.file(note_id)
         hash = file.hash if file else None
         row_id = row_of(self._db, note_id, file.memory if file else None)
         if row_id:
             with overwriting(self._db), database.writing(self._db):
-                journal.save_twin(self._db, Twin(row_id, note_id, journal.INVALID, hash, "", 0))
+                journal.save_twins(self._db, [Twin(row_id, note_id, journal.INVALID, hash, "", 0)])
                 if not observations.delete(self._db, row_id, hard=True):
                     journal.add_change(self._db, row_id)
             self.reconcile([row_id], [])
         purge(self._store, note_id, follower=journal.FOLLOWER)
-
-    def finish(self) -> None:
-        """Flush the notes of hasty reconciliations, and save their twins, unless another process has saved them."""
-        changes, self._unfinished = self._unfinished, _Changes([], [], [])
-        self._store.secure(changes.written)
-        for twin in journal.twins(self._db, of_rows=changes.rows):
-            changes.now.pop(twin.note_id, None)
-        self._remember(changes)
 
     def _decided(self, rows: Sequence[int], notes: Sequence[str], given: Written | None) -> _Changes:
         with database.reading(self._db):
@@ -142,7 +113,7 @@ class Reconciliation:
                 decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one inconvertible pair must not stop the others
                 self._log(pair.note_id, error)
-        changes = _Changes([*rows], pairs, decided, stuck={*stuck} - {*rows})
+        changes = _Changes([*rows], pairs, decided, {*stuck} - {*rows})
         changes.learn(given)
         return changes
 
@@ -155,33 +126,33 @@ class Reconciliation:
                 continue
             if _is_gone_for_good(pair, outcome):
                 if self._purge(pair.note_id):
-                    changes.now[pair.note_id] = None, None
+                    changes.now[pair.note_id] = None
             elif outcome.note == pair.note:
-                changes.now[pair.note_id] = pair.note, pair.note_hash
+                changes.now[pair.note_id] = pair.file
             elif outcome.note:
                 if _is_of_another(pair) and self._remove(pair.note_id):
                     del former[pair.note_id]
                 wanted.append(outcome.note)
         self._put(changes, wanted, former, durable=durable)
-        changes.now |= {file.memory.id: (file.memory, file.hash) for file in changes.written if file.memory}
 
     def _remember(self, changes: _Changes) -> None:
         """Write observations, and save the twins as both sides are now."""
-        now = changes.now
         superseding = self._superseding(changes)
         paired = {_number(pair) for pair in changes.pairs}
         is_purging = any(_is_gone_for_good(*each) for each in changes.decided)
         with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
-            present = journal.observations(self._db, {*changes.rows, *paired})
+            present = journal.observations(self._db, {*changes.rows, *paired} - {0})
+            agreed: list[Twin] = []
             for pair, outcome in changes.decided:
-                if pair.note_id not in now:
+                if pair.note_id not in changes.now:
                     continue
-                note, hash = now[pair.note_id]
+                file = changes.now[pair.note_id]
                 if present.get(_number(pair)) == pair.row:
-                    self._agree(pair, outcome, note, hash)
-                elif note and pair.row and pair.twin is None and outcome.row == pair.row:
+                    agreed += self._agree(pair, outcome, file)
+                elif file and pair.row and pair.twin is None and outcome.row == pair.row:
                     # The row changed after it was read. That change is pending; save the version the note agrees with.
-                    journal.save_former_twin(self._db, _twin(pair.row, note, hash), pair.row)
+                    journal.save_former_twin(self._db, _twin(pair.row, file), pair.row)
+            journal.save_twins(self._db, agreed)
             for id in changes.stuck:
                 journal.add_change(self._db, id)
             journal.supersede(self._db, superseding)
@@ -209,7 +180,7 @@ class Reconciliation:
             for note in notes if len(notes) > 1 else ():
                 self._put(changes, [note], former, durable=durable)
         else:
-            changes.written += saved.files
+            changes.now |= {file.memory.id: file for file in saved.files if file.memory}
             changes.learn(saved.written)
 
     def _remove(self, note_id: str) -> bool:
@@ -232,8 +203,8 @@ class Reconciliation:
             return False
         return True
 
-    def _agree(self, pair: Pair, outcome: Outcome, note: Memory | None, hash: bytes | None) -> None:
-        """Write the observation as it should be, and save the twin."""
+    def _agree(self, pair: Pair, outcome: Outcome, file: NoteFile | None) -> Iterator[Twin]:
+        """Write the observation as it should be; yields the agreement, for `save_twins`."""
         row, before = outcome.row, pair.row
         if outcome.replaced and outcome.replaced != before:
             journal.save_row(self._db, outcome.replaced, before)
@@ -242,21 +213,19 @@ class Reconciliation:
             row = replace(row, id=journal.save_row(self._db, row, before))
         if pair.twin:
             journal.forget_twin(self._db, pair.twin)
-        if row and note:
-            journal.save_twin(self._db, _twin(row, note, hash))
+        if row and file:
+            yield _twin(row, file)
         elif row and pair.twin:
-            journal.save_twin(
-                self._db, replace(pair.twin, observation_id=row.id, row_hash=fingerprint(row), note_hash=hash)
-            )
+            yield replace(pair.twin, observation_id=row.id, row_hash=fingerprint(row), note_hash=None)
         elif row:
             journal.forget_changes(self._db, row.id)
 
     def _superseding(self, changes: _Changes) -> dict[str, str | None]:
         """Which note supersedes each of these notes, and each note that one of these superseded before or does now."""
-        changed = [(pair, changes.now[pair.note_id][0]) for pair in changes.pairs if pair.note_id in changes.now]
-        others = {
-            id for pair, note in changed for id in (*(note.superseded if note else ()), *_superseded_by_then(pair))
-        }
+        changed = [(pair, changes.now[pair.note_id]) for pair in changes.pairs if pair.note_id in changes.now]
+        notes = [file.memory for _, file in changed if file and file.memory]
+        others = {id for note in notes for id in note.superseded}
+        others |= {id for pair, _ in changed for id in _superseded_by_then(pair)}
         ids = {*others, *(pair.note_id for pair, _ in changed)}
         unknown = ids - changes.known.keys()
         known = {id: by for id in ids if (by := changes.known.get(id))}
@@ -267,15 +236,22 @@ class Reconciliation:
 
     def _translation(self, origins: Mapping[int, Origin]) -> Translation:
         return Translation(
-            note=partial(noted, key_of=self._keys.of, machine_id=self._machine_id, clean=fitting, origins=origins),
+            note=partial(
+                noted,
+                key_of=partial(self._keys.of, folders={}),
+                machine_id=self._machine_id,
+                clean=fitting,
+                origins=origins,
+            ),
             row=partial(observed, clean=fitting),
             clean=fitting,
-            now=datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"),
+            now=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
         )
 
 
-def _twin(row: Observation, note: Memory, hash: bytes | None) -> Twin:
-    return Twin(row.id, note.id, fingerprint(row), hash, front_of(note), 0)
+def _twin(row: Observation, file: NoteFile) -> Twin:
+    note = readable(file)
+    return Twin(row.id, note.id, fingerprint(row), file.hash, file.front or front_of(note, render(note)), 0)
 
 
 def _number(pair: Pair) -> int:

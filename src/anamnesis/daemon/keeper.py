@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,18 +83,16 @@ class Keeper:
             )
             self._behind.set()
 
-    def after_write(self) -> None:
+    def after_write(self, answer: Callable[[], object]) -> None:
         """Reconcile what was just written to engram.db; what fails stays pending.
+
+        `answer` answers the clients: the notes of new observations are in place then, and their fsync follows.
 
         Opening the vault takes milliseconds, unless its index has to be rebuilt: no write waits for that.
         """
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
-        self._with_vault(self._follow_writes)
-
-    def when_idle(self) -> None:
-        """Complete the work that was deferred while clients waited."""
-        self._with_vault(lambda vault: vault.finish())
+        self._with_vault(partial(self._follow_writes, answer))
 
     def status(self) -> dict[str, object]:
         """How much the notes and engram.db hold, and how much is pending between them."""
@@ -161,8 +161,8 @@ class Keeper:
         if not vault.follow(_MOST_AT_ONCE):
             self._behind.set()
 
-    def _follow_writes(self, vault: Vault) -> None:
-        if not vault.follow_writes():
+    def _follow_writes(self, answer: Callable[[], object], vault: Vault) -> None:
+        if not vault.follow_writes(answer):
             self._behind.set()
 
     def _reconcile(self) -> None:
@@ -224,10 +224,11 @@ class Keeper:
         import watchfiles
 
         trees = (store.memory_dir, store.local_dir)
+        root = len(str(store.root)) + 1
         watched = [_identity(tree) for tree in trees]
         changes = watchfiles.watch(
             *trees,
-            watch_filter=lambda change, path: _is_of_notes(change, path, store.root),
+            watch_filter=lambda change, path: _is_of_notes(change, path[root:]),
             debounce=_LONGEST_MS,
             step=_QUIET_MS,
             stop_event=self._stopping,
@@ -238,13 +239,13 @@ class Keeper:
         )
         is_new = True
         for found in changes:
-            paths = [Path(path) for _, path in found]
+            paths = [path[root:].replace(os.sep, "/") for _, path in found]
             if is_new:  # changes before the watch began are not reported
                 self._receive(store, [])
             elif paths:
-                self._receive(store, [path.relative_to(store.root).as_posix() for path in paths])
+                self._receive(store, paths)
             self._with_vault(self._follow)
-            if any(tree in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
+            if any(tree.name in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
                 return
             is_new = False
 
@@ -266,8 +267,8 @@ def _identity(tree: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _is_of_notes(change: Change, path: str, root: Path) -> bool:
+def _is_of_notes(change: Change, path: str) -> bool:
     """Whether an event can concern notes: not in hidden paths (git's, temporary files), nor a modified folder."""
-    if not path.endswith(".md") and change.name == "modified":
+    if f"{os.sep}." in path:
         return False
-    return "/." not in path.removeprefix(str(root)).replace("\\", "/")
+    return path.endswith(".md") or change.name != "modified"

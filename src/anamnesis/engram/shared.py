@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 import threading
-import time
-from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
 from anamnesis.engram.database import connect, prepare
-
-# Milliseconds that background work yields to requests.
-_MOST_LET_PASS = 50
 
 
 class Shared:
@@ -23,7 +16,6 @@ class Shared:
         self.path = path
         self._db: sqlite3.Connection | None = None
         self.lock = threading.RLock()
-        self._hurried: deque[bool] = deque()
 
     @property
     def is_open(self) -> bool:
@@ -43,20 +35,3 @@ class Shared:
         with self.lock:
             if self._db:
                 self._db.close()
-
-    @contextlib.contextmanager
-    def hurrying(self) -> Iterator[sqlite3.Connection]:
-        """The connection for a request: background work yields to it."""
-        self._hurried.append(True)
-        try:
-            with self.lock:
-                yield self.db
-        finally:
-            self._hurried.pop()
-
-    def let_pass(self) -> None:
-        """Yield to waiting requests. A thread that takes the lock again at once would starve them."""
-        for _ in range(_MOST_LET_PASS):
-            if not self._hurried:
-                return
-            time.sleep(0.001)

@@ -138,7 +138,9 @@ def _with_journal(
             return versions
         row_states, agreed = _states(db, note_id)
         over = next((each.note for each in versions if each.note), file.memory if file else None) or agreed
-        as_note = partial(noted, key_of=Keys(db, store, user_home).of, machine_id="unknown", clean=fitting)
+        as_note = partial(
+            noted, key_of=partial(Keys(db, store, user_home).of, folders={}), machine_id="unknown", clean=fitting
+        )
         return list(_in_order(row_states, versions, over, as_note))
 
 

@@ -1,6 +1,6 @@
 """What a note is: its record, its markdown form, its id. Pure: no I/O, no clock."""
 
-from anamnesis.notes.markdown import decode, named_ids, parse, render
+from anamnesis.notes.markdown import decode, front_of, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
     PINNED,
@@ -32,6 +32,7 @@ __all__ = [
     "decode",
     "derived_id",
     "ending_of",
+    "front_of",
     "has_time",
     "moment_of",
     "named_ids",

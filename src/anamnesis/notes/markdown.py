@@ -66,6 +66,11 @@ def render(memory: Memory) -> str:
     return f"{head}{memory.body}{memory.newline}"
 
 
+def front_of(memory: Memory, text: str) -> str:
+    """The front matter of a note's text, for `parse`, without the body."""
+    return text[: len(text) - len(memory.body) - len(memory.newline)] + memory.newline
+
+
 def _usual_front(meta: dict[str, Any]) -> str | None:
     """What YAML writes, if every value is plain or only quoted; takes a tenth of YAML's time. Else None."""
     lines = []

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from anamnesis.errors import InvalidNote
@@ -157,7 +158,7 @@ def check_id(text: str, field: str = "id") -> str:
 
 def writable(text: str) -> str:
     """The text with U+FFFD for lone surrogates, which cannot be encoded."""
-    return _SURROGATE.sub("\ufffd", text)
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def plain_value(text: str) -> EngramValue:
@@ -177,6 +178,8 @@ def _unique(texts: str | Iterable[str]) -> list[str]:
     return list(dict.fromkeys(writable(text) for text in each if text))
 
 
+# Notes that are written together have the same times.
+@lru_cache(maxsize=64)
 def utc_time(text: str) -> str:
     """A time in the one form that sorts as text; any other text is returned unchanged."""
     try:

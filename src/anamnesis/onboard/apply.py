@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from anamnesis.disk import create_beside, fill, put_in_place, sync_folder
+from anamnesis.disk import create_beside, fill, put_in_place, remove, sync_folder
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.edits import Launcher, RefusedEdit
 from anamnesis.onboard.plan import Change, Plan, Refusal, check_writable, read
@@ -60,19 +60,19 @@ def _replace(change: Change) -> bool:
             return False
         put_in_place(temporary, target)
     finally:
-        temporary.unlink(missing_ok=True)
+        remove(temporary)
     sync_folder(target.parent)
     return True
 
 
-def _prepare(target: Path, content: bytes, mode: int | None) -> Path:
+def _prepare(target: Path, content: bytes, mode: int | None) -> str:
     """A finished temporary file beside the target, with the target's mode and owner, or `mode` for a new file."""
     descriptor, temporary = create_beside(target, mode)
     try:
         _copy_owner(descriptor, target)
     except BaseException:
         os.close(descriptor)
-        temporary.unlink()
+        remove(temporary)
         raise
     fill(descriptor, temporary, content)
     return temporary

@@ -19,7 +19,7 @@ from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
 from anamnesis.store.refresh import Changes, Progress
-from anamnesis.store.rows import advance_folder, forget_file, has_unread, save_file, save_files
+from anamnesis.store.rows import advance_folder, has_unread, save_files
 from anamnesis.store.steps import Step
 
 # Seconds before a read checks again whether another program changed a folder; a check costs about 20 µs.
@@ -119,12 +119,12 @@ class Catalogue:
 
         def change(db: Connection) -> tuple[Written | None, bool]:
             before = change_log.last_seq(db)
-            for file in former:
-                if not queries.is_known(db, file.path, file.hash):
-                    save_file(db, file, self._files.exists)
-            for file in written:
-                save_file(db, file, lambda path: path not in gone and self._files.exists(path))
-            files: dict[str, NoteFile | None] = dict.fromkeys(id for path in gone if (id := forget_file(db, path)))
+            unknown = {file.path: file for file in former if not queries.is_known(db, file.path, file.hash)}
+            save_files(db, unknown, self._files.exists)
+            paths: dict[str, NoteFile | None] = {file.path: file for file in written}
+            paths |= dict.fromkeys(gone)
+            removed = save_files(db, paths, lambda path: path not in gone and self._files.exists(path))
+            files: dict[str, NoteFile | None] = dict.fromkeys(removed)
             for step in finish():
                 advance_folder(db, step)
             if follower:
@@ -252,7 +252,7 @@ class Catalogue:
         if self._news.is_alone:
             yield
             return
-        with self.one_operation(), locked(self._files.root / "store.lock", timeout):
+        with self.one_operation(), locked(self._files.absolute("store.lock"), timeout):
             self._news.is_alone = True
             try:
                 yield

@@ -40,7 +40,10 @@ _CLOCK_TICK_NS = 20_000_000
 
 
 class NoteFile(NamedTuple):
-    """One *.md file as read: its note, or the reason why it is not a note."""
+    """One *.md file as read: its note, or the reason why it is not a note.
+
+    `front` is its front matter, if this process has just written it.
+    """
 
     path: str
     size: int
@@ -50,6 +53,7 @@ class NoteFile(NamedTuple):
     problem: str | None = None
     line: int = 0
     is_bare: bool = False  # without front matter
+    front: str = ""
 
 
 class Folder(NamedTuple):
@@ -165,9 +169,9 @@ class NoteFiles:
     def secure(self, paths: Sequence[str]) -> None:
         """Flush files and their folders to disk; files that no longer exist are skipped."""
         with telling("write", self.root):
-            sync_files([self.root / path for path in paths if self.exists(path)])
+            sync_files([self.absolute(path) for path in paths if self.exists(path)])
             for folder in dict.fromkeys(map(folder_of, paths)):
-                sync_folder(self.root / folder)
+                sync_folder(self.absolute(folder))
 
     def discard(self, path: str, memory: Memory, moment: str) -> Step:
         """Move a file to the trash unchanged; the trash may hold several files of one id."""
@@ -195,7 +199,7 @@ class NoteFiles:
 
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash unchanged."""
-        target = self.prepare(folder_of(trashed.home)) / f"{trashed.id}.md"
+        target = Path(self.prepare(folder_of(trashed.home)), f"{trashed.id}.md")
         source = self.root / trashed.path
         if os.path.lexists(target):
             raise NoteConflict(f"The file {trashed.home} exists.", "Move it away, then restore.")
@@ -215,6 +219,9 @@ class NoteFiles:
                     note_id, _, stamp = path.stem.rpartition("~")
                     found.append(Trashed(note_id, scope, path.relative_to(self.root).as_posix(), stamp))
         return sorted(found, key=lambda trashed: (trashed.deleted_at, trashed.id), reverse=True)
+
+    def absolute(self, path: str) -> str:
+        return f"{self._root}/{path}"
 
     def exists(self, path: str) -> bool:
         return os.path.lexists(f"{self._root}/{path}")
@@ -317,11 +324,12 @@ class NoteFiles:
                 found += [f"{inside}/{name}" for name in (*folders, *names)]
         return sorted(found)
 
-    def prepare(self, folder: str) -> Path:
+    def prepare(self, folder: str) -> str:
         """Create a folder to write to, if it is missing; returns its absolute path."""
-        place = self.root / folder
+        place = f"{self._root}/{folder}"
         try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not os.path.isdir(place):
+                os.makedirs(place, mode=0o700, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             self.refuse_links(f"{folder}/")
             reason = f"Cannot create {place}: a file is in its place."
@@ -384,12 +392,12 @@ def _storable(name: str) -> str:
 
 
 @contextlib.contextmanager
-def telling(action: str, path: Path) -> Iterator[None]:
+def telling(action: str, path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise _failed(action, path, error) from error
 
 
-def _failed(action: str, path: Path, error: OSError) -> StoreUnavailable:
+def _failed(action: str, path: Path | str, error: OSError) -> StoreUnavailable:
     return StoreUnavailable(f"Cannot {action} {path}: {error.strerror or error}.")

@@ -261,17 +261,19 @@ def hashes(db: sqlite3.Connection, hidden: bool) -> dict[str, bytes]:
 
 def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Size and mtime of these files when they were indexed; files that are not in the index are left out."""
-    found = {}
+    names: dict[str, list[str]] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
-        row = db.execute(
-            "SELECT size, mtime_ns FROM files WHERE name = :name"
-            " AND folder = (SELECT number FROM folders WHERE path = :folder)",
-            {"folder": folder, "name": name},
-        ).fetchone()
-        if row:
-            found[path] = row
-    return found
+        names.setdefault(folder, []).append(name)
+    query = (
+        "SELECT name, size, mtime_ns FROM files WHERE folder = (SELECT number FROM folders WHERE path = :folder)"
+        " AND name IN (SELECT value FROM json_each(:names))"
+    )
+    return {
+        f"{folder}/{name}": (size, mtime_ns)
+        for folder, some in names.items()
+        for name, size, mtime_ns in db.execute(query, {"folder": folder, "names": json.dumps(some)})
+    }
 
 
 def is_known(db: sqlite3.Connection, path: str, hash: bytes) -> bool:

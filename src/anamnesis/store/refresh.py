@@ -11,15 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anamnesis.store.files import TREES, Folder, NoteFile, NoteFiles, folder_of
-from anamnesis.store.rows import (
-    forget_file,
-    forget_folder,
-    has_unread,
-    latest_problems,
-    record_folder,
-    save_file,
-    save_files,
-)
+from anamnesis.store.rows import forget_folder, has_unread, latest_problems, record_folder, save_files
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -31,7 +23,7 @@ _BATCH = 1000
 
 # `read` gives a query one snapshot of the index; `write` runs a change as one transaction.
 Read = Callable[[Callable[["Connection"], Any]], Any]
-Write = Callable[[Callable[["Connection"], None]], None]
+Write = Callable[[Callable[["Connection"], object]], object]
 
 
 class Difference:
@@ -76,7 +68,7 @@ def refresh(
     if found.gone or found.folders or found.gone_folders:
         write(partial(_close, files, found, restless))
     while unread := read(_unread):
-        write(partial(save_files, read={path: files.read(path) for path in unread}, exists=files.exists))
+        write(partial(save_files, files={path: files.read(path) for path in unread}, exists=files.exists))
     return found
 
 
@@ -139,17 +131,13 @@ def _known_files(db: Connection, folder: int | None) -> dict[str, tuple[int, int
 
 def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: Connection) -> None:
     """Index files that have not changed since they were read; add the folders of the others to `restless`."""
-    for file in read:
-        if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns):
-            save_file(db, file, files.exists)
-        else:
-            restless.add(folder_of(file.path))
+    still = {file.path: file for file in read if file.size == -1 or files.seen(file.path) == (file.size, file.mtime_ns)}
+    save_files(db, still, files.exists)
+    restless.update(folder_of(file.path) for file in read if file.path not in still)
 
 
 def _close(files: NoteFiles, found: Difference, restless: set[str], db: Connection) -> None:
-    for path in found.gone:
-        if not files.exists(path):
-            forget_file(db, path)
+    save_files(db, dict.fromkeys(path for path in found.gone if not files.exists(path)), files.exists)
     for folder in found.folders:
         record_folder(db, folder.path, folder.mtime_ns if folder.path not in restless else 0)
     for path in found.gone_folders:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anamnesis.notes import Memory
 from anamnesis.notes.record import without_ticking
 from anamnesis.store import queries
-from anamnesis.store.files import TREES, NoteFile, note_path, proper_path, scope_of
+from anamnesis.store.files import TREES, NoteFile, folder_of, note_path, proper_path, scope_of
 from anamnesis.store.kept import Replaced
 from anamnesis.store.steps import Step
 from anamnesis.store.unsynced import record_listed
@@ -29,8 +29,52 @@ _SAID = tuple(each.name for each in fields(Memory) if each.name not in ("updated
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
 
 
-def save_file(db: Connection, file: NoteFile, exists: Callable[[str], bool]) -> None:
-    """Index a file as it was read: its note, or why it has none."""
+class _Words:
+    """Changes of the word index, made together at the end.
+
+    FTS5 writes what it has gathered before each statement that fires a trigger: a segment for each note, and merging
+    them, would cost as much as all else.
+    """
+
+    def __init__(self) -> None:
+        self._removed: list[tuple[int]] = []
+        self._added: dict[int, tuple[int, str, str, str, str]] = {}
+
+    def add(self, number: int, memory: Memory) -> None:
+        self._added[number] = number, memory.id, memory.title, memory.body, " ".join(memory.tags)
+
+    def remove(self, number: int) -> None:
+        self._added.pop(number, None)
+        self._removed.append((number,))
+
+    def has(self, number: int) -> bool:
+        return number in self._added
+
+    def write(self, db: Connection) -> None:
+        if self._removed:
+            db.executemany("DELETE FROM memories_fts WHERE rowid = ?", self._removed)
+        if self._added:
+            query = "INSERT INTO memories_fts (rowid, id, title, body, tags) VALUES (?, ?, ?, ?, ?)"
+            db.executemany(query, self._added.values())
+        self._removed.clear()
+        self._added.clear()
+
+
+def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> list[str]:
+    """Index files as they were read, None for a deleted one; returns the ids of the notes that these held."""
+    words = _Words()
+    # A new folder gets the mtime 0, so that the next refresh lists it.
+    folders = [(folder,) for folder in {folder_of(path) for path, file in files.items() if file}]
+    db.executemany("INSERT OR IGNORE INTO folders (path, mtime_ns) VALUES (?, 0)", folders)
+    for file in filter(None, files.values()):
+        _save(db, file, exists, words)
+    removed = [_forget(db, path, words) for path, file in files.items() if not file]
+    words.write(db)
+    return [*filter(None, removed)]
+
+
+def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: _Words) -> None:
+    """Index a file: its note, or why it has none."""
     folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
     row = {
@@ -43,54 +87,43 @@ def save_file(db: Connection, file: NoteFile, exists: Callable[[str], bool]) -> 
         "problem": file.problem,
         "line": file.line,
     }
-    known = db.execute(f"SELECT hash, memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
-    if known and known[0] == file.hash:
-        db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
-        return
-    if known and known[1] is not None:
-        _replace(db, known[1], file.path, known[2], file.memory)
-    if known and known[1] not in (None, memory_id):
-        _release(db, known[1], file.path)
-    if known:
+    # Most files are new, and inserting takes no longer than looking for them.
+    added = db.execute(
+        "INSERT INTO files (folder, name, size, mtime_ns, hash, memory_id, problem, line)"
+        " VALUES ((SELECT number FROM folders WHERE path = :folder),"
+        " :name, :size, :mtime_ns, :hash, :memory_id, :problem, :line) ON CONFLICT DO NOTHING",
+        row,
+    )
+    if not added.rowcount:
+        known = db.execute(f"SELECT hash, memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
+        if known[0] == file.hash:
+            db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
+            return
+        if known[1] is not None:
+            _replace(db, known[1], file.path, known[2], words, file.memory)
+        if known[1] not in (None, memory_id):
+            _release(db, known[1], file.path, words)
         db.execute(
             "UPDATE files SET size = :size, mtime_ns = :mtime_ns, hash = :hash, memory_id = :memory_id,"
             f" problem = :problem, line = :line WHERE {_THE_FILE}",
             row,
         )
-    else:
-        # A new folder gets the mtime 0, so that the next refresh lists it.
-        db.execute("INSERT OR IGNORE INTO folders (path, mtime_ns) VALUES (:folder, 0)", row)
-        db.execute(
-            "INSERT INTO files (folder, name, size, mtime_ns, hash, memory_id, problem, line)"
-            " VALUES ((SELECT number FROM folders WHERE path = :folder),"
-            " :name, :size, :mtime_ns, :hash, :memory_id, :problem, :line)",
-            row,
-        )
     if file.memory:
-        _claim(db, file.path, file.memory, exists)
+        _claim(db, file.path, file.memory, exists, words)
 
 
-def forget_file(db: Connection, path: str) -> str | None:
+def _forget(db: Connection, path: str, words: _Words) -> str | None:
     """Remove a deleted file's row, and its note if no other file holds it; returns the note's id."""
     folder, _, name = path.rpartition("/")
     row = {"folder": folder, "name": name}
     known = db.execute(f"SELECT memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
     if known and known[0] is not None:
-        _replace(db, known[0], path, known[1])
+        _replace(db, known[0], path, known[1], words)
     db.execute(f"DELETE FROM files WHERE {_THE_FILE}", row)
     if not known or known[0] is None:
         return None
-    _release(db, known[0], path)
+    _release(db, known[0], path, words)
     return str(known[0])
-
-
-def save_files(db: Connection, read: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> None:
-    """Index files as they were read; None for a deleted one."""
-    for path, file in read.items():
-        if file:
-            save_file(db, file, exists)
-        else:
-            forget_file(db, path)
 
 
 def record_folder(db: Connection, path: str, mtime_ns: int) -> None:
@@ -135,15 +168,13 @@ def forget_folder(db: Connection, path: str) -> None:
     )
 
 
-def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool]) -> None:
+def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool], words: _Words) -> None:
     """Make this file stand for its note's id, unless another file has the better claim."""
-    owner = db.execute(
+    if _insert(db, path, memory, words):
+        return
+    number, scope, body_path, updated_at, kind = db.execute(
         "SELECT number, scope, body_path, updated_at, type FROM memories WHERE id = :id", {"id": memory.id}
     ).fetchone()
-    if owner is None:
-        _insert(db, path, memory)
-        return
-    number, scope, body_path, updated_at, kind = owner
     other = f"{TREES[scope]}/{body_path}"
     if other != path and exists(other):
         theirs: _Claim = (updated_at, other == proper_path(scope, kind, memory.id), other)
@@ -151,9 +182,9 @@ def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bo
         if ours < theirs:
             return
     elif other != path:
-        _replace(db, memory.id, other, _time_of(db, other), memory)
-    _delete(db, number, memory.id)
-    _insert(db, path, memory, number)
+        _replace(db, memory.id, other, _time_of(db, other), words, memory)
+    _delete(db, number, memory.id, words)
+    _insert(db, path, memory, words, number)
     if other != path or memory.updated_at < updated_at:
         # Another file was removed or this one has become older: a third may have the better claim now.
         folder, _, name = path.rpartition("/")
@@ -163,17 +194,19 @@ def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bo
         )
 
 
-def _release(db: Connection, memory_id: str, path: str) -> None:
+def _release(db: Connection, memory_id: str, path: str, words: _Words) -> None:
     """Remove a note that its file no longer holds; other files that hold it are marked to be read again."""
     row = _standing(db, memory_id, path)
     if row:
-        _delete(db, row[0], memory_id)
+        _delete(db, row[0], memory_id, words)
         db.execute("UPDATE files SET hash = x'' WHERE memory_id = :id", {"id": memory_id})
 
 
-def _replace(db: Connection, memory_id: str, path: str, at: int, by: Memory | None = None) -> None:
+def _replace(db: Connection, memory_id: str, path: str, at: int, words: _Words, by: Memory | None = None) -> None:
     """Pass on the version that a file held for a note, if it stood for it and now says something else."""
     row = _standing(db, memory_id, path)
+    if row and words.has(row[0]):
+        words.write(db)
     note = queries.whole_note(db, row[0]) if row else None
     if note and not (by and _is_same(note, by)):
         db.replaced.append(Replaced(note, at))
@@ -201,11 +234,12 @@ def _standing(db: Connection, memory_id: str, path: str) -> tuple[int] | None:
     return found
 
 
-def _insert(db: Connection, path: str, memory: Memory, number: int | None = None) -> None:
+def _insert(db: Connection, path: str, memory: Memory, words: _Words, number: int | None = None) -> bool:
+    """Insert a note; False if there is one with its id."""
     inserted = db.execute(
         "INSERT INTO memories (number, id, type, title, body_path, project, machine_id, scope, created_at,"
         " updated_at, prov_source, prov_model, prov_session, confidence, supersedes, deleted_at, rest)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         (
             number,
             memory.id,
@@ -226,18 +260,18 @@ def _insert(db: Connection, path: str, memory: Memory, number: int | None = None
             _rest(memory),
         ),
     )
+    if not inserted.rowcount:
+        return False
     if memory.is_hidden:
-        return
+        return True
     if memory.tags:
         tags = [(memory.id, tag) for tag in memory.tags]
         db.executemany("INSERT INTO memory_tags (memory_id, tag) VALUES (?, ?)", tags)
     if memory.superseded:
         pairs = [(memory.id, superseded) for superseded in memory.superseded]
         db.executemany("INSERT INTO supersessions (memory_id, superseded_id) VALUES (?, ?)", pairs)
-    db.execute(
-        "INSERT INTO memories_fts (rowid, id, title, body, tags) VALUES (?, ?, ?, ?, ?)",
-        (inserted.lastrowid, memory.id, memory.title, memory.body, " ".join(memory.tags)),
-    )
+    words.add(inserted.lastrowid or 0, memory)
+    return True
 
 
 def _rest(memory: Memory) -> str | None:
@@ -246,8 +280,8 @@ def _rest(memory: Memory) -> str | None:
     return json.dumps(changed) if changed else None
 
 
-def _delete(db: Connection, number: int, memory_id: str) -> None:
-    db.execute("DELETE FROM memories_fts WHERE rowid = ?", (number,))
+def _delete(db: Connection, number: int, memory_id: str, words: _Words) -> None:
+    words.remove(number)
     db.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     db.execute("DELETE FROM supersessions WHERE memory_id = ?", (memory_id,))
     db.execute("DELETE FROM memories WHERE number = ?", (number,))

@@ -6,11 +6,10 @@ import errno
 import os
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 
-from anamnesis.disk import create_beside, fill, sync_files, sync_folder
+from anamnesis.disk import create_beside, fill, remove, sync_files, sync_folder
 from anamnesis.errors import AnamnesisError, NoteConflict
-from anamnesis.notes import Memory, parse, render
+from anamnesis.notes import Memory, front_of, parse, render
 from anamnesis.store.files import NoteFile, NoteFiles, digest, folder_of, telling
 from anamnesis.store.steps import Step, Steps
 
@@ -33,7 +32,7 @@ class Writing:
         self._place = place
         self._former = former
         self._steps = Steps(place.folder_time)
-        self._waiting: dict[str, Path] = {}
+        self._waiting: dict[str, str] = {}
         self._folders = {folder: place.prepare(folder) for folder in dict.fromkeys(map(folder_of, notes))}
         self._is_tried = False
         self._failure: AnamnesisError | None = None
@@ -44,7 +43,7 @@ class Writing:
         except BaseException:
             self.close()
             raise
-        if len(notes) > _FEW_NOTES:
+        if durable and len(notes) > _FEW_NOTES:
             self._ahead = threading.Thread(target=self._try, name="disk")
             self._ahead.start()
 
@@ -78,11 +77,11 @@ class Writing:
         self._refuse_if_changed(path, former)
         left = former.path if former and former.path != path and not self._move(former.path, path) else ""
         with self._steps.change(folder_of(path)):
-            os.replace(self._waiting[path], self._place.root / path)
+            os.replace(self._waiting[path], self._place.absolute(path))
         del self._waiting[path]
         if left:
             with self._steps.change(folder_of(left)):
-                os.unlink(self._place.root / left)
+                os.unlink(self._place.absolute(left))
 
     def _refuse_if_changed(self, path: str, former: NoteFile | None) -> None:
         """Raise if a file has changed since it was read, for example because an editor has just saved it."""
@@ -94,10 +93,10 @@ class Writing:
         """Rename a file to its new path before its content is replaced, so that no kill leaves its note in two files;
         False if that is on another file system."""
         self._place.refuse_links(former)
-        self._folders[folder_of(former)] = (self._place.root / former).parent
+        self._folders[folder_of(former)] = self._place.absolute(folder_of(former))
         with self._steps.change(folder_of(former)), self._steps.change(folder_of(path)):
             try:
-                os.replace(self._place.root / former, self._place.root / path)
+                os.replace(self._place.absolute(former), self._place.absolute(path))
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
@@ -108,21 +107,17 @@ class Writing:
         if self._ahead:
             self._ahead.join()
         for temporary in self._waiting.values():
-            temporary.unlink(missing_ok=True)
+            remove(temporary)
 
     def _stage(self, path: str, memory: Memory, *, begin: bool) -> None:
-        data = _encoded(memory)
-        folder, _, name = path.rpartition("/")
-        target = self._folders[folder] / name
+        text = render(memory)
+        if memory.extra:
+            parse(text)  # foreign lines may refer to ours (a YAML alias): never write what cannot be parsed
+        data = text.encode("utf-8")
+        target = self._place.absolute(path)
         with telling("write", target):
-            with self._steps.change(folder):
-                descriptor, self._waiting[path] = create_beside(target)
+            with self._steps.change(folder_of(path)):
+                descriptor, self._waiting[path] = create_beside(target, None if path in self._former else 0o600)
             status = fill(descriptor, self._waiting[path], data, durable=False, begin=begin)
-        self.files.append(NoteFile(path, status.st_size, status.st_mtime_ns, digest(data), memory))
-
-
-def _encoded(memory: Memory) -> bytes:
-    text = render(memory)
-    if memory.extra:
-        parse(text)  # foreign lines may refer to ours (a YAML alias): never write what cannot be parsed
-    return text.encode("utf-8")
+        seen = (path, status.st_size, status.st_mtime_ns, digest(data))
+        self.files.append(NoteFile(*seen, memory, front=front_of(memory, text)))

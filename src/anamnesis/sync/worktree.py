@@ -78,7 +78,7 @@ def forget_staged(folder: Path) -> None:
             shutil.rmtree(folder / _STAGE, ignore_errors=True)
 
 
-def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, Path]:
+def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, str]:
     """Write the new contents outside of the notes' folders, where a killed sync leaves nothing; the files by path."""
     stage = folder / _STAGE
     shutil.rmtree(stage, ignore_errors=True)
@@ -107,7 +107,7 @@ def _in_order(folder: Path, wanted: Sequence[Replacement]) -> list[Replacement]:
     return sorted(wanted, key=order)
 
 
-def _replace(folder: Path, wanted: Replacement, staged: Path | None, kept: Collection[str]) -> bool:
+def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collection[str]) -> bool:
     """Whether the file is now as wanted."""
     target = folder / wanted.path
     if target.parent.resolve() != (folder.resolve() / wanted.path).parent:

@@ -22,7 +22,7 @@ from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.errors import AnamnesisError, StoreUnavailable
 from anamnesis.web.message import Request, Response
-from anamnesis.web.writer import Batch, Failed, Listener, Writer
+from anamnesis.web.writer import AfterWrite, Batch, Failed, Writer
 
 T = TypeVar("T")
 # What a route does with a connection. It does not raise: errors are answers too.
@@ -59,7 +59,7 @@ class Lane(Enum):
 class Lanes:
     """The connections and threads of a daemon. A connection is opened when it is first used."""
 
-    def __init__(self, shared: Shared, listener: Listener | None = None) -> None:
+    def __init__(self, shared: Shared, after_write: AfterWrite | None = None) -> None:
         self._shared = shared
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
@@ -69,7 +69,7 @@ class Lanes:
             Lane.GIT: WaitingPool(_WAITING_THREADS, "git"),
             Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
         }
-        self.writer = Writer(shared, listener)
+        self.writer = Writer(shared, after_write)
 
     @property
     def has_engram(self) -> bool:

@@ -10,8 +10,9 @@ import sqlite3
 import threading
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
@@ -21,11 +22,10 @@ T = TypeVar("T")
 # Makes the changes of requests that came in a row, and has an answer for each. It does not raise: errors are answers.
 Batch = Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]]
 Failed = Callable[[Exception], Response]
+AfterWrite = Callable[[Callable[[], None]], None]
 
 # A transaction that grew without end would let its first writer wait for its last.
 _MOST_GATHERED = 256
-# Seconds without a write after which the listener does its deferred work.
-_QUIET_SECONDS = 0.005
 # Changes after which a background thread checkpoints the WAL, and the pages of the WAL at which the writer does so
 # itself because that thread has fallen behind; SQLite's default is a thousand pages. The WAL file keeps its size while
 # the daemon runs: truncating it and letting it grow again cost a quarter of the time of a write.
@@ -33,23 +33,18 @@ _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
 
 
-class Listener(Protocol):
-    """Called after writes: `after_write` before they are answered, `when_idle` after a moment without writes."""
-
-    def after_write(self) -> None: ...
-
-    def when_idle(self) -> None: ...
-
-
 class Writer:
-    """Makes all changes in the order of their requests. What has gathered meanwhile is the next transaction."""
+    """Makes all changes in the order of their requests. What has gathered meanwhile is the next transaction.
 
-    def __init__(self, shared: Shared, listener: Listener | None) -> None:
+    `after_write` is called before changes are answered, with a function that it may call to answer them earlier.
+    """
+
+    def __init__(self, shared: Shared, after_write: AfterWrite | None) -> None:
         self.changes = 0
         self.transactions = 0
         self._shared = shared
         self._checkpoints: Checkpoints | None = None
-        self._listener = listener
+        self._after_write = after_write
         self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
@@ -61,7 +56,7 @@ class Writer:
         return change.future
 
     def call(self, work: Callable[[], T]) -> Future[T]:
-        """Call a function that makes its own transactions; its result comes after the listener's `after_write`."""
+        """Call a function that makes its own transactions; its result comes after `after_write`."""
         call = _Call(work, asyncio.get_running_loop())
         self._queue.put(call)
         return call.future
@@ -85,18 +80,14 @@ class Writer:
                 else:
                     changes.append(each)
             self._commit(changes)
-            if self._listener:
-                self._listener.after_write()
-            gathered[0].loop.call_soon_threadsafe(_deliver, gathered)
+            answer = partial(_answer, gathered)
+            if self._after_write:
+                self._after_write(answer)
+            answer()
 
     def _gather(self) -> list[_Change | _Call]:
         """What waits to be written, once there is something; nothing if there will be no more."""
-        try:
-            waiting = self._queue.get(timeout=_QUIET_SECONDS)
-        except queue.Empty:
-            if self._listener:
-                self._listener.when_idle()
-            waiting = self._queue.get()
+        waiting = self._queue.get()
         gathered: list[_Change | _Call] = []
         while waiting:
             gathered.append(waiting)
@@ -117,15 +108,15 @@ class Writer:
             return
         self.transactions += 1
         try:
-            with self._shared.hurrying() as db:
+            with self._shared.lock:
                 if self._checkpoints is None:
-                    self._checkpoints = _started_checkpoints(db, self._shared.path)
+                    self._checkpoints = _started_checkpoints(self._shared.db, self._shared.path)
                 if len(changes) == 1:
-                    _make(changes, db)
+                    _make(changes, self._shared.db)
                 else:
                     # Each change is a savepoint of its own, so that one that fails does not undo the others.
-                    with database.writing(db):
-                        _make(changes, db)
+                    with database.writing(self._shared.db):
+                        _make(changes, self._shared.db)
         except Exception as error:  # the outermost boundary of the thread: every request needs an answer
             for each in changes:
                 each.response = each.failed(error)
@@ -209,6 +200,13 @@ def _make(changes: list[_Change], db: sqlite3.Connection) -> None:
         responses = batch([each.request for each in row], db)
         for each, response in zip(row, responses, strict=True):
             each.response = response
+
+
+def _answer(made: list[_Change | _Call]) -> None:
+    """Have the answers delivered, once."""
+    if made:
+        made[0].loop.call_soon_threadsafe(_deliver, [*made])
+        made.clear()
 
 
 def _deliver(made: list[_Change | _Call]) -> None:

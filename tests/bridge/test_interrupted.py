@@ -1,9 +1,13 @@
-"""What a daemon does of a write before it answers, and what it leaves for later, by whomever."""
+"""What a daemon reconciles before it answers a write, and what becomes of a reconciliation that was interrupted."""
 
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
+import os
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
 
 import pytest
 from tests.bridge.memory import Two, connected
@@ -13,79 +17,82 @@ from anamnesis.bridge import journal
 from anamnesis.engram import database, observations
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.shared import Shared
-from anamnesis.notes import parse
+from anamnesis.notes import Memory, parse
 from anamnesis.notes.merge import conflict_of
-from anamnesis.store import MemoryStore, files, writing
+from anamnesis.store import MemoryStore
 
 
-def follow(two: Two) -> None:
-    two.bridge.follow_rows(0, hastily=True)
+def follow_interrupted(two: Two) -> None:
+    """The state that a process leaves which is killed between writing notes and saving that they agree."""
+    two.bridge.follow_rows(0)
+    two.db.execute("DELETE FROM anamnesis_twins")
+    two.db.execute("INSERT INTO anamnesis_changes (observation_id) SELECT id FROM observations")
 
 
-def remembered(two: Two) -> int:
-    (count,) = two.db.execute("SELECT count(*) FROM anamnesis_twins").fetchone()
-    return int(count)
+def steps_of(two: Two, work: Callable[[list[str]], object]) -> list[str]:
+    """What is done in which order: files renamed and synced, and agreements saved."""
+    done: list[str] = []
+
+    def record(_: FrameType, event: str, called: Any) -> None:
+        if event == "c_call" and called in (os.fsync, os.replace):
+            done.append(called.__name__)
+
+    two.bridge._db.set_trace_callback(lambda sql: done.append("agree") if "INTO anamnesis_twins" in sql else None)
+    sys.setprofile(record)
+    try:
+        work(done)
+    finally:
+        sys.setprofile(None)
+        two.bridge._db.set_trace_callback(None)
+    return done
 
 
-def test_a_note_is_there_before_the_disk_has_it_and_is_remembered_after(
-    two: Two, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[str] = []
-    for module in (files, writing):
-        monkeypatch.setattr(module, "sync_files", lambda paths: synced.extend(path.name for path in paths))
-    two.add("Title", "a queue")
-    follow(two)
-    [note] = two.store.search("queue")
-    assert (synced, remembered(two), len(journal.changed(two.db))) == ([], 0, 1)
-    two.bridge.finish()
-    assert (synced, remembered(two), len(journal.changed(two.db))) == ([f"{note.id}.md"], 1, 0)
+def test_a_note_is_on_the_disk_before_it_is_saved_that_it_agrees(two: Two) -> None:
+    """Otherwise a note that a power failure lost would pass for one that its user deleted."""
+    two.add()
+    assert steps_of(two, lambda _: two.bridge.follow_rows(0)) == ["fsync", "replace", "fsync", "agree"]
     two.agree()
 
 
-def test_what_waits_is_finished_before_anybody_is_told_how_things_stand(two: Two) -> None:
-    two.add()
-    follow(two)
-    assert two.bridge.state().waiting.total == 0
-    two.add("Other")
-    follow(two)
-    assert two.bridge.drift() == 0
-    assert remembered(two) == 2
+def test_a_client_does_not_wait_for_the_disk_that_holds_the_note_of_its_observation(two: Two) -> None:
+    two.add("Title", "a queue")
+    found: list[Memory] = []
+
+    def answer(done: list[str]) -> None:
+        done.append("answer")
+        found.extend(two.store.search("queue"))
+
+    steps = steps_of(two, lambda done: two.bridge.follow_rows(0, answer=lambda: answer(done)))
+    assert steps == ["replace", "answer", "fsync", "fsync", "agree"]
+    assert [note.title for note in found] == ["Title"]
+    assert journal.changed(two.db) == {}
+    two.agree()
 
 
-def test_many_are_not_left_for_later(two: Two) -> None:
-    for number in range(40):
-        two.add(f"Title {number}", f"content {number}")
-        two.bridge.follow_rows(two.bridge.last_change() - 1, hastily=True)
-        assert number - remembered(two) < 16
-    for number in range(5):
-        two.add(f"At once {number}", f"more {number}")
-    follow(two)
-    assert remembered(two) == 45
+def test_a_new_version_of_a_note_is_on_the_disk_before_it_takes_the_place_of_the_former(two: Two) -> None:
+    id = two.add()
+    two.agree()
+    observations.update(two.db, id, {"content": "changed"})
+    steps = steps_of(two, lambda done: two.bridge.follow_rows(0, answer=lambda: done.append("answer")))
+    assert steps == ["fsync", "replace", "fsync", "answer", "agree"]
+    two.agree()
 
 
-@pytest.mark.parametrize("through", ["engram", "an editor", "both"])
-def test_what_changes_before_it_is_remembered_is_one_note_without_a_conflict(two: Two, through: str) -> None:
-    id = two.add("Title", "first line\nsecond line\nthird line")
-    follow(two)
-    if through != "an editor":
-        observations.update(two.db, id, {"content": "first line, changed\nsecond line\nthird line"})
-    if through != "engram":
-        file = two.file_of("Title")
-        file.write_text(file.read_text("utf-8").replace("third line", "third line, changed"), "utf-8")
-    follow(two)
+def test_what_changes_before_it_is_remembered_is_one_note_without_a_conflict(two: Two) -> None:
+    id = two.add("Title", "first line\nsecond line")
+    follow_interrupted(two)
+    observations.update(two.db, id, {"content": "first line, changed\nsecond line"})
+    two.bridge.follow_rows(0)
     two.agree()
     [note] = two.notes()
     assert not conflict_of(note)
-    assert ("first line, changed" in note.body, "third line, changed" in note.body) == (
-        through != "an editor",
-        through != "engram",
-    )
+    assert note.body == "first line, changed\nsecond line"
 
 
 @pytest.mark.parametrize("before", ["nothing", "a change", "a deletion", "a repetition"])
 def test_an_observation_that_goes_before_its_note_is_remembered_takes_it_along(two: Two, before: str) -> None:
     id = two.add()
-    follow(two)
+    follow_interrupted(two)
     if before == "a change":
         observations.update(two.db, id, {"content": "changed"})
     elif before == "a deletion":
@@ -93,7 +100,7 @@ def test_an_observation_that_goes_before_its_note_is_remembered_takes_it_along(t
     elif before == "a repetition":
         assert two.add() == id
     two.db.execute("DELETE FROM observations")
-    follow(two)
+    two.bridge.follow_rows(0)
     assert two.notes() == []
     two.agree()
     assert (two.notes(), two.rows()) == ([], [])
@@ -102,11 +109,11 @@ def test_an_observation_that_goes_before_its_note_is_remembered_takes_it_along(t
 
 def test_a_note_that_was_edited_outlives_an_observation_that_went_before_it_was_remembered(two: Two) -> None:
     id = two.add("Title", "content")
-    follow(two)
+    follow_interrupted(two)
     file = two.file_of("Title")
     file.write_text(file.read_text("utf-8").replace("content", "edited"), "utf-8")
     observations.delete(two.db, id, hard=True)
-    follow(two)
+    two.bridge.follow_rows(0)
     two.agree()
     assert [row.content for row in two.rows()] == ["edited"]
 
@@ -135,28 +142,13 @@ def test_who_comes_next_remembers_what_a_killed_process_left(two: Two) -> None:
     assert len(two.notes()) == len(two.rows())
 
 
-def test_two_who_take_the_same_over_in_haste_make_one_note(two: Two, tmp_path: Path) -> None:
-    two.add()
-    follow(two)
-    with connected(two.store.root, two.path, "there") as other:
-        other.reconcile()
-        [note] = other.list()
-        other.update(note.id, tags=["by the other"])
-    two.bridge.finish()
-    two.agree()
-    [note] = two.notes()
-    assert note.tags == ["by the other"]
-    assert two.bridge.drift() == 0
-
-
 def test_a_note_that_the_disk_lost_is_written_again(two: Two) -> None:
     """After a power cut: the observation is there, its note was in the index only."""
     two.add("Title", "content")
-    follow(two)
+    follow_interrupted(two)
     with MemoryStore(two.store.root) as store:
         [note] = store.list()
     two.file_of("Title").unlink()
-    two.bridge._reconciliation._unfinished.rows.clear()  # whoever had it in mind has gone too
     two.reopen()
     two.agree()
     assert [each.id for each in two.notes()] == [note.id]
