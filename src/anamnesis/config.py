@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
@@ -100,8 +100,7 @@ def _url(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting: its key in config.json, its variable, what it is for, and how a value is checked."""
 
     name: str
@@ -191,8 +190,7 @@ ENGRAM_VARIABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """A setting's value and where it comes from: the environment, config.json or the default."""
 
     setting: Setting

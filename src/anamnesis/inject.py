@@ -20,7 +20,7 @@ from anamnesis.notes import PINNED, Memory
 from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
-from anamnesis.recall.telling import is_about, is_subject
+from anamnesis.recall.telling import is_about, subject
 from anamnesis.store import Hit, MemoryStore
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
@@ -67,15 +67,14 @@ def select_inject(store: MemoryStore, *, project: str, k: int = 8, budget: int =
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
     """The notes that a prompt is clearly about and that the session has not received; mostly none."""
-    words = telling_words(prompt)
-    subject = " ".join(filter(is_subject, words))
-    if not subject or prompt.lstrip().startswith("/"):
+    asked = subject(prompt)
+    if not asked:
         return []
     found: dict[str, Hit] = {}
     for place in dict.fromkeys((project, GLOBAL)):
-        for hit in store.hits(subject, project=place, k=most):
+        for hit in store.hits(asked, project=place, k=most):
             found[hit.memory.id] = hit
-    held, named, notes, total = store.coverage(words, list(found))
+    held, named, notes, total = store.coverage(telling_words(prompt), list(found))
     relevant = [
         hit for note, hit in found.items() if note not in known and is_about(held[note], named[note], notes, total)
     ]

@@ -95,6 +95,14 @@ def test_a_note_of_another_project_is_not_recalled(hook: Hook) -> None:
     assert hook("recall", hook.event(prompt="what was filler text number 17?")) == ""
 
 
+def test_a_folder_is_not_told_the_notes_of_repositories_that_share_its_name(hook: Hook) -> None:
+    with MemoryStore(hook.home) as store:
+        for owner in "ab":
+            store.write(type="semantic", title="Giraffe", body="Giraffes graze.", project=f"github.com/{owner}/work")
+    assert "Giraffe" not in hook("inject", hook.event(source="startup"))
+    assert hook("recall", hook.event(prompt="where do giraffes graze?")) == ""
+
+
 @pytest.mark.parametrize("name", ["inject", "recall", "capture"])
 @pytest.mark.parametrize(
     "stdin",

@@ -197,6 +197,10 @@ def test_a_bad_argument_is_one_sentence(tmp_path: Path) -> None:
         assert "No note has the id" in await refused(client, "memory_delete", id="nothing")
         assert "has no argument 'q'" in await refused(client, "memory_search", q="x")
         assert "nothing to change" in await refused(client, "memory_update", id=note["id"])
+        for owner in "ab":
+            await call(client, "memory_write", type="semantic", title="t", body="b", project=f"github.com/{owner}/web")
+        for name, given in (("memory_list", {}), ("memory_search", {"query": "b"})):
+            assert "github.com/a/web and github.com/b/web" in await refused(client, name, project="web", **given)
         with pytest.raises(MCPError, match="Unknown tool"):
             await client.call_tool("memory_frobnicate", {})
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import time
 from pathlib import Path
 
+from anamnesis.digest import blake2b
 from anamnesis.hooks.event import Event, text_of
 
 # Both hosts run the hook at once; a slow machine may take this long to start the second.
@@ -22,7 +22,7 @@ def is_first(home: Path, hook: str, event: Event) -> bool:
     if not session or name not in _EVENTS:
         return True
     about = "\0".join((session, hook, name, text_of(event, "source"), text_of(event, "prompt")))
-    mark = home / "sessions/now" / hashlib.blake2b(about.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    mark = home / "sessions/now" / blake2b(about.encode("utf-8", "replace"), digest_size=12).hexdigest()
     with contextlib.suppress(OSError):
         for folder in (home, mark.parent.parent, mark.parent):  # `parents` would open new ones to other users
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

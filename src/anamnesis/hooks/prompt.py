@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from anamnesis.config import Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
-from anamnesis.hooks.told import tell, told
-from anamnesis.inject import render_recall, select_recall
-from anamnesis.project import find_project
-from anamnesis.vault import open_vault
+from anamnesis.recall.telling import subject
 
 # A prompt is a question, not a document: pasted text after it is not part of the query.
 _LONGEST_QUERY = 2_000
@@ -16,8 +13,14 @@ _LONGEST_QUERY = 2_000
 def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
     """The context to add to a prompt."""
     prompt = text_of(event, "prompt")[:_LONGEST_QUERY]
-    if not prompt:
+    if not subject(prompt):
         return ""
+    # Most prompts are about nothing that a note could hold, and need not wait for these.
+    from anamnesis.hooks.told import tell, told
+    from anamnesis.inject import render_recall, select_recall
+    from anamnesis.project import find_project
+    from anamnesis.vault import open_vault
+
     home = settings.home
     session = text_of(event, "session_id")
     known = told(home, session)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import time
 from pathlib import Path
 
+from anamnesis.digest import blake2b
 from anamnesis.disk import write_atomically
 
 _KEPT_SECONDS = 7 * 86_400
@@ -36,7 +36,7 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
 
 
 def _file(home: Path, session: str) -> Path:
-    name = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=12).hexdigest()
+    name = blake2b(session.encode("utf-8", "replace"), digest_size=12).hexdigest()
     return home / "sessions" / f"{name}.json"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
+from anamnesis.recall.query import telling_words
+
 # Words of any request to a coding agent: what is to be done, and with which common thing. They do not say about what.
 _REQUEST = """
 actually add added adding adds after again agree all already always another any anything app application approach ask
@@ -39,6 +41,11 @@ _MOST_WORDS = 6
 _SHARE = 0.48
 # The least weight that it must hold, in weights of a word that no note holds: less is a word of too many notes.
 _LEAST = 0.75
+
+
+def subject(prompt: str) -> str:
+    """The words that say what a prompt is about; "" for most prompts, and for a command to the agent's program."""
+    return "" if prompt.lstrip().startswith("/") else " ".join(filter(is_subject, telling_words(prompt)))
 
 
 def is_subject(word: str) -> bool:

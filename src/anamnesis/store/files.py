@@ -7,7 +7,6 @@ below `memory/` and `local/`: a synced folder must not be able to point outside 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import stat
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from anamnesis.digest import blake2b
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
@@ -372,7 +372,7 @@ def folder_of(path: str) -> str:
 
 
 def digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
+    return blake2b(data, digest_size=16).digest()
 
 
 def _unreadable(path: str, reason: str | None) -> NoteFile:
