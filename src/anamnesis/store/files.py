@@ -20,7 +20,6 @@ from anamnesis.digest import blake2b
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
-from anamnesis.notes.bare import bare_note, is_bare
 from anamnesis.store.kept import Kept
 from anamnesis.store.steps import Step
 
@@ -154,14 +153,19 @@ class NoteFiles:
         text = ""
         try:
             text = decode(data)
-            bare = is_bare(text, path)
-            memory = self._bare_note(text, *seen) if bare else parse(text, scope=scope_of(path))
+            bare = self._bare_note(text, *seen) if not text.startswith("---") else None
+            memory = bare or parse(text, scope=scope_of(path))
             validate(memory)
         except InvalidNote as error:
             return NoteFile(*seen, problem=str(error), line=error.line or _line_of(text, error.field))
-        return NoteFile(*seen, memory, is_bare=bare)
+        return NoteFile(*seen, memory, is_bare=bare is not None)
 
-    def _bare_note(self, text: str, path: str, _: int, mtime_ns: int, hash: bytes) -> Memory:
+    def _bare_note(self, text: str, path: str, _: int, mtime_ns: int, hash: bytes) -> Memory | None:
+        """The note of a file without front matter; None if that is missing or broken for another reason."""
+        from anamnesis.notes.bare import bare_note, is_bare  # most files have front matter
+
+        if not is_bare(text, path):
+            return None
         note_id = self._kept.id_of(path, hash, mtime_ns, self.exists)
         updated_at = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
         return bare_note(text, path, note_id, updated_at, scope_of(path))

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anamnesis.disk import locked
-from anamnesis.erasure import erase_deleted
 from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.readonly import SHORT_READ, is_refused, is_writable
 from anamnesis.store.files import NoteFiles
@@ -130,6 +129,8 @@ class Index:
 
     def erase(self) -> bool:
         """Erase what deleted rows left in index.db and the files beside it; False if another program prevented it."""
+        from anamnesis.erasure import erase_deleted  # only a purge needs it
+
         with self._translated(), locked(self.path.with_name("index.lock")):
             self.path.with_name(f"{self.path.name}.new").unlink(missing_ok=True)  # left by a killed rebuild
             usable = self._usable()

@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from anamnesis.erasure import erase_deleted, overwriting
 from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.notes import Memory, derived_id, parse, render
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
@@ -122,6 +121,8 @@ class Kept:
 
     def erase(self) -> bool:
         """Erase what removed versions left in the file; False if another program prevented it."""
+        from anamnesis.erasure import erase_deleted  # only a purge needs it
+
         if not self._path.exists():
             return True
         with self._lock:
@@ -233,6 +234,8 @@ def _record(db: sqlite3.Connection, values: Mapping[str, object]) -> None:
 
 
 def _forget(db: sqlite3.Connection, ids: Sequence[str]) -> None:
+    from anamnesis.erasure import overwriting
+
     with overwriting(db):
         db.executemany("DELETE FROM bare_files WHERE note_id = ?", [(id,) for id in ids])
         db.executemany("DELETE FROM versions WHERE note_id = ?", [(id,) for id in ids])
