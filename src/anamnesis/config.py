@@ -357,7 +357,7 @@ def setting(name: str) -> Setting:
     from difflib import get_close_matches  # 5 ms that only a mistyped name has to spend
 
     names = [each.name for each in SETTINGS]
-    nearest = get_close_matches(name.lower().replace("-", "_"), names, 1)
+    nearest = get_close_matches(name.lower().replace("-", "_"), names, 1, 0.7)
     hint = f"Did you mean {nearest[0]}?" if nearest else f"There are: {', '.join(names)}."
     raise InvalidArgument(f"There is no setting {name!r}.", hint)
 

@@ -74,9 +74,6 @@ def test_any_folder_and_any_text(store: MemoryStore, path: str, text: str, title
         ("merged.md", "<<<<<<< HEAD\n---\nid: a\n"),
         ("01J9Z8YPM7Q3X2V4WT6B5N0KGD.md", "lost its front matter\n"),
         ("huge.md", "x" * 5_000_001),
-        ("README.md", "# Notes\n"),
-        ("LICENSE.md", "MIT\n"),
-        ("readme.de.md", "# Notizen\n"),
     ],
 )
 def test_what_is_no_bare_note_is_left_as_it_was(store: MemoryStore, name: str, text: str | bytes) -> None:
@@ -84,6 +81,13 @@ def test_what_is_no_bare_note_is_left_as_it_was(store: MemoryStore, name: str, t
     store.refresh()
     assert store.list() == []
     assert [problem.path for problem in store.problems()] == [f"memory/{name}"]
+
+
+@pytest.mark.parametrize("name", ["README.md", "LICENSE.md", "readme.de.md"])
+def test_a_file_that_describes_the_repository_is_neither_a_note_nor_a_fault(store: MemoryStore, name: str) -> None:
+    drop(store.root, f"memory/{name}", "# Notes\n")
+    store.refresh()
+    assert (store.list(), store.problems()) == ([], [])
 
 
 def test_line_ends_and_a_byte_order_mark_are_kept_until_it_is_changed(store: MemoryStore) -> None:

@@ -128,6 +128,6 @@ def suggestion(typed: str, names: Sequence[str]) -> str:
     """What somebody may have meant."""
     from difflib import get_close_matches  # only for a mistake
 
-    close = get_close_matches(typed.lower(), names, 1)
+    close = get_close_matches(typed.lower(), names, 1, 0.7)
     meant = SYNONYMS.get(typed.lower()) or (close[0] if close else "")
     return f" Did you mean `anamnesis {meant}`?" if meant else ""

@@ -10,8 +10,6 @@ _LONGEST_TITLE = 200
 # A note with a broken front matter, or with the markers of a merge, is no bare note.
 _NOT_BARE = ("---", "<<<<<<<")
 _FENCES = ("```", "~~~")
-# Files about the repository, in the root of a tree.
-_NO_NOTES = ("readme", "license", "licence", "copying", "notice")
 
 
 def is_bare(text: str, path: str) -> bool:
@@ -25,8 +23,7 @@ def is_bare(text: str, path: str) -> bool:
     name = path.rpartition("/")[2]
     if number_of(name.partition(".")[0]) is not None:
         return False
-    is_about = path.count("/") == 1 and name.lower().replace("-", ".").partition(".")[0] in _NO_NOTES
-    return bool(start) and not start.startswith(_NOT_BARE) and not is_about
+    return bool(start) and not start.startswith(_NOT_BARE)
 
 
 def bare_note(text: str, path: str, note_id: str, updated_at: str, scope: str) -> Memory:

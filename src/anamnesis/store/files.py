@@ -164,7 +164,7 @@ class NoteFiles:
         """The note of a file without front matter; None if that is missing or broken for another reason."""
         from anamnesis.notes.bare import bare_note, is_bare  # most files have front matter
 
-        if not is_bare(text, path):
+        if describes_repository(path.partition("/")[2]) or not is_bare(text, path):
             return None
         note_id = self._kept.id_of(path, hash, mtime_ns, self.exists)
         updated_at = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
