@@ -23,6 +23,7 @@ from anamnesis.store import MemoryStore
 def daemon(tmp_path: Path) -> Iterator[Daemon]:
     """A daemon that has opened its notes: before that, no client waits for them."""
     running = Daemon(tmp_path / "home")
+    running.ask("GET", "/stats")  # the first request of a client of Engram creates engram.db
     wait_until(lambda: json.loads(running.ask("GET", "/ready").body)["bridge"] == "on")
     yield running
     running.stop()

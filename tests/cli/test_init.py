@@ -41,8 +41,12 @@ class User:
             if path.is_file() and not path.is_relative_to(self.store)
         }
 
-    def answers(self, *arguments: str, typed: str, at: str = "", then: str = "") -> str:
-        """What a person sees who types these answers, and `then` those at this question, which drops earlier input."""
+    def answers(self, *arguments: str, typed: str, then: dict[str, str] | None = None) -> str:
+        """What a person sees who types these answers, and `then` one at each of these questions, in their order.
+
+        A question with a hidden answer drops what was typed before it and after the answer.
+        """
+        later = list((then or {}).items())
         controller, terminal = pty.openpty()
         process = subprocess.Popen(
             [sys.executable, "-m", "anamnesis", *arguments],
@@ -58,9 +62,8 @@ class User:
         try:
             while part := os.read(controller, 65536):
                 shown += part
-                if then and at.encode() in shown:
-                    os.write(controller, then.encode())
-                    then = ""
+                while later and later[0][0].encode() in shown:
+                    os.write(controller, later.pop(0)[1].encode())
         except OSError:  # Linux says so when the last writer has gone
             pass
         os.close(controller)
@@ -287,9 +290,8 @@ def test_a_wrong_answer_is_asked_again_and_no_is_no(user: User) -> None:
 def test_a_person_is_offered_a_model_that_summarises_and_nobody_else_is(user: User) -> None:
     user.installs("claude")
     key = "k" * 20
-    shown = user.answers(
-        "init", typed="all\n\ny\nftp://x\nhttp://localhost:11434/v1\n\n", at="API key", then=f"{key}\ny\n"
-    )
+    typed = "all\n\ny\nftp://x\nhttp://localhost:11434/v1\n\n"
+    shown = user.answers("init", typed=typed, then={"API key": f"{key}\n", "Go on with": "y\n"})
     assert "Let a model summarise it instead?" in shown
     assert "reflection_base_url 'ftp://x' is not an http or https address." in shown
     assert key not in shown
