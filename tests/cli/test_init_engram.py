@@ -100,7 +100,7 @@ def test_a_second_time_changes_nothing(user: EngramUser) -> None:
     assert (done.code, done.err) == (0, "")
     assert done.json["changes"] == []
     assert done.json["engram"]["with_notes"] == done.json["engram"]["observations"] == LIVE
-    assert done.json["engram"]["taken_over"] == 0
+    assert done.json["engram"]["reconciled"] == 0
     assert user.settings() == before
     assert sorted((user.store / "backups").iterdir()) == kept
 
@@ -126,7 +126,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(user: EngramUser, opti
         "program": str(user.programs / "engram"),
         "plugins": ["Claude Code"],
         "remarks": [],
-        "taken_over": None,
+        "reconciled": None,
     }
     assert user.files() == before
     assert not user.store.exists()
@@ -255,7 +255,7 @@ def test_a_memory_that_cannot_be_read_is_said_and_everything_else_is_done(user: 
     assert "cannot be read: file is not a database" in again.err
     gone = user.command("uninstall")
     assert gone.code == 0
-    assert "cannot be taken over now" in gone.err
+    assert "cannot be reconciled now" in gone.err
     assert "is up to date" not in gone.err
     assert user.settings() == before
     assert user.database.read_bytes() == broken
@@ -290,7 +290,7 @@ def test_what_is_interrupted_is_said_and_finished_later(user: EngramUser) -> Non
         process.send_signal(signal.SIGINT)
         said = process.stderr.readline().decode()
     assert said == (
-        f"anamnesis: {user.database} was not taken over to its end. It goes on by itself when Anamnesis is next used.\n"
+        f"anamnesis: {user.database} was only reconciled in part. The rest is reconciled when Anamnesis is next used.\n"
     )
     _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")

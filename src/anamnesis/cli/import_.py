@@ -14,7 +14,7 @@ from anamnesis.cli.output import print_json
 
 @click.group()
 def command() -> None:
-    """Take over what other programs remember. Their files are only read."""
+    """Import what other programs remember. Their files are only read."""
 
 
 @command.command()

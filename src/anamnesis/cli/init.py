@@ -27,7 +27,7 @@ from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, open_store
 from anamnesis.cli.outcome import draw_outcome
 from anamnesis.cli.output import activity, on_terminal, print_json, print_lines, progress_bar
-from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal, told_holdings
+from anamnesis.cli.plans import action, describe_holdings, print_diffs, print_refusals, shown_change, shown_refusal
 from anamnesis.config import CONFIG_NAME, DEFAULT, read_config, setting
 from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
@@ -75,7 +75,7 @@ class _Report:
     """What was done, or would be done."""
 
     done: Plan
-    taken_over: int | None = None
+    reconciled: int | None = None
     imported: dict[str, int] | None = None
     synced: dict[str, Any] | None = None
 
@@ -127,7 +127,7 @@ def command(
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
     JSON: {"home", "program", "runs", "machine_id", "remote", "written", "imported", "synced",
            "engram": {"database", "observations", "sessions", "projects", "with_notes",
-                      "program", "plugins", "remarks", "taken_over"},
+                      "program", "plugins", "remarks", "reconciled"},
            "agents": [{"name", "title", "mcp", "start", "prompt", "end", "remark"}],
            "changes": [{"file", "action", "agents", "diff"}],
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
@@ -220,14 +220,14 @@ def reconcile_engram(database: Path) -> int | None:
             taken = bridge.reconcile(progress)
             left = bridge.waiting().total
     except KeyboardInterrupt:
-        reason = "was not taken over to its end"
+        reason = "was only reconciled in part"
     except (AnamnesisError, sqlite3.Error) as error:
-        reason = f"cannot be taken over now: {str(error).rstrip('.')}"
+        reason = f"cannot be reconciled now: {str(error).rstrip('.')}"
     else:
         if not left:
             return taken
         reason = f"and the notes still differ in {left} places"
-    click.echo(f"anamnesis: {database} {reason}. It goes on by itself when Anamnesis is next used.", err=True)
+    click.echo(f"anamnesis: {database} {reason}. The rest is reconciled when Anamnesis is next used.", err=True)
     return None
 
 
@@ -307,7 +307,7 @@ def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -
 def _tell_engram(setup: _Setup) -> None:
     """Print what Engram's database holds, before the user confirms the changes."""
     if setup.found and setup.found.database and setup.found.holdings:
-        click.echo(told_holdings(setup.found.database, setup.found.holdings))
+        click.echo(describe_holdings(setup.found.database, setup.found.holdings))
 
 
 def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
@@ -320,7 +320,7 @@ def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
         "written": is_written,
         "imported": report.imported,
         "synced": report.synced,
-        "engram": _shown_engram(setup.found, report.taken_over) if setup.found else None,
+        "engram": _shown_engram(setup.found, report.reconciled) if setup.found else None,
         "agents": [
             {"name": agent.name, "title": agent.title, **features(agent), "remark": agent.remark or None}
             for agent in setup.agents
@@ -330,7 +330,7 @@ def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
     }
 
 
-def _shown_engram(found: _Found, taken_over: int | None) -> dict[str, Any]:
+def _shown_engram(found: _Found, reconciled: int | None) -> dict[str, Any]:
     held = asdict(found.holdings) if found.holdings else dict.fromkeys(Holdings.__slots__)
     return {
         "database": str(found.database) if found.database else None,
@@ -338,14 +338,14 @@ def _shown_engram(found: _Found, taken_over: int | None) -> dict[str, Any]:
         "program": str(found.engram.program) if found.engram.program else None,
         "plugins": list(found.engram.plugins),
         "remarks": found.remarks,
-        "taken_over": taken_over,
+        "reconciled": reconciled,
     }
 
 
 def _news(report: _Report) -> Iterator[str]:
     """What was done besides the agents' files."""
-    if report.taken_over:
-        changes = counted(report.taken_over, "change was", "changes were")
+    if report.reconciled:
+        changes = counted(report.reconciled, "change was", "changes were")
         yield f"Engram's memory and the notes are one: {changes} reconciled."
     if report.imported and report.imported["new"]:
         yield f"{counted(report.imported['new'], 'note')} imported from Claude Code."

@@ -61,7 +61,7 @@ def shown_refusal(refusal: Refusal) -> dict[str, Any]:
     return {"file": str(refusal.file), "agents": agents, "reason": refusal.reason, "by_hand": refusal.by_hand}
 
 
-def told_holdings(database: Path, held: Holdings) -> str:
+def describe_holdings(database: Path, held: Holdings) -> str:
     """The contents of Engram's database, in a sentence."""
     counts = (
         counted(held.observations, "observation"),

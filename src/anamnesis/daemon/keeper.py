@@ -33,7 +33,7 @@ _MOST_AT_ONCE = 200
 # Seconds after the start during which a write waits for the notes, so that it is reconciled before it is answered.
 _PATIENCE_SECONDS = 1.0
 # Seconds for which the first client of Engram waits until it finds the notes that were there before.
-_MEETING_SECONDS = 3.0
+_FIRST_CLIENT_SECONDS = 3.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
 _REST_SECONDS = 5.0
 
@@ -53,7 +53,7 @@ class Keeper:
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._last_write = float("-inf")
         self._engram_fault = ""
-        self._meeting = threading.Lock()
+        self._creating = threading.Lock()
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._reconcile, self._watch)]
@@ -72,11 +72,11 @@ class Keeper:
         """
         if self._shared.is_open and self._has_bridge():
             return
-        with self._meeting:
+        with self._creating:
             _ = self._shared.db
             self._prepare()
-            wait([self._opened], _MEETING_SECONDS)
-            deadline = time.monotonic() + _MEETING_SECONDS
+            wait([self._opened], _FIRST_CLIENT_SECONDS)
+            deadline = time.monotonic() + _FIRST_CLIENT_SECONDS
             self._with_vault(self._connect)
             self._with_vault(
                 lambda vault: vault.reconcile(stop=lambda: self._stopping.is_set() or time.monotonic() > deadline)
