@@ -21,6 +21,7 @@ READERS = {
     "cli/sync": "`--home` becomes a variable, which the background process inherits.",
     "cli/machine": "`init` and `uninstall` follow the variables of every agent.",
     "cli/init": "Writes to config.json the settings that it lacks.",
+    "cli/rows": "Follows the user's variables for pagers.",
     "cli/editor": "Names the user's editor in its error.",
     "hooks/__init__": "The hooks' one read, and the variables by which agents tell who they are.",
     "engram_cli/__init__": "The one read of Engram's command line.",
@@ -32,7 +33,7 @@ READERS = {
 }
 # Public functions that take a path as a user types it, `~` included; they call nothing but expanduser.
 TAKE_A_TILDE = {"store/store", "sync/git_backend", "capture/transcript", "hooks/event"}
-_READING = ("resolve_", "read_config")
+_READING = ("resolve_settings", "resolve_home", "resolve_machine_id", "resolve_remote", "read_config")
 
 
 def read_by(tree: ast.Module) -> Iterator[str]:
@@ -47,7 +48,7 @@ def read_by(tree: ast.Module) -> Iterator[str]:
                 yield "home"
             case ast.Attribute(attr="expanduser"):
                 yield "expanduser"
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name.startswith(_READING):
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _READING:
                 yield name
 
 

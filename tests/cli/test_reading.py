@@ -231,7 +231,7 @@ def test_an_agent_can_read_over_mcp(reading: Command, disk: str, state: Callable
     assert [bool(answers[number].get("isError")) for number in range(len(calls))] == [False] * 4 + [True]
     assert ("Two" in said[0]) == ("Two" in said[1]) == (state is stale)
     assert all("One" in each for each in said[:3])
-    assert '"total": 2' in said[3]
+    assert '"total":2' in said[3]
     assert "Cannot" in said[4]
 
 

@@ -47,8 +47,13 @@ def test_search_shows_title_strength_and_the_matching_part(anamnesis: Command) -
 def test_search_marks_whole_words_that_matched_and_no_function_words(anamnesis: Command) -> None:
     anamnesis("write", "Do locks block a door?", "I do avoid them: a lock is in the blocking database.")
     anamnesis("write", "Another", "nothing of the kind")
-    shown = anamnesis.on_terminal("search", "how do I avoid a lock")
-    assert re.findall(r"\x1b\[(?:1;)?33m(.*?)\x1b", shown) == ["locks", "avoid", "lock"]
+    marked = re.compile(r"\x1b\[(?:1;)?33m(.*?)\x1b")
+    assert marked.findall(anamnesis.on_terminal("search", "how do I avoid a lock")) == ["locks"]
+    assert marked.findall(anamnesis.on_terminal("search", "how do I avoid a lock", "--long")) == [
+        "locks",
+        "avoid",
+        "lock",
+    ]
 
 
 def test_search_leaves_out_notes_that_share_only_what_most_notes_have(anamnesis: Command) -> None:

@@ -196,7 +196,7 @@ def test_what_others_did_to_the_files_is_noted(followed: MemoryStore) -> None:
     (folder / "b.md").unlink()
     (folder / "c.md").rename(folder / "moved.md")
     (folder / "new.md").write_text(render(note("new")), "utf-8")
-    (folder / "a.md").write_text("broken", "utf-8")
+    (folder / "a.md").write_text("---\nbroken", "utf-8")
     followed.refresh()
     assert changed(followed) == {"a": None, "b": None, **hashes(followed, "c", "new")}
 

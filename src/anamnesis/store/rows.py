@@ -96,10 +96,10 @@ def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: 
     )
     if not added.rowcount:
         known = db.execute(f"SELECT hash, memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
-        if known[0] == file.hash:
+        if known[0] == file.hash and not file.is_bare:  # a bare note has the time of its file
             db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
             return
-        if known[1] is not None:
+        if known[1] is not None and known[0] != file.hash:
             _replace(db, known[1], file.path, known[2], words, file.memory)
         if known[1] not in (None, memory_id):
             _release(db, known[1], file.path, words)

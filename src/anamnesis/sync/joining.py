@@ -1,7 +1,8 @@
 """Decides whether a remote is a repository of notes, so that private notes are not pushed into another one.
 
-Its marker is a commit of a sync: the last one, or any in the history of a branch that holds notes. A remote without
-the marker is joined if it holds nothing but notes and the files that a host makes for a new repository.
+Its marker is a commit of a sync: the last one, or any in the history of a branch that holds notes or nothing but
+markdown. A remote without the marker is joined if it holds nothing but notes in their folders and the files that a host
+makes for a new repository.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ def find_foreign(repository: Repository, main: str, branches: Iterable[str]) -> 
     has_notes = any(is_type_folder(name) for name in _names(repository, main))
     if has_sync(repository, main, only_last=not has_notes):
         return ""
-    for commit in dict.fromkeys((main, *branches)):
-        for path in _names(repository, commit, "-r"):
-            if not _belongs_to_notes(path):
-                return path
-    return ""
+    others = [
+        path
+        for commit in dict.fromkeys((main, *branches))
+        for path in _names(repository, commit, "-r")
+        if not _belongs_to_notes(path)
+    ]
+    if all(path.endswith(".md") for path in others) and has_sync(repository, main):
+        return ""  # notes without front matter may be anywhere
+    return next(iter(others), "")
 
 
 def has_sync(repository: Repository, commit: str, *, only_last: bool = False) -> bool:
