@@ -95,6 +95,18 @@ def move(source: Path, target: Path) -> None:
     sync_folder(source.parent)
 
 
+FileIdentity = tuple[int, int, int]
+
+
+def file_identity(path: Path | str) -> FileIdentity | None:
+    """Which file has this name now, and for which process: a database connection must not cross a fork."""
+    try:
+        status = os.stat(path)  # with a string, twice as fast as `Path.stat`
+    except FileNotFoundError:
+        return None
+    return os.getpid(), status.st_dev, status.st_ino
+
+
 def sync_files(paths: Sequence[Path | str]) -> None:
     """Sync the contents of written files; very many by one sync of the whole system."""
     if len(paths) > _MANY_FILES and hasattr(os, "sync"):
@@ -105,7 +117,7 @@ def sync_files(paths: Sequence[Path | str]) -> None:
         for path in paths:
             descriptors.append(os.open(path, _SYNC))
             if len(paths) > 1:
-                _begin_sync(descriptors[-1])  # halves the wait for many files
+                _begin_sync(descriptors[-1])  # starts all writes before waiting for any: half the time
         for descriptor in descriptors:
             os.fsync(descriptor)
     finally:

@@ -1,8 +1,16 @@
-"""Counts with their nouns: 1 note, 2 notes."""
+"""Counts with their nouns, and lists of names, in English."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
     """A count with its noun, which gets an `s` unless its plural is given."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as a sentence lists them: a, b and c."""
+    *others, last = [*names] or [""]
+    return f"{', '.join(others)} and {last}" if others else last

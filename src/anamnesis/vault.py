@@ -198,6 +198,13 @@ class Vault:
 
         return erase(self.notes, engram or self.engram)
 
+    def try_to_erase(self, engram: Path) -> None:
+        """Erase purged text, when idle or at the end; an error is logged."""
+        try:
+            self.erase(engram)
+        except FAILURES as error:
+            log(self.notes.root, "cannot erase purged notes", reason=str(error))
+
     def _follow(self, written: Written | None = None) -> None:
         self._safely(lambda bridge: bridge.follow(written=written), default=True)
 

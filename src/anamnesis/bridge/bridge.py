@@ -17,7 +17,6 @@ from anamnesis.bridge.pairing import broken
 from anamnesis.bridge.reconciliation import Reconciliation
 from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked, write_atomically
-from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.store import MemoryStore
 from anamnesis.store.change_log import NOTHING, Pending, Written
@@ -47,7 +46,9 @@ class Bridge:
         self._lock = str(store.root / LOCK)
         self._is_busy = False
         with contextlib.ExitStack() as opened:
-            self._shared = engram if isinstance(engram, Shared) else opened.enter_context(_opened(engram))
+            if isinstance(engram, Path):
+                engram = opened.enter_context(contextlib.closing(Shared(engram)))
+            self._shared = engram
             self._guard, self._db = self._shared.lock, self._shared.db
             self._reconciliation = Reconciliation(store, self._db, machine_id, user_home)
             with self._guard:
@@ -83,8 +84,7 @@ class Bridge:
         """Make everything pending again."""
         with self._guard:
             self._store.log.restart(FOLLOWER)
-            with database.writing(self._db):
-                journal.mark_all_pending(self._db)
+            journal.mark_all_pending(self._db)
 
     def follow_rows(
         self, since: int, *, most: int = -1, answer: Callable[[], object] | None = None
@@ -150,7 +150,7 @@ class Bridge:
     def _follow_written(self, written: Written) -> bool:
         """Reconcile notes that were just written; returns whether no other change of notes is pending."""
         with self._alone():
-            self._invalidate_if_bare()
+            self._invalidate_if_empty()
             self._reconciliation.reconcile([], [*written.files], written)
             return self._store.log.skip(FOLLOWER, written)
 
@@ -167,7 +167,7 @@ class Bridge:
         """Reconcile the notes of pending changes, in batches; yields how many changes and how many pairs each had."""
         while (pending := self._pending(min(most, BATCH))).changes:
             with self._alone():
-                self._invalidate_if_bare()
+                self._invalidate_if_empty()
                 # A note that was written without saving its twin is found by its observation, even a removed one.
                 gone = journal.gone(self._db)
                 paired = self._reconciliation.reconcile(gone, [change.note_id for change in pending.changes])
@@ -181,7 +181,7 @@ class Bridge:
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
             with self._alone():
-                self._invalidate_if_bare()
+                self._invalidate_if_empty()
                 paired = self._reconciliation.reconcile(some, [], answer=answer)
             yield len(some), paired
 
@@ -193,9 +193,9 @@ class Bridge:
             pending = self._store.log.pending(FOLLOWER, self._identity, most)
         return pending or NOTHING
 
-    def _invalidate_if_bare(self) -> None:
+    def _invalidate_if_empty(self) -> None:
         """Invalidate the agreements if all notes are missing: the folder was moved or is not mounted, not deleted."""
-        if self._store.is_bare and journal.is_agreed(self._db):
+        if self._store.is_empty and journal.is_agreed(self._db):
             journal.invalidate(self._db)
 
     def _changed_rows(self, most: int) -> list[int]:
@@ -247,8 +247,7 @@ class Bridge:
     def _subscribe(self) -> None:
         """Follow the log of the notes. A new index lacks the deleted notes, so every observation becomes pending."""
         if self._store.log.subscribe(FOLLOWER, self._identity):
-            with database.writing(self._db):
-                journal.mark_all_pending(self._db)
+            journal.mark_all_pending(self._db)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -259,8 +258,3 @@ class Bridge:
                 yield
             finally:
                 self._is_busy = False
-
-
-def _opened(path: Path) -> contextlib.closing[Shared]:
-    database.prepare(path)
-    return contextlib.closing(Shared(path))

@@ -120,12 +120,13 @@ def renew(db: sqlite3.Connection) -> str:
 
 def mark_all_pending(db: sqlite3.Connection) -> None:
     """Make every observation pending, also removed ones that still have a twin or revisions."""
-    db.execute("DELETE FROM anamnesis_changes")
-    db.execute(
-        "INSERT INTO anamnesis_changes (observation_id)"
-        " SELECT id FROM observations UNION SELECT observation_id FROM anamnesis_twins"
-        " UNION SELECT observation_id FROM anamnesis_revisions ORDER BY 1"
-    )
+    with writing(db):
+        db.execute("DELETE FROM anamnesis_changes")
+        db.execute(
+            "INSERT INTO anamnesis_changes (observation_id)"
+            " SELECT id FROM observations UNION SELECT observation_id FROM anamnesis_twins"
+            " UNION SELECT observation_id FROM anamnesis_revisions ORDER BY 1"
+        )
 
 
 def last_change(db: sqlite3.Connection) -> int:

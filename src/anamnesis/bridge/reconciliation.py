@@ -157,8 +157,7 @@ class Reconciliation:
                 journal.add_change(self._db, id)
             journal.supersede(self._db, superseding)
             if gone := {*changes.rows} - present.keys():
-                for id in gone - paired:
-                    journal.forget_changes(self._db, id)
+                journal.forget_changes(self._db, *(gone - paired))
                 journal.forget_gone(self._db, gone)
 
     def _set_aside(self, note: Memory) -> bool:

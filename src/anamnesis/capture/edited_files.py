@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 Paths = dict[str, bool]
 
 _KEYS = ("file_path", "notebook_path", "path", "filePath", "target_file", "target_notebook", "TargetFile")
-_PATCHERS = ("apply_patch", "ApplyPatch")
+_PATCHERS = ("apply_patch", "ApplyPatch", "patch")
 _PATCHED = re.compile(r"^\*\*\* (?:(Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from anamnesis.capture.prose import ENDS, Line, prose, sentences
 
@@ -95,7 +96,7 @@ def _headline(lines: Sequence[Line]) -> str:
 def _sentences(lines: Sequence[Line]) -> Iterator[str]:
     """The first sentences of an ask that say something, without greetings."""
     spoken = (each for line in lines for each in sentences(line.text))
-    for _, sentence in zip(range(_MOST_SENTENCES), spoken, strict=False):
+    for sentence in islice(spoken, _MOST_SENTENCES):
         bare = _without(_FILLER, _without(_GREETING, sentence))
         if _says_something(bare) and not _VAGUE.fullmatch(bare.lower()):
             yield bare

@@ -46,11 +46,7 @@ def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") ->
 
 def _lines(file: str) -> Iterator[bytes]:
     """The lines of a transcript. A path below a file is a session in OpenCode's database."""
-    try:
-        is_stored = os.path.isfile(os.path.dirname(file))
-    except ValueError:
-        is_stored = False
-    if not is_stored:
+    if not os.path.isfile(os.path.dirname(file)):
         return read_lines(file)
     from anamnesis.capture.opencode_database import stored_lines
 

@@ -18,6 +18,7 @@ from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup
+from anamnesis.plural import listed
 
 if TYPE_CHECKING:
     from rich.table import Column
@@ -113,8 +114,7 @@ def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
     silent = [agent for agent in agents if agent.instructions]
     if not silent:
         return []
-    *others, last = (agent.title for agent in silent)
-    names = f"{', '.join(others)} and {last}" if others else last
+    names = listed(agent.title for agent in silent)
     question = f"Only instructions can tell {names} of the memory. Add a line there?"
     return silent if click.confirm(question, default=True) else []
 

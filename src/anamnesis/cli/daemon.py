@@ -91,7 +91,7 @@ def _announce(url: str) -> None:
 
 
 def _next_step() -> list[str]:
-    """A line for somebody who has just started the daemon; none for a log if the command is installed."""
+    """The line that says what to do next; none if the command is on PATH and the output is not a terminal."""
     import shlex
     import shutil
 

@@ -34,13 +34,14 @@ def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: boo
     """The note that an argument names, among the live or the deleted ones; an unknown id is returned as it is."""
     row = _ROW.fullmatch(given.strip())
     wanted = last_result.row(int(row[1])) if row else given
-    for among in ([None] if live else []) + ([_deleted(store)] if deleted else []):
-        found = named(store, wanted, among)
-        if len(found) > 1:
-            names = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in found)
-            raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more of it, or an id.")
-        if found:
-            return Named(*found[0], is_guess=not _is_sure(given, found[0].id))
+    found = named(store, wanted) if live else []
+    if deleted and not found:
+        found = named(store, wanted, _deleted(store))
+    if len(found) > 1:
+        names = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in found)
+        raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more of it, or an id.")
+    if found:
+        return Named(*found[0], is_guess=not _is_sure(given, found[0].id))
     return Named(wanted, "", is_guess=False, is_known=False)
 
 

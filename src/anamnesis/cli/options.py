@@ -27,14 +27,14 @@ adopt_option = click.option(
 )
 
 
-def open_memory(context: click.Context | None = None, *, only_to_read: bool = False) -> Vault:
-    return open_vault(settings(context), only_to_read=only_to_read)
+def open_memory(*, only_to_read: bool = False) -> Vault:
+    return open_vault(settings(), only_to_read=only_to_read)
 
 
 @contextmanager
-def open_store(context: click.Context | None = None, *, only_to_read: bool = False) -> Iterator[MemoryStore]:
+def open_store(*, only_to_read: bool = False) -> Iterator[MemoryStore]:
     """Open the vault, for a command that needs only the notes."""
-    with open_memory(context, only_to_read=only_to_read) as vault:
+    with open_memory(only_to_read=only_to_read) as vault:
         yield vault.notes
 
 

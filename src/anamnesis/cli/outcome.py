@@ -16,6 +16,7 @@ from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.ledger import FOLDER
 from anamnesis.onboard.plan import Plan
+from anamnesis.plural import listed
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -85,10 +86,9 @@ def _draw_program() -> None:
 
 
 def _draw_next(titles: Sequence[str]) -> None:
-    *others, last = titles or [""]
-    names = f"{', '.join(others)} and {last}" if others else last
-    if names:
-        console().draw("Next: restart {} to give {} a memory.", names, "them" if others else "it", style="bold")
+    if titles:
+        them = "them" if len(titles) > 1 else "it"
+        console().draw("Next: restart {} to give {} a memory.", listed(titles), them, style="bold")
         console().print("`anamnesis doctor` checks the setup, `anamnesis uninstall` removes it.", style="dim")
     else:
         console().print('Next: anamnesis write "Title" "What to remember"', style="bold")

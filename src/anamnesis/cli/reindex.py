@@ -12,7 +12,7 @@ from anamnesis.plural import counted
 @click.command()
 @as_json
 def command(as_json: bool) -> None:
-    """Rebuild the index from the note files. Nothing is lost by it, and searches go on meanwhile.
+    """Rebuild the index from the note files. No note is changed, and searches work while it runs.
 
     JSON: {"indexed", "unreadable_files"}
     """

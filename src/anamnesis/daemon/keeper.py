@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anamnesis.bridge import FAILURES
+
 if TYPE_CHECKING:
     from watchfiles import Change
 
@@ -114,12 +116,12 @@ class Keeper:
         for thread in self._threads:
             thread.join()
         if not self._opened.exception():
-            self._erase()
+            self.vault().try_to_erase(self._shared.path)
             self.vault().close()
 
     def _prepare(self) -> None:
         """Make engram.db record the changes and replaced versions of observations from the first write on."""
-        from anamnesis.bridge import FAILURES, journal
+        from anamnesis.bridge import journal
         from anamnesis.vault import find_engram
 
         try:
@@ -136,7 +138,6 @@ class Keeper:
 
     def _connect(self, vault: Vault) -> None:
         """Connect an engram.db that was created after the vault was opened."""
-        from anamnesis.bridge import FAILURES
         from anamnesis.vault import find_engram
 
         try:
@@ -187,20 +188,11 @@ class Keeper:
             if is_behind:
                 self._with_vault(self._reconcile_all)
             elif time.monotonic() - self._last_write > _REST_SECONDS:
-                self._erase()
+                self.vault().try_to_erase(self._shared.path)  # writers wait while it does
 
     def _reconcile_all(self, vault: Vault) -> None:
         if vault.reconcile(stop=self._stopping.is_set):
             self._log("bridge reconciled")
-
-    def _erase(self) -> None:
-        """Erase purged text from the databases. Writers wait while it does."""
-        from anamnesis.bridge import FAILURES
-
-        try:
-            self.vault().erase(self._shared.path)
-        except FAILURES as error:
-            self._log("cannot erase purged notes", reason=str(error))
 
     def _watch(self) -> None:
         """Index changes of other programs in the notes' folders: by watching, or else by polling."""
@@ -251,8 +243,6 @@ class Keeper:
 
     def _receive(self, store: MemoryStore, paths: list[str]) -> None:
         """Index these files, or everything that changed if there are none. A failure does not end the watch."""
-        from anamnesis.bridge import FAILURES
-
         try:
             if paths and all(path.endswith(".md") for path in paths):
                 store.refresh_files(paths)

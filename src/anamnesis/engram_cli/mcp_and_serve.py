@@ -17,7 +17,6 @@ from anamnesis.engram_cli.console import read, tell
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
-    from anamnesis.vault import Vault
 
 Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
@@ -45,19 +44,8 @@ def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses
     from anamnesis.vault import open_vault
 
     vault = opened.enter_context(open_vault(settings))
-    opened.callback(_erase, vault, settings.engram_db())
+    opened.callback(vault.try_to_erase, settings.engram_db())
     return functools.partial(vault.around, db)
-
-
-def _erase(vault: Vault, engram: Path) -> None:
-    """At the end of a session, erase the text of hard-deleted memories from the databases."""
-    from anamnesis.bridge import FAILURES
-    from anamnesis.log import log
-
-    try:
-        vault.erase(engram)
-    except FAILURES as error:
-        log(vault.notes.root, "cannot erase purged notes", reason=str(error))
 
 
 def _default_project(name: str, home: Path) -> str:

@@ -103,8 +103,10 @@ def _commit_place(commit: Version, kept: Sequence[tuple[int, Version]]) -> int:
 
 def _has(other: Version, version: Version, kept: Iterable[tuple[int, Version]]) -> bool:
     """Whether git or the trash got a kept version before another one replaced it."""
+    if other.text != version.text or other.at < version.at:
+        return False
     later = min((each.at for _, each in kept if each.at > version.at and each.text != version.text), default=_NEVER)
-    return other.text == version.text and version.at <= other.at <= later
+    return other.at <= later
 
 
 def _place(each: tuple[int, Version]) -> tuple[int, bool]:

@@ -132,7 +132,8 @@ class Tool:
         part = value if isinstance(value, Part) else None
         shown = part.values if part else value
         structured = shown if isinstance(shown, dict) else {"result": shown}
-        answer = {**text_result(as_text(shown)), "structuredContent": structured, "isError": False}
+        text = shown if isinstance(shown, str) else escaped(as_json(shown))
+        answer = {**text_result(text), "structuredContent": structured, "isError": False}
         if part and part.end < part.total:
             shows = f"{part.offset + 1} to {part.end}" if part.values else "0"
             notice = f"{shows} of {part.total} notes. The next: {self.name} with offset={part.end}."
@@ -369,11 +370,6 @@ def modern_version(message: object) -> object:
 
 def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def as_text(value: object) -> str:
-    """A value for a model to read: a text as it is, anything else as JSON without hidden characters."""
-    return value if isinstance(value, str) else escaped(as_json(value))
 
 
 def text_result(text: str, *, is_error: bool = False) -> Message:

@@ -60,8 +60,9 @@ def search_memories(
 ) -> list[Message]:
     """The k notes that best match a query, in the shape of the tools; `explain` adds scores and provenance."""
     hits = store.hits(query, project=project, type=type, scope=scope, k=k)
-    scores = [{"score": round(hit.score, 6)} if explain else {} for hit in hits]
-    return [{**described(hit.memory, explain=explain), **score} for hit, score in zip(hits, scores, strict=True)]
+    return [
+        described(hit.memory, explain=explain) | ({"score": round(hit.score, 6)} if explain else {}) for hit in hits
+    ]
 
 
 def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from anamnesis.digest import blake2b
+
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _DIGITS = frozenset(_ALPHABET)
 _PAIRS = [high + low for high in _ALPHABET for low in _ALPHABET]
@@ -53,9 +55,7 @@ def has_time(text: str) -> bool:
 
 def derived_id(moment: str, name: str) -> str:
     """The ULID derived from a time and a name; an invalid time counts as 1970. Its ending depends on the name alone."""
-    import hashlib  # 3 ms that a start need not spend
-
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=10).digest()
     return ulid(_milliseconds(moment), int.from_bytes(digest))
 
 

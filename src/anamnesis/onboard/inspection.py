@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from anamnesis.onboard.pieces import entries
 from anamnesis.onboard.plan import Change, Content, Plan
 from anamnesis.onboard.program import Program, call_in, program_in
 from anamnesis.onboard.setup import plan_setup
+from anamnesis.plural import listed
 
 # The agents of a machine, if they start this program.
 Declare = Callable[[Program], Sequence[Agent]]
@@ -38,11 +39,13 @@ def inspect(program: Program, declare: Declare, ledger: Ledger, runs: Runs) -> l
 
     A file that starts another program of ours is in order if that one runs; `program` is the one that it would get.
     """
-    agents = {agent.name: agent for agent in declare(program) if agent.name in ledger.agents()}
-    plan = _plan(program, declare, ledger)
+    mine = _set_up(declare(program), ledger)
+    agents = {agent.name: agent for agent in mine}
+    plan = _plan(mine, ledger)
     named = {words for change in plan.changes for words in _programs(change)}
     others = [other for other in _candidates(program, named, plan.changes) if runs(other.runs or other.words)]
-    outdated = [{change.target for change in _plan(other, declare, ledger).changes} for other in others]
+    plans = (_plan(_set_up(declare(other), ledger), ledger) for other in others)
+    outdated = [{change.target for change in each.changes} for each in plans]
     faults = [
         Fault(change.file, _reason(change, agents, runs), _of(change.agents, agents), change)
         for change in plan.changes
@@ -53,9 +56,14 @@ def inspect(program: Program, declare: Declare, ledger: Ledger, runs: Runs) -> l
     ]
 
 
-def _plan(program: Program, declare: Declare, ledger: Ledger) -> Plan:
-    """What `init` would change now for the agents that were set up."""
-    agents = [agent for agent in declare(program) if agent.name in ledger.agents()]
+def _set_up(agents: Iterable[Agent], ledger: Ledger) -> list[Agent]:
+    """The agents that were set up."""
+    known = ledger.agents()
+    return [agent for agent in agents if agent.name in known]
+
+
+def _plan(agents: Sequence[Agent], ledger: Ledger) -> Plan:
+    """What `init` would change now for these agents."""
     instructed = [agent for agent in agents if agent.instructions and _has_instructions(agent, ledger)]
     return plan_setup(agents, instructed)
 
@@ -87,9 +95,10 @@ def _entries(edit: Edit, content: Content) -> Iterator[dict[str, object]]:
 
 def _reason(change: Change, agents: dict[str, Agent], runs: Runs) -> str:
     """What is wrong with a file, in a sentence."""
-    whose = _joined([agent.title for agent in _of(change.agents, agents)])
+    owners = _of(change.agents, agents)
+    whose = listed(agent.title for agent in owners)
     if change.old is None:
-        return f"It is missing. {whose} {'need' if ' and ' in whose else 'needs'} it for {_their(whose)} memory."
+        return f"It is missing. {whose} {'need it for their' if len(owners) > 1 else 'needs it for its'} memory."
     started = [launched(_text(change.old))] if any(isinstance(edit, Launcher) for edit in change.edits) else []
     gone = [words for words in (*_programs(change), *started) if words and not runs(words)]
     if gone:
@@ -105,17 +114,8 @@ def _reason(change: Change, agents: dict[str, Agent], runs: Runs) -> str:
 def _parts(verbs: set[str]) -> str:
     """The missing server and hooks, by name."""
     hooks = sorted(verbs - {"serve"})
-    named = f"the hook{'s' if len(hooks) > 1 else ''} {_joined(hooks)}" if hooks else ""
+    named = f"the hook{'s' if len(hooks) > 1 else ''} {listed(hooks)}" if hooks else ""
     return " and ".join(filter(None, ["the MCP server" if "serve" in verbs else "", named]))
-
-
-def _joined(names: Sequence[str]) -> str:
-    *others, last = names or [""]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _their(whose: str) -> str:
-    return "their" if " and " in whose else "its"
 
 
 def _of(names: Sequence[str], agents: dict[str, Agent]) -> tuple[Agent, ...]:

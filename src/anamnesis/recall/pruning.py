@@ -39,8 +39,13 @@ class Word(NamedTuple):
 
 
 def any_of(words: Iterable[Word]) -> str:
-    """The FTS5 expression for notes with any of the words; quoted, so that no word is an operator."""
-    return " OR ".join(f'"{word.text}"' for word in words for _ in range(word.times))
+    """The FTS5 expression for notes with any of the words, each as often as the query has it."""
+    return any_term(word.text for word in words for _ in range(word.times))
+
+
+def any_term(terms: Iterable[str]) -> str:
+    """The FTS5 expression for texts with any of the words or phrases; quoted, so that none is an operator."""
+    return " OR ".join(f'"{term}"' for term in terms)
 
 
 def rarest_first(words: Sequence[Word]) -> list[Word]:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anamnesis.disk import locked
+from anamnesis.disk import FileIdentity, file_identity, locked
 from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.readonly import SHORT_READ, is_refused, is_writable
 from anamnesis.store.files import NoteFiles
@@ -34,7 +34,6 @@ _CORRUPT, _NOT_A_DATABASE = 11, 26
 _READ, _WRITE, _WRITE_NOW = "read", "write", "write now"
 
 T = TypeVar("T")
-_Identity = tuple[int, int, int]
 
 
 class Index:
@@ -46,7 +45,7 @@ class Index:
         self._files = files
         self._kept = kept
         self._idle: list[Connection] = []
-        self._identity: _Identity | None = None  # of the file that the idle connections are open on
+        self._identity: FileIdentity | None = None  # of the file that the idle connections are open on
         self._opening = threading.Lock()
         self._writing = threading.Lock()
         self._private: PrivateIndex | None = None  # for reads, until the disk can be written again
@@ -116,9 +115,7 @@ class Index:
         """Rebuild the index from the files and replace the live one with it."""
         if usable := self._usable():
             usable.close()
-            with contextlib.suppress(
-                sqlite3.Error, OSError
-            ):  # keeps the versions that were replaced since the last one
+            with contextlib.suppress(sqlite3.Error, OSError):  # so that versions replaced since the last one are kept
                 refresh(partial(self._transact, _READ), partial(self._transact, _WRITE), self._files)
         with self._translated(), locked(self.path.with_name("index.lock")):
             usable = self._usable()
@@ -205,15 +202,10 @@ class Index:
             else:
                 db.close()
 
-    def _current_identity(self) -> _Identity | None:
-        """Which file index.db is now, and the process: connections must not cross a fork."""
-        try:
-            status = os.stat(self._name)  # twice as fast as `path.stat`
-        except FileNotFoundError:
-            return None
-        return os.getpid(), status.st_dev, status.st_ino
+    def _current_identity(self) -> FileIdentity | None:
+        return file_identity(self._name)
 
-    def _open(self) -> _Identity | None:
+    def _open(self) -> FileIdentity | None:
         """Drop connections to a replaced file or of a parent process, and make sure that there is an index."""
         identity = self._current_identity()
         if identity is None or identity != self._identity:

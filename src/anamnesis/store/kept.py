@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from anamnesis.disk import FileIdentity, file_identity
 from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.notes import Memory, derived_id, parse, render
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
@@ -60,7 +61,7 @@ class Kept:
         self.most = most
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
-        self._identity: tuple[int, int, int] | None = None
+        self._identity: FileIdentity | None = None
 
     def keep(self, replaced: Sequence[Replaced]) -> None:
         """Keep versions, and of each note only as many and as long ones as the setting allows."""
@@ -167,20 +168,13 @@ class Kept:
 
     def _opened(self) -> sqlite3.Connection:
         """The connection to the file that is there now."""
-        if self._db is None or self._identity != self._current_identity():
+        if self._db is None or self._identity != file_identity(self._path):
             self._close()
             self._path.touch(mode=0o600)  # SQLite would let other users read it
-            self._identity = self._current_identity()
+            self._identity = file_identity(self._path)
             self._db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             _prepare(self._db)
         return self._db
-
-    def _current_identity(self) -> tuple[int, int, int] | None:
-        try:
-            status = self._path.stat()
-        except FileNotFoundError:
-            return None
-        return os.getpid(), status.st_dev, status.st_ino
 
     def _is_unusable(self, error: sqlite3.DatabaseError) -> bool:
         """Whether the file is damaged, of another kind, or closed to us in a folder that is not."""

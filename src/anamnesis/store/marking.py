@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Sequence
 
+from anamnesis.recall.pruning import any_term
 from anamnesis.recall.query import asked
 
 # FTS5 joins the terms by OR; no question has as many.
@@ -29,7 +30,7 @@ def matches(texts: Sequence[str], query: str) -> list[list[Span]]:
         db.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(clean))
         rows = db.execute(
             "SELECT rowid, highlight(texts, 0, :start, :end) FROM texts WHERE texts MATCH :match",
-            {"start": _START, "end": _END, "match": " OR ".join(f'"{term}"' for term in terms)},
+            {"start": _START, "end": _END, "match": any_term(terms)},
         )
         for number, marked in rows:
             found[number] = _spans(marked)

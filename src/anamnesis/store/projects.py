@@ -37,9 +37,10 @@ def check_project(db: Connection, asked: str) -> None:
     """Refuse a short name that several full keys end in, unless notes have it as their project."""
     known = projects_of(db).get(_last_part(asked), [])
     if "/" not in asked and len(known) > 1 and not names_of(asked, known):
-        *most, last = sorted(known)
+        from anamnesis.plural import listed  # only for this error
+
         raise InvalidArgument(
-            f"{asked!r} is the short name of {len(known)} projects: {', '.join(most)} and {last}.",
+            f"{asked!r} is the short name of {len(known)} projects: {listed(sorted(known))}.",
             "Give the full key of one.",
         )
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """Our own change of a folder that no other program changed meanwhile, with its mtime before and after."""
+    """Our own change of a folder, with its mtime before and after; no other program changed the folder in between."""
 
     folder: str
     before: int

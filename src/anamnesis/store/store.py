@@ -93,7 +93,7 @@ class MemoryStore:
         self.kept.close()
 
     @property
-    def is_bare(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the folder of portable notes is missing or empty, without even a folder for a type."""
         try:
             with os.scandir(self.memory_dir) as entries:

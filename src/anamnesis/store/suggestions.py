@@ -6,6 +6,7 @@ import json
 import re
 from typing import NamedTuple
 
+from anamnesis.recall.pruning import any_term
 from anamnesis.recall.query import asked, is_function_word
 from anamnesis.recall.spelling import near
 from anamnesis.store.index import Connection
@@ -77,6 +78,6 @@ def _projects(db: Connection, terms: list[str]) -> dict[str, int]:
         " WHERE memories_fts MATCH :match"
         " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
         " GROUP BY m.project ORDER BY count(*) DESC, m.project LIMIT :most",
-        {"match": " OR ".join(f'"{term}"' for term in terms), "most": _MOST_PROJECTS},
+        {"match": any_term(terms), "most": _MOST_PROJECTS},
     )
     return dict(rows.fetchall())

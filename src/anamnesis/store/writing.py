@@ -18,7 +18,7 @@ _FEW_NOTES = 4
 
 
 class Writing:
-    """Writes notes to their paths, each in place of its `former` file, unless that has changed meanwhile.
+    """Writes notes to their paths, each in place of its `former` file, unless that has changed since it was read.
 
     Each note is replaced atomically, and all are flushed together, overlapped with indexing. `files` are as they will
     be after `finish`.

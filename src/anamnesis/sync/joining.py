@@ -24,7 +24,7 @@ def find_foreign(repository: Repository, main: str, branches: Iterable[str]) -> 
         for path in _names(repository, commit, "-r")
         if not _belongs_to_notes(path)
     ]
-    if all(path.endswith(".md") for path in others) and has_sync(repository, main):
+    if others and not has_notes and all(path.endswith(".md") for path in others) and has_sync(repository, main):
         return ""  # notes without front matter may be anywhere
     return next(iter(others), "")
 

@@ -1,4 +1,4 @@
-"""Writes the files that a sync changes, unless another program has changed them meanwhile."""
+"""Writes the files that a sync changes, unless another program has changed them since they were read."""
 
 from __future__ import annotations
 

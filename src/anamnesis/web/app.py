@@ -91,7 +91,7 @@ class App:
         return future
 
     async def _respond_when_open(self, request: Request, route: Route) -> Response:
-        """The answer, once engram.db is open. Requests that come meanwhile wait for the same opening."""
+        """The answer, once engram.db is open. Requests that arrive before that wait for the same opening."""
         try:
             if self._open_engram:
                 self._opening = self._opening or self._lanes.call(Lane.GIT, self._open_engram)
@@ -104,7 +104,7 @@ class App:
         return response if isinstance(response, Response) else await response
 
     def _loop_db(self, route: Route) -> sqlite3.Connection | None:
-        return self._lanes.loop_db if route.uses_engram else None
+        return self._lanes.connection() if route.uses_engram else None
 
     def _mount(self, request: Request) -> Mount | None:
         """The application of a path; one with empty or dot segments is left to the router, which redirects it."""

@@ -76,11 +76,6 @@ class Lanes:
         """Whether there is an engram.db."""
         return self._shared.is_open
 
-    @functools.cached_property
-    def loop_db(self) -> sqlite3.Connection:
-        """The connection of the event loop's thread."""
-        return self._open()
-
     def read(self, lane: Lane, read: Read, failed: Failed) -> Future[Response]:
         """Run a read in a thread of its lane; without a connection the answer is what `failed` makes of the reason."""
         return asyncio.get_running_loop().run_in_executor(self._pools[lane], self._with_connection, read, failed)
@@ -107,13 +102,9 @@ class Lanes:
         """The connection of the calling thread."""
         db: sqlite3.Connection | None = getattr(self._of_thread, "db", None)
         if db is None:
-            db = self._of_thread.db = self._open()
-        return db
-
-    def _open(self) -> sqlite3.Connection:
-        db = database.connect(self._shared.path, check_same_thread=False)
-        db.execute(f"PRAGMA cache_size = -{_CACHE}")
-        self._opened.append(db)
+            db = self._of_thread.db = database.connect(self._shared.path, check_same_thread=False)
+            db.execute(f"PRAGMA cache_size = -{_CACHE}")
+            self._opened.append(db)
         return db
 
     def _with_connection(self, read: Read, failed: Failed) -> Response:

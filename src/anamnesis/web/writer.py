@@ -34,7 +34,7 @@ _MOST_PAGES = 32_000
 
 
 class Writer:
-    """Makes all changes in the order of their requests. What has gathered meanwhile is the next transaction.
+    """Makes all changes in the order of their requests. The requests that arrive during a transaction are the next one.
 
     `after_write` is called before changes are answered, with a function that it may call to answer them earlier.
     """

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.edited_files import Paths, edited
-from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, moment, text_of
+from anamnesis.capture.edited_files import edited
+from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, moment, text_of, texts_of
 
-_EDITORS = ("edit", "write", "multiedit", "apply_patch")
-# The older name of the same tool.
-_PATCHER = "patch"
+_EDITORS = ("edit", "write", "multiedit", "apply_patch", "patch")
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
@@ -36,8 +34,7 @@ def _take(message: Entry, draft: Draft, undone: str) -> None:
     name, time = text_of(info, "id"), moment(dict_of(info, "time").get("created"))
     if undone and name >= undone and not message.get("subagent"):
         return
-    texts = [text_of(part, "text").strip() for part in parts if part.get("type") == "text" and not _is_added(part)]
-    texts = [text for text in texts if text]
+    texts = texts_of([part for part in parts if not _is_added(part)])
     if message.get("subagent"):
         _take_calls(parts, draft)
     elif info.get("role") == "user":
@@ -57,13 +54,8 @@ def _is_added(part: Entry) -> bool:
 def _take_calls(parts: list[Entry], draft: Draft) -> None:
     for part in parts:
         state = dict_of(part, "state")
-        paths = _edited_by(part, dict_of(state, "input"))
+        paths = edited(text_of(part, "tool"), dict_of(state, "input"), _EDITORS)
         if part.get("type") == "tool" and paths and (call := text_of(part, "callID")):
             draft.edits.call(call, paths)
             new = dict_of(state, "metadata").get("exists") is False
             draft.edits.result(call, made=state.get("status") != "error", new=new)
-
-
-def _edited_by(part: Entry, given: Entry) -> Paths:
-    tool = text_of(part, "tool")
-    return edited("apply_patch" if tool == _PATCHER else tool, given, _EDITORS)
