@@ -44,10 +44,67 @@ def test_search_shows_title_strength_and_the_matching_part(anamnesis: Command) -
     assert "Another" not in shown
 
 
+def test_search_marks_whole_words_that_matched_and_no_function_words(anamnesis: Command) -> None:
+    anamnesis("write", "Do locks block a door?", "I do avoid them: a lock is in the blocking database.")
+    anamnesis("write", "Another", "nothing of the kind")
+    shown = anamnesis.on_terminal("search", "how do I avoid a lock")
+    assert re.findall(r"\x1b\[(?:1;)?33m(.*?)\x1b", shown) == ["locks", "avoid", "lock"]
+
+
+def test_search_leaves_out_notes_that_share_only_what_most_notes_have(anamnesis: Command) -> None:
+    for number in range(6):
+        anamnesis("write", f"Note {number}", "gateway" + " lock" * (number == 3))
+    found = anamnesis("search", "gateway lock")
+    assert [line.split("\t")[4] for line in found.out.splitlines()] == ["Note 3"]
+    assert "1 of" not in (shown := plain(anamnesis.on_terminal("search", "gateway lock")))
+    assert "Note 3" in shown
+    assert "Note 4" not in shown
+    assert len(anamnesis("search", "gateway lock", "--json").json) == 6
+
+
+def test_no_result_has_a_score_of_zero(anamnesis: Command) -> None:
+    anamnesis("write", "Only", "gateway")
+    (line,) = anamnesis("search", "gateway").out.splitlines()
+    assert float(line.split("\t")[1]) > 0
+
+
 def test_search_says_when_it_finds_nothing_only_to_people(anamnesis: Command) -> None:
-    assert plain(anamnesis.on_terminal("search", "zebra")).strip() == "Nothing found."
+    anamnesis("write", "Note", "body")
+    shown = plain(anamnesis.on_terminal("search", "zebra")).split("\n")
+    assert shown[:2] == ["Nothing found.", "Try other words, or: anamnesis list"]
     done = anamnesis("search", "zebra")
     assert (done.code, done.out, done.err) == (0, "", "")
+    assert anamnesis("search", "zebra", "--json").out == "[]\n"
+
+
+def test_search_that_finds_nothing_says_what_to_try(anamnesis: Command) -> None:
+    assert "there are no notes yet" in plain(anamnesis.on_terminal("search", "lock"))
+    anamnesis("write", "Lock errors", "Set busy_timeout.", "-p", "github.com/a/web")
+    anamnesis("write", "Other", "of the kind", "-p", "shop")
+
+    def said(*arguments: str) -> list[str]:
+        return plain(anamnesis.on_terminal("search", *arguments)).strip().split("\n")
+
+    assert said("how to", "lokc") == ["Nothing found.", "Did you mean: how to lock"]
+    assert said("lock", "-p", "shop") == [
+        "Nothing found in shop.",
+        "Without the project, these projects have matches: github.com/a/web (1)",
+    ]
+    assert said("lock", "-t", "episodic")[1] == "Without filters, these projects have matches: github.com/a/web (1)"
+    assert said('"errors lock"')[1] == "Without the quotes, any of the words is enough."
+    assert said("??") == ["Nothing found: the query has no words."]
+
+
+def test_a_short_name_of_two_projects_is_refused_with_their_names(anamnesis: Command) -> None:
+    for owner in "ab":
+        anamnesis("write", "Note", "body", "-p", f"github.com/{owner}/web")
+    for command in (["search", "body"], ["list"]):
+        done = anamnesis(*command, "-p", "web")
+        assert (done.code, done.out) == (1, "")
+        assert "'web' is the short name of 2 projects: github.com/a/web and github.com/b/web." in done.err
+    anamnesis("write", "Mine", "body", "-p", "web")
+    assert anamnesis("search", "body", "-p", "web").out.endswith("\tMine\n")
+    assert anamnesis("list", "-p", "web").out.count("\n") == 1
 
 
 def test_list_shows_how_many_of_how_many(anamnesis: Command) -> None:

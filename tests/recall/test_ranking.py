@@ -214,3 +214,35 @@ def test_a_project_without_notes_is_not_searched(shelf: MemoryStore) -> None:
     assert shelf.search("zebra stripes", project="nobody/has/this") == []
     shelf._index.read(lambda db: db.set_trace_callback(None))
     assert [statement for statement in asked if "MATCH" in statement] == []
+
+
+def titles(store: MemoryStore, query: str, **wanted: Any) -> list[str]:
+    return [note.title for note in store.search(query, **wanted)]
+
+
+def test_the_words_of_a_question_do_not_decide_what_it_finds(store: MemoryStore) -> None:
+    store.write(type="procedural", title="How to run a single pytest", body="How do I do it? I do: pytest -k name.")
+    store.write(type="procedural", title="Use WAL mode", body="Set busy_timeout on every connection: no lock errors.")
+    for number in range(8):
+        store.write(type="semantic", title=f"Filler {number}", body="Nothing of interest stands here.")
+    assert titles(store, "how do I avoid a lock") == ["Use WAL mode"]
+    assert titles(store, "what do I do about zebras?") == []
+    assert titles(store, "how do I") == ["How to run a single pytest"]
+
+
+def test_function_words_break_ties(store: MemoryStore) -> None:
+    for letter in "abc":
+        store.put(
+            Memory(letter, "semantic", f"Vitamin {letter.upper()}", "x", updated_at=f"2026-01-0{ord(letter) - 96}")
+        )
+    assert titles(store, "vitamin") == ["Vitamin C", "Vitamin B", "Vitamin A"]
+    assert titles(store, "vitamin a") == ["Vitamin A", "Vitamin C", "Vitamin B"]
+
+
+def test_a_quoted_phrase_is_found_only_as_a_phrase(store: MemoryStore) -> None:
+    store.put(Memory("a", "semantic", "Lock errors", "The database is locked."))
+    store.put(Memory("b", "semantic", "Errors", "of a door lock; the error of the lock"))
+    assert titles(store, '"lock error"') == ["Lock errors"]
+    assert set(titles(store, "lock error")) == {"Lock errors", "Errors"}
+    assert set(titles(store, '"database is locked" door')) == {"Lock errors", "Errors"}
+    assert titles(store, '"door database"') == []

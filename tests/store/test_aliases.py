@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anamnesis.inject import select_inject
+from anamnesis.errors import InvalidArgument
+from anamnesis.inject import select_inject, select_recall
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
-from anamnesis.store.projects import is_same
+from anamnesis.store.projects import names_of
 
-FULL, SHORT = "github.com/oscar/lantern", "lantern"
+FULL, SHORT, OTHER = "github.com/oscar/lantern", "lantern", "gitlab.com/else/lantern"
 
 
 def note(number: int, project: str, type: str = "semantic") -> Memory:
@@ -35,12 +36,35 @@ def test_a_project_is_found_by_either_name(store: MemoryStore, asked: str) -> No
     assert ids(select_inject(store, project=asked)) == {"n1", "n2", "n3"}
 
 
-def test_two_full_keys_are_two_projects(store: MemoryStore) -> None:
-    store.put_all([note(1, FULL), note(2, "gitlab.com/else/lantern"), note(3, "Lantern")])
-    assert ids(store.list(project=FULL)) == ids(store.search("harbour", project=FULL)) == {"n1", "n3"}
-    assert ids(store.list(project="gitlab.com/else/lantern")) == {"n2", "n3"}
-    assert ids(store.list(project=SHORT)) == {"n1", "n2", "n3"}
-    assert store.count(project="github.com/nobody/lantern") == 1
+def test_two_full_keys_are_two_projects_and_their_short_name_is_a_third(store: MemoryStore) -> None:
+    store.put_all([note(1, FULL), note(2, OTHER), note(3, "Lantern"), note(4, "global")])
+    assert ids(store.list(project=FULL)) == ids(store.search("harbour", project=FULL)) == {"n1"}
+    assert ids(store.list(project=OTHER)) == {"n2"}
+    assert ids(store.list(project=SHORT)) == ids(store.search("harbour", project=SHORT)) == {"n3"}
+    assert ids(select_inject(store, project=SHORT)) == {"n3", "n4"}
+    assert store.count(project="github.com/nobody/lantern") == 0
+    store.check_project(SHORT)
+
+
+def test_a_folder_is_not_told_the_notes_of_repositories_that_have_its_name(store: MemoryStore) -> None:
+    store.put_all([note(1, FULL), note(2, OTHER), note(3, "global")])
+    assert ids(select_inject(store, project=SHORT)) == {"n3"}
+    assert ids(select_recall(store, "harbour", project=SHORT, known=set())) <= {"n3"}
+    assert store.search("harbour", project=SHORT) == store.list(project=SHORT) == []
+
+
+def test_a_short_name_of_several_projects_is_refused_with_their_names(store: MemoryStore) -> None:
+    store.put_all([note(1, FULL), note(2, OTHER)])
+    with pytest.raises(InvalidArgument, match=f"'Lantern' is the short name of 2 projects: {FULL} and {OTHER}"):
+        store.check_project("Lantern")
+    for fine in (FULL, "nobody", "global", "github.com/nobody/lantern"):
+        store.check_project(fine)
+
+
+def test_a_clone_without_notes_is_not_told_those_of_the_short_name_of_another(store: MemoryStore) -> None:
+    store.put_all([note(1, FULL), note(2, SHORT)])
+    assert ids(store.list(project=FULL)) == {"n1", "n2"}
+    assert store.list(project=OTHER) == []
 
 
 def test_a_short_name_finds_the_only_full_key(store: MemoryStore) -> None:
@@ -98,13 +122,19 @@ def test_a_page_of_two_names_reads_no_more_of_a_large_store(store: MemoryStore) 
 names = st.text("aB/", max_size=5) | st.sampled_from(["global", FULL, SHORT])
 
 
-@given(names, names)
-def test_being_one_project_goes_both_ways(one: str, other: str) -> None:
-    assert is_same(one, other) == is_same(other, one)
-    assert is_same(one, one)
-    if one != other and is_same(one, other):
+@given(st.lists(names, max_size=6, unique=True), names, names)
+def test_being_one_project_goes_both_ways(known: list[str], one: str, other: str) -> None:
+    known = [*dict.fromkeys([*known, one, other])]
+    assert (one in names_of(other, known)) == (other in names_of(one, known))
+    assert one in names_of(one, known)
+    if one != other and one in names_of(other, known):
         assert "global" not in (one, other)
         assert "/" not in one or "/" not in other
+
+
+@given(st.lists(names, max_size=6, unique=True), names)
+def test_no_name_stands_for_two_full_keys(known: list[str], asked: str) -> None:
+    assert len([name for name in names_of(asked, known) if "/" in name]) <= 1
 
 
 @settings(max_examples=30)
@@ -112,7 +142,8 @@ def test_being_one_project_goes_both_ways(one: str, other: str) -> None:
 def test_every_question_means_the_same_projects(projects: list[str], asked: str) -> None:
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
         store.put_all(note(number, project) for number, project in enumerate(projects))
-        expected = {f"n{number}" for number, project in enumerate(projects) if is_same(project, asked)}
+        same = names_of(asked, projects)
+        expected = {f"n{number}" for number, project in enumerate(projects) if project in same}
         assert ids(store.list(project=asked)) == expected
         assert store.count(project=asked) == len(expected)
         assert ids(store.search("harbour", project=asked, k=99)) == expected

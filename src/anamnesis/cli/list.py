@@ -24,6 +24,8 @@ def command(project: str | None, type: str | None, scope: str | None, limit: int
     with open_store(only_to_read=True) as store:
         notes = store.list(project=project, type=type, scope=scope, limit=limit, offset=offset)
         total = store.count(project=project, type=type, scope=scope)
+        if not total and project:
+            store.check_project(project)
     if as_json:
         print_json([as_dict(note, body=False) for note in notes])
     elif on_terminal():

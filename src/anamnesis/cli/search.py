@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
 import click
 
+from anamnesis.cli.nothing_found import nothing_found
 from anamnesis.cli.options import RECONCILE, as_json, filters, open_memory
 from anamnesis.cli.output import age, console, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
-from anamnesis.recall.query import words
 from anamnesis.store import Hit
+from anamnesis.store.marking import Span, matches
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+# A longer text is marked, and its excerpt chosen, by its beginning alone.
+_LONGEST_READ = 200_000
+_EXCERPT = 240
 
 
 @click.command()
@@ -23,6 +31,8 @@ def command(
 ) -> None:
     """Find the notes that best match any words of QUERY, the best first.
 
+    A phrase in double quotes counts as it stands: anamnesis search '"busy timeout" sqlite'.
+
     \b
     In a pipe: id, score, type, project, title, separated by tabs.
     JSON: [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at",
@@ -32,16 +42,33 @@ def command(
     text = " ".join(query)
     with open_memory(only_to_read=True) as vault:
         hits = vault.notes.hits(text, project=project, type=type, scope=scope, k=k)
-        bridge = vault.status() if on_terminal() and not as_json else None
+        if not hits and project:
+            vault.notes.check_project(project)
+        for_people = on_terminal() and not as_json
+        bridge = vault.status() if for_people else None
+        filtered = bool(type or scope)
+        advice = nothing_found(vault.notes, text, project, filtered=filtered) if for_people and k and not hits else []
     if as_json:
         print_json([{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits])
     elif on_terminal():
-        _draw(text, hits)
+        for line in advice:
+            console().print(line, style="dim")
+        _draw(text, _worth_showing(hits))
         if bridge and bridge.waiting.observations:
             console().draw("[yellow]{:,} observations are not notes yet:[/] {}", bridge.waiting.observations, RECONCILE)
     else:
-        found = [(hit.memory, f"{hit.score:.3f}") for hit in hits]
+        found = [(hit.memory, _score(hit)) for hit in _worth_showing(hits)]
         print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])
+
+
+def _worth_showing(hits: list[Hit]) -> list[Hit]:
+    """The hits without those that only share words with most notes, as long as there are others."""
+    return [hit for hit in hits if round(hit.score, 3)] or hits
+
+
+def _score(hit: Hit) -> str:
+    """The score in three decimals, never 0.000: among a few notes, every word is in most of them and weighs little."""
+    return f"{max(hit.score, 0.001):.3f}"
 
 
 def _draw(query: str, hits: list[Hit]) -> None:
@@ -49,26 +76,36 @@ def _draw(query: str, hits: list[Hit]) -> None:
     from rich.text import Text
 
     screen = console()
-    if not hits:
-        screen.print("Nothing found.", style="dim")
-    pattern = re.compile("|".join(re.escape(word) for word in words(query)) or r"(?!)", re.IGNORECASE)
     best = max((hit.score for hit in hits), default=0.0)
-    for number, hit in enumerate(hits, start=1):
+    bodies = [" ".join(hit.memory.body[:_LONGEST_READ].split()) for hit in hits]
+    titles = matches([hit.memory.title for hit in hits], query)
+    for number, (hit, title, body, spans) in enumerate(
+        zip(hits, titles, bodies, matches(bodies, query), strict=True), start=1
+    ):
         note = hit.memory
         strength = "▮" * max(1, round(5 * hit.score / best)) if best > 0 else "▮"
-        head = Text.assemble((f"{number:>2} ", "dim"), (note.title, "bold"), "  ", (f"{strength:<5}", "cyan"))
-        head.highlight_regex(pattern, "yellow")
+        head = Text.assemble(
+            (f"{number:>2} ", "dim"), _marked(note.title, title, "bold"), "  ", (f"{strength:<5}", "cyan")
+        )
         screen.print(head)
         screen.print(Text(f"   {note.id}  {note.type} · {note.project} · {age(note.updated_at)}", "dim"))
-        excerpt = Text(_excerpt(note.body, pattern))
-        excerpt.highlight_regex(pattern, "yellow")
-        screen.print(Padding(excerpt, (0, 0, 1, 3)))
+        screen.print(Padding(_excerpt(body, spans), (0, 0, 1, 3)))
 
 
-def _excerpt(body: str, pattern: re.Pattern[str], width: int = 240) -> str:
-    """The part of a text around the first of the query's words."""
-    text = " ".join(body.split())
-    match = pattern.search(text)
-    start = max(0, match.start() - width // 4) if match else 0
-    part = text[start : start + width]
-    return f"{'…' if start else ''}{part}{'…' if start + width < len(text) else ''}"
+def _marked(text: str, spans: list[Span], style: str = "") -> Text:
+    from rich.text import Text
+
+    marked = Text(text, style)
+    for start, end in spans:
+        marked.stylize("yellow", start, end)
+    return marked
+
+
+def _excerpt(body: str, spans: list[Span]) -> Text:
+    """The part of a text around the first match, marked."""
+    start = max(0, spans[0][0] - _EXCERPT // 4) if spans else 0
+    end = start + _EXCERPT
+    before, after = "…" if start else "", "…" if end < len(body) else ""
+    shift = len(before) - start
+    inside = [(first + shift, min(last, end) + shift) for first, last in spans if first < end]
+    return _marked(f"{before}{body[start:end]}{after}", inside)

@@ -29,7 +29,7 @@ _NOTE_URI = "memory://note/"
 _LISTED_RESOURCES = 100
 _LONGEST_TITLE = 200
 
-_PROJECT = optional(text("Only notes of this project key."))
+_PROJECT = optional(text("Only notes of this project: its key, or its last part if no other project has it."))
 _TYPE = optional(text("Only notes of this type.", enum=list(TYPES)))
 _SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.', enum=list(SCOPES)))
 _ID = text("The id of a note.")
@@ -52,6 +52,8 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
         machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
         "machine-local" (this machine only)."""
         hits = store().hits(query, project=project, type=type, scope=scope, k=k)
+        if not hits and project:
+            store().check_project(project)
         return [{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits]
 
     def memory_list(project: str | None, type: str | None, scope: str | None, limit: int, offset: int) -> list[Message]:
@@ -59,6 +61,8 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
 
         Read-only. Optionally scoped by project, type, and/or scope ("portable" vs "machine-local")."""
         notes = store().list(project=project, type=type, scope=scope, limit=limit, offset=offset)
+        if not notes and project:
+            store().check_project(project)
         return [as_dict(note, body=False) for note in notes]
 
     def memory_get(id: str) -> Message:
@@ -80,7 +84,7 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     most = whole("How many notes at the most.", default=8, minimum=0)
     limit = whole("How many notes at the most.", default=100, minimum=0)
     offset = whole("How many notes to leave out first.", default=0, minimum=0)
-    query = text("Free text: the words of the question or the task.")
+    query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
     return [
         Tool(
             memory_search,

@@ -1,21 +1,61 @@
-"""The words of a query."""
+"""What a query asks for: words, quoted phrases, and which of them say nothing by themselves."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import NamedTuple
 
 # Limits for a pasted document as a query: the number of different words, and how often a repeated word counts. No
 # real question comes near to either.
 MOST_WORDS = 1000
 MOST_REPEATS = 8
+# Articles, pronouns, auxiliaries, question words, prepositions, conjunctions, and what a contraction leaves. They say
+# how something is asked, not what. Words that are as often names or keywords (may, us, while, up, all) are none.
+_WORDS = """
+a an the this that these those
+i me my we our ours you your yours he him his she her hers it its they them their theirs
+am is are was were be been being do does did doing have has had having
+can could will would shall should might must
+how what when where which who whom whose why
+about as at by for from in into of on onto to upon with within
+and but or nor if than then so because whether though although
+there here just also too very really please not no
+s t ll ve don doesn didn isn aren wasn weren hasn haven hadn couldn shouldn wouldn
+"""
+_FUNCTION_WORDS = frozenset(_WORDS.split())
+# A longer quotation is no phrase to look for, but its words are.
+_TERM = re.compile(r'(?<!\w)"([^"\n]{0,300})"(?!\w)|\w+')
+_WORD = re.compile(r"\w+")
 
 
-def words(query: str) -> Counter[str]:
-    """The words of a query in order, with their counts."""
-    counted: Counter[str] = Counter()
-    for match in re.finditer(r"\w+", query):
-        word = match.group()
-        if len(counted) < MOST_WORDS or word in counted:
-            counted[word] = min(counted[word] + 1, MOST_REPEATS)
-    return counted
+class Asked(NamedTuple):
+    """What a query asks for, in order, with counts, and the function words around it, which break ties at most."""
+
+    terms: Counter[str]
+    around: Counter[str]
+
+
+def asked(query: str) -> Asked:
+    """The words and the quoted phrases of a query; a phrase is its words with single blanks.
+
+    Function words are asked for where they are quoted, or where there is nothing else.
+    """
+    telling, around = Counter[str](), Counter[str]()
+    for match in _TERM.finditer(query):
+        quoted = match[1]
+        term = match[0] if quoted is None else " ".join(_WORD.findall(quoted))
+        counted = around if quoted is None and is_function_word(term) else telling
+        if term and (len(counted) < MOST_WORDS or term in counted):
+            counted[term] = min(counted[term] + 1, MOST_REPEATS)
+    return Asked(telling, around) if telling else Asked(around, Counter())
+
+
+def is_function_word(word: str) -> bool:
+    return word.lower() in _FUNCTION_WORDS
+
+
+def telling_words(text: str) -> list[str]:
+    """The words that say what a text is about, each once; it is no query, so its quotes mean nothing."""
+    found = dict.fromkeys(match[0].lower() for match in _WORD.finditer(text))
+    return [word for word in found if not is_function_word(word)][:MOST_WORDS]

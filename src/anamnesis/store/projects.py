@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 
+from anamnesis.errors import InvalidArgument
 from anamnesis.project import GLOBAL
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
 
-def is_same(one: str, other: str) -> bool:
-    """Whether two names are of one project: equal, or one the last part of the other; two full keys never are."""
-    if one == other:
-        return True
-    if GLOBAL in (one, other) or ("/" in one and "/" in other):
-        return False
-    return _last_part(one) == _last_part(other) != ""
+def names_of(asked: str, known: Iterable[str]) -> list[str]:
+    """The known names of a project: the one asked for, and the other of its short name and its only full key.
+
+    A short name that several full keys end in is a project of its own. Case does not matter in short names.
+    """
+    if asked == GLOBAL:
+        return [name for name in known if name == asked]
+    alike = [name for name in known if _last_part(name) == _last_part(asked) != "" and name != GLOBAL]
+    is_one = len({name for name in [*alike, asked] if "/" in name}) <= 1
+    same = [name for name in alike if is_one or ("/" not in name and "/" not in asked)]
+    return [name for name in known if name == asked or name in same]
 
 
 def by_any_name(db: Connection, wanted: Filter) -> Filter:
     """The same filter, with every name that the project has in the index."""
     if wanted.project is None:
         return wanted
-    known = projects_of(db).get(_last_part(wanted.project), [])
-    names = [name for name in known if is_same(name, wanted.project)]
+    names = names_of(wanted.project, projects_of(db).get(_last_part(wanted.project), []))
     return wanted if names in ([], [wanted.project]) else replace(wanted, project=names[0], names=tuple(names))
+
+
+def check_project(db: Connection, asked: str) -> None:
+    """Refuse a short name that several full keys end in, unless notes have it as their project."""
+    known = projects_of(db).get(_last_part(asked), [])
+    if "/" not in asked and len(known) > 1 and not names_of(asked, known):
+        *most, last = sorted(known)
+        raise InvalidArgument(
+            f"{asked!r} is the short name of {len(known)} projects: {', '.join(most)} and {last}.",
+            "Give the full key of one.",
+        )
 
 
 def projects_of(db: Connection) -> dict[str, list[str]]:

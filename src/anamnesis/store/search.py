@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
-from anamnesis.recall.query import words
+from anamnesis.recall.query import asked, telling_words
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
 
@@ -35,8 +37,9 @@ class Ranked(NamedTuple):
 
 
 def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
-    """The k best notes by BM25 over the OR of the query's words, newest first on a tie, superseded out.
+    """The k best notes by BM25 over the OR of what the query asks for, newest first on a tie, superseded out.
 
+    Function words are not asked for: of notes with equal scores, the one that holds more of them comes first.
     Starts with the notes that hold one of the rarest words, and adds commoner words while notes that hold only
     those could be among the best. Every note is scored by all words: the result is exact, except for ties that only
     words in half of the notes would break.
@@ -44,13 +47,20 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     if not _has_notes(db, wanted):  # otherwise it would add every word before it finds nothing
         return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
-    asked = rarest_first(_counted(db, query))[:_MOST_ASKED]
-    if not asked or not k:
+    terms, around = asked(query)
+    known = rarest_first(_counted(db, terms))[:_MOST_ASKED]
+    if not known or not k:
         return []
-    if sum(word.notes for word in asked) <= _FEW_NOTES:
-        return _ranked(db, _match(db, any_of(asked), wanted, k))
-    telling = [word for word in asked if word.is_telling(total)] or asked
-    noise = asked[len(telling) :]
+    best = _best_of_all(db, known, total, wanted, k)
+    return _ranked(db, _ordered(db, best, list(around)[:_MOST_ASKED])[:k])
+
+
+def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, k: int) -> list[_Scored]:
+    """At least the k best notes, scored by all words."""
+    if sum(word.notes for word in known) <= _FEW_NOTES:
+        return _match(db, any_of(known), wanted, k + 1)
+    telling = [word for word in known if word.is_telling(total)] or known
+    noise = known[len(telling) :]
     likely = _LIKELY_SCORE * telling[0].weight(total)
     head = max(head_holding(telling, 2 * k), head_deciding(telling, total, likely))
     while True:
@@ -62,27 +72,53 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
         held = sum(word.notes for word in telling[:head])
         head = min(needed, max(head + 1, head_holding(telling, 8 * held)))
     if noise and len(best) < k:
-        best = _match(db, any_of(asked), wanted, k)
+        best = _match(db, any_of(known), wanted, k)
     elif noise and sum(word.notes for word in noise) <= _NOISE_WORTH_READING:
         most = sum(word.most(total) for word in noise)
         if not is_settled([row[0] for row in best], most):
             some, rest = any_of(telling[:head]), any_of([*telling[head:], *noise])
             best = _merged(best, _match(db, f"({some}) AND ({rest})", wanted, k + 1))
-    return _ranked(db, best[:k])
+    return best
+
+
+def _ordered(db: Connection, best: list[_Scored], around: list[str]) -> list[_Scored]:
+    """The notes with ties broken by how many of the function words each holds."""
+    times = Counter(row[0] for row in best)
+    tied = [row[3] for row in best if times[row[0]] > 1]
+    if not tied or not around:
+        return best
+    held = _holding(db, around, tied)
+    counts = Counter(number for numbers in held.values() for number in numbers)
+    return sorted(best, key=lambda row: (row[0], -counts[row[3]]))
+
+
+def _holding(db: Connection, terms: Iterable[str], numbers: Iterable[int]) -> dict[str, set[int]]:
+    """Which of these notes hold each term."""
+    rows = db.execute(
+        "SELECT term.value, memories_fts.rowid FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
+        " CROSS JOIN memories_fts ON memories_fts.rowid = note.value"
+        " WHERE memories_fts MATCH '\"' || term.value || '\"'",
+        {"terms": json.dumps(list(terms)), "numbers": json.dumps(list(numbers))},
+    )
+    found = defaultdict[str, set[int]](set)
+    for term, number in rows:
+        found[term].add(number)
+    return found
 
 
 def word_weights(db: Connection, text: str) -> dict[str, float]:
     """The weight of each word of a text among these notes; a word that no note holds has the highest."""
     (total,) = db.execute("SELECT count(*) FROM memories WHERE deleted_at IS NULL").fetchone()
-    known = {word.text: word for word in _counted(db, text)}
-    return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words(text)}
+    words = Counter(telling_words(text))
+    known = {word.text: word for word in _counted(db, words)}
+    return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words}
 
 
-def _counted(db: Connection, query: str) -> list[Word]:
-    """The words of a query that any note holds, with the number of these notes."""
+def _counted(db: Connection, terms: Counter[str]) -> list[Word]:
+    """The terms that any note holds, with the number of these notes."""
     counts = db.learned().word_counts
     counted = []
-    for text, times in words(query).items():
+    for text, times in terms.items():
         notes = counts.get(text)
         if notes is None:
             match = {"word": f'"{text}"'}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
@@ -20,13 +20,16 @@ from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
-from anamnesis.store.projects import by_any_name, projects_of
+from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Filter, Problem, StoreStats, at_least_zero
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Ranked, search, word_weights
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
+
+if TYPE_CHECKING:
+    from anamnesis.store.suggestions import Suggestions
 
 # How often a search that finds stale files refreshes them and repeats, so that it does not chase a file for ever.
 _STALE_ROUNDS = 4
@@ -276,6 +279,12 @@ class MemoryStore:
         """The weight of each word of a text among the notes: a rare word weighs more than a common one."""
         return self._catalogue.ask(lambda db: word_weights(db, text))
 
+    def suggest(self, query: str) -> Suggestions:
+        """What to try where a search found nothing."""
+        from anamnesis.store.suggestions import suggest  # that hooks need not import
+
+        return self._catalogue.ask(lambda db: suggest(db, query))
+
     def list(
         self,
         *,
@@ -303,6 +312,10 @@ class MemoryStore:
     def projects(self) -> builtins.list[str]:
         """The projects of all notes."""
         return self._catalogue.ask(lambda db: [name for names in projects_of(db).values() for name in names])
+
+    def check_project(self, name: str) -> None:
+        """Refuse a short name of several projects that is not a project itself: a list or a search of it is empty."""
+        self._catalogue.ask(lambda db: check_project(db, name))
 
     def hashes(self, *, hidden: bool = True) -> dict[str, bytes]:
         """The hash of the file of every note, or of every one that is not hidden."""

@@ -1,0 +1,82 @@
+"""What to try where a search found nothing: other spellings of its words, and the projects that have hits."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from anamnesis.recall.query import asked, is_function_word
+from anamnesis.recall.spelling import near
+from anamnesis.store.index import Connection
+from anamnesis.store.marking import matches
+
+# A pasted text is not corrected word by word.
+_MOST_WORDS = 8
+_MOST_PROJECTS = 5
+_LONGEST_READ = 200_000
+
+
+class Suggestions(NamedTuple):
+    """For words that no note holds, near ones that notes hold, and how many notes of each project match all these."""
+
+    spelling: dict[str, str]
+    projects: dict[str, int]
+
+
+def suggest(db: Connection, query: str) -> Suggestions:
+    terms = list(asked(query).terms)[:_MOST_WORDS]
+    if not terms:
+        return Suggestions({}, {})
+    unknown = [term for term in terms if " " not in term and not _holds(db, f'"{term}"')]
+    nearest = {word: other for word in unknown if (other := _nearest(db, word) or _longer(db, word))}
+    return Suggestions(nearest, _projects(db, [*terms, *nearest.values()]))
+
+
+def _holds(db: Connection, match: str) -> bool:
+    rows = db.execute("SELECT 1 FROM memories_fts WHERE memories_fts MATCH :match LIMIT 1", {"match": match})
+    return rows.fetchone() is not None
+
+
+def _nearest(db: Connection, word: str) -> str:
+    """The word of some note that has the stem of a near spelling: the one that most notes hold."""
+    spellings = [each for each in near(word) if not is_function_word(each)]
+    row = db.execute(
+        "SELECT value, (SELECT count(*) FROM memories_fts WHERE memories_fts MATCH '\"' || value || '\"') AS notes"
+        " FROM json_each(:spellings) WHERE notes > 0"
+        " ORDER BY substr(value, 1, 1) = :first DESC, notes DESC, length(value), value LIMIT 1",
+        {"spellings": json.dumps(spellings), "first": word[:1].lower()},
+    ).fetchone()
+    if row is None:
+        return ""
+    text = _text(db, f'"{row[0]}"')
+    (spans,) = matches([text], f'"{row[0]}"')
+    return text[slice(*spans[0])].lower() if spans else row[0]
+
+
+def _longer(db: Connection, word: str) -> str:
+    """A word of some note that begins with this one."""
+    found = re.search(rf"\b{word}\w*", _text(db, f'"{word}"*'), re.IGNORECASE) if len(word) > 2 else None
+    return found[0].lower() if found else ""
+
+
+def _text(db: Connection, match: str) -> str:
+    """The beginning of a note that matches."""
+    row = db.execute(
+        "SELECT substr(title || ' ' || tags || ' ' || body, 1, :most) FROM memories_fts"
+        " WHERE memories_fts MATCH :match LIMIT 1",
+        {"match": match, "most": _LONGEST_READ},
+    ).fetchone()
+    return row[0] if row else ""
+
+
+def _projects(db: Connection, terms: list[str]) -> dict[str, int]:
+    """The projects with most notes that match any of the terms."""
+    rows = db.execute(
+        "SELECT m.project, count(*) FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
+        " WHERE memories_fts MATCH :match"
+        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        " GROUP BY m.project ORDER BY count(*) DESC, m.project LIMIT :most",
+        {"match": " OR ".join(f'"{term}"' for term in terms), "most": _MOST_PROJECTS},
+    )
+    return dict(rows.fetchall())
