@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anamnesis.meaning.fusion import closeness, fused
 from anamnesis.meaning.matrix import Matrix
 from anamnesis.meaning.model import WIDTH, Vectors
-from anamnesis.meaning.vectors import VectorFile, hash_of, packed
+from anamnesis.meaning.vectors import NewText, Text, VectorFile, hash_of, packed
 
 
 def some_vectors(count: int, seed: int = 1) -> Vectors:
@@ -27,43 +31,95 @@ def test_packed_vectors_keep_their_cosines() -> None:
     assert np.abs(restored @ vectors.T - vectors @ vectors.T).max() < 0.005
 
 
-def test_a_text_is_found_by_its_hash(tmp_path: Path) -> None:
+def text(number: int, words: list[str], seed: int = 1) -> NewText:
+    return NewText(hash_of(f"text {number}"), words, packed(some_vectors(len(words), seed + number)))
+
+
+def test_a_text_is_found_by_its_hash_and_by_its_files(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
-    texts = {hash_of(f"text {number}"): packed(some_vectors(number % 3 + 1, number)) for number in range(1200)}
-    file.write(texts)
+    texts = [text(number, ["some words"] * (number % 3 + 1)) for number in range(1200)]
+    numbers = file.add(texts)
     assert (tmp_path / "vectors.db").stat().st_mode & 0o077 == 0
-    found = VectorFile(tmp_path / "vectors.db").read([*texts, hash_of("unknown")])
-    assert found.keys() == texts.keys()
-    assert all((found[hash] == texts[hash]).all() for hash in texts)
+    file.link((b"file" + each.hash, numbers[each.hash]) for each in texts)
+    again = VectorFile(tmp_path / "vectors.db")
+    assert again.known([*numbers, hash_of("unknown")]) == numbers
+    found = again.texts_of([b"file" + each.hash for each in texts])
+    assert all((found[b"file" + each.hash].passages == each.passages).all() for each in texts)
 
 
-def test_texts_that_no_note_has_are_removed(tmp_path: Path) -> None:
+def test_a_text_that_is_saved_twice_is_one(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
-    kept, gone = hash_of("kept"), hash_of("gone")
-    file.write({kept: packed(some_vectors(1)), gone: packed(some_vectors(1))})
-    assert file.keep_only([kept]) == 1
-    assert file.read([kept, gone]).keys() == {kept}
+    assert file.add([text(1, ["red fox", "blue whale"])]) == file.add([text(1, ["red fox", "blue whale"])])
+    numbers, scores = file.passage_scores('"whale"')
+    assert (len(numbers), len(scores)) == (1, 1)
+
+
+def test_the_best_passage_of_a_text_counts(tmp_path: Path) -> None:
+    file = VectorFile(tmp_path / "vectors.db")
+    numbers = file.add([text(1, ["fox", "fox fox whale", "none"]), text(2, ["fox"]), text(3, ["bird", "fish"])])
+    texts, scores = file.passage_scores('"fox" OR "whale"')
+    assert texts.tolist() == [numbers[hash_of("text 1")]]
+    assert scores[0] > 0
+
+
+def test_texts_that_no_file_holds_are_removed(tmp_path: Path) -> None:
+    file = VectorFile(tmp_path / "vectors.db")
+    numbers = file.add([text(1, ["kept fox", "kept"]), text(2, ["gone fox", "gone"])])
+    file.link((name, number) for name, number in zip((b"one", b"two"), numbers.values(), strict=True))
+    assert file.keep_only([b"one", b"three"]) == 1
+    assert file.texts_of([b"one", b"two"]).keys() == {b"one"}
+    assert len(file.passage_scores('"fox"')[0]) == 1
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be read as one" * 9, b""])
-def test_a_damaged_file_is_made_anew(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vectors.db"
     path.write_bytes(content)
     file = VectorFile(path)
-    assert file.read([hash_of("a")]) == {}
-    file.write({hash_of("a"): packed(some_vectors(1))})
-    assert len(file.read([hash_of("a")])) == 1
+    assert file.known([hash_of("text 1")]) == {}
+    file.add([text(1, ["a"])])
+    assert len(file.known([hash_of("text 1")])) == 1
+
+
+def test_a_file_of_another_model_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.db"
+    file = VectorFile(path)
+    file.add([text(1, ["a"])])
+    file.close()
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 999")
+    assert VectorFile(path).known([hash_of("text 1")]) == {}
 
 
 def test_a_matrix_finds_the_closest_note_in_any_block() -> None:
     vectors = some_vectors(1500)
-    notes = {7 * number: packed(vectors[number : number + 1]) for number in range(1500)}
-    matrix = Matrix(notes)
+    matrix = Matrix()
+    matrix.update({7 * number: Text(number, packed(vectors[number : number + 1])) for number in range(1500)})
     for number in (0, 511, 512, 1499):
-        close = matrix.closeness(vectors[number])
-        assert matrix.numbers[close.argmax()] == 7 * number
-        assert close.max() == pytest.approx(1, abs=0.01)
-    assert len(Matrix({}).closeness(vectors[0])) == 0
+        found = matrix.compare(vectors[number])
+        assert found.notes[found.closeness.argmax()] == 7 * number
+        assert found.texts[found.closeness.argmax()] == number
+        assert found.closeness.max() == pytest.approx(1, abs=0.01)
+    assert len(Matrix().compare(vectors[0]).notes) == 0
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 30), st.none() | st.integers(0, 99), max_size=8), max_size=8))
+def test_a_changed_matrix_is_equal_to_a_new_one(steps: list[dict[int, int | None]]) -> None:
+    vectors = packed(some_vectors(100))
+    now = {note: Text(note % 100, vectors[note % 100 :][:1]) for note in range(1100)}
+    small = Matrix()
+    small.update(now)
+    for step in steps:
+        changes = {note: None if text is None else Text(text, vectors[text:][:2]) for note, text in step.items()}
+        small.update(changes)
+        now = {note: text for note, text in {**now, **changes}.items() if text}
+    new = Matrix()
+    new.update(now)
+    query = some_vectors(1, 5)[0]
+    one, two = small.compare(query), new.compare(query)
+    assert dict(zip(one.notes.tolist(), one.texts.tolist(), strict=True)) == {note: now[note].number for note in now}
+    order_one, order_two = np.argsort(one.notes), np.argsort(two.notes)
+    assert (one.notes[order_one] == two.notes[order_two]).all()
 
 
 def test_many_passages_are_no_advantage_by_themselves() -> None:

@@ -1,12 +1,18 @@
-"""vectors.db: the vectors of texts' passages, by the hash of the text. Derived: losing it costs time, nothing else."""
+"""vectors.db: the passages of texts as vectors and as words. Derived: losing it costs time, nothing else.
+
+A text is known by its hash, so that none is embedded twice. The files that hold it are known by theirs, so that the
+vectors of a note are found without reading it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +22,35 @@ from anamnesis.meaning.model import WIDTH, Vectors
 # A passage: int8 values, and the factor that makes them a vector of length one.
 PASSAGE = np.dtype([("scale", "<f4"), ("values", "i1", (WIDTH,))])
 Passages = NDArray[np.void]
-# Changes with the model or with how passages are made.
-_VERSION = 1
+# Changes with the model, with how passages are made, and with the tables.
+VERSION = 1
+# A longer note is known by its beginning: 28,000 words.
+MOST_PASSAGES = 256
 _MOST_ASKED = 500
+_SCHEMA = """
+DROP TABLE IF EXISTS texts;
+DROP TABLE IF EXISTS files;
+DROP TABLE IF EXISTS words;
+CREATE TABLE texts (number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, passages BLOB NOT NULL);
+CREATE TABLE files (hash BLOB PRIMARY KEY, text INTEGER NOT NULL) WITHOUT ROWID;
+-- The passages of texts that have several; a row is MOST_PASSAGES times the text's number, plus the passage's place.
+CREATE VIRTUAL TABLE words USING fts5(passage, tokenize='porter unicode61');
+"""
+
+
+class Text(NamedTuple):
+    """A text by its number, with its passages."""
+
+    number: int
+    passages: Passages
+
+
+class NewText(NamedTuple):
+    """A text to be saved: its hash, the passages as words, and as vectors."""
+
+    hash: bytes
+    words: Sequence[str]
+    passages: Passages
 
 
 def hash_of(text: str) -> bytes:
@@ -35,60 +67,111 @@ def packed(vectors: Vectors) -> Passages:
 
 
 class VectorFile:
-    """The file. Any number of threads and processes may use it; a damaged file or one of another model is replaced."""
+    """The file, for any number of threads and processes. A damaged file or one of another model is replaced."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._lock = threading.Lock()
+        self._db: sqlite3.Connection | None = None
 
-    def read(self, hashes: Iterable[bytes]) -> dict[bytes, Passages]:
-        """The passages of those texts that are known."""
-        asked = list(hashes)
-        found: dict[bytes, Passages] = {}
-        with self._opened() as db:
-            for start in range(0, len(asked), _MOST_ASKED):
-                some = asked[start : start + _MOST_ASKED]
-                marks = ",".join("?" * len(some))
-                rows = db.execute(f"SELECT hash, passages FROM texts WHERE hash IN ({marks})", some)
-                found |= {hash: np.frombuffer(data, PASSAGE) for hash, data in rows}
-        return found
+    def close(self) -> None:
+        with self._lock:
+            if self._db:
+                self._db.close()
+            self._db = None
 
-    def write(self, texts: Mapping[bytes, Passages]) -> None:
-        rows = [(hash, passages.tobytes()) for hash, passages in texts.items()]
-        with self._opened() as db:
-            db.executemany("INSERT OR REPLACE INTO texts (hash, passages) VALUES (?, ?)", rows)
+    def texts_of(self, files: Iterable[bytes]) -> dict[bytes, Text]:
+        """The texts of those files that are known, by the files' hashes."""
+        query = "SELECT files.hash, number, passages FROM files JOIN texts ON number = text WHERE files.hash IN ({})"
+        return {
+            file: Text(number, np.frombuffer(data, PASSAGE)) for file, number, data in self._asked(query, list(files))
+        }
 
-    def keep_only(self, hashes: Iterable[bytes]) -> int:
-        """Remove the texts that no note has any more; returns how many."""
-        with self._opened() as db:
+    def known(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
+        """The numbers of those texts that are known, by their hashes."""
+        return dict(self._asked("SELECT hash, number FROM texts WHERE hash IN ({})", list(hashes)))
+
+    def add(self, texts: Sequence[NewText]) -> dict[bytes, int]:
+        """Save texts; returns their numbers."""
+        numbers: dict[bytes, int] = {}
+        with self._used() as db, db:
+            for text in texts:
+                row = db.execute(
+                    "INSERT INTO texts (hash, passages) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET hash = hash"
+                    " RETURNING number",
+                    (text.hash, text.passages.tobytes()),
+                ).fetchone()
+                first = (number := int(row[0])) * MOST_PASSAGES
+                numbers[text.hash] = number
+                db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", (first, first + MOST_PASSAGES - 1))
+                if len(text.words) > 1:
+                    rows = enumerate(text.words, start=first)
+                    db.executemany("INSERT INTO words (rowid, passage) VALUES (?, ?)", rows)
+        return numbers
+
+    def link(self, files: Iterable[tuple[bytes, int]]) -> None:
+        """Record which text each of these files holds."""
+        with self._used() as db, db:
+            db.executemany("INSERT OR REPLACE INTO files (hash, text) VALUES (?, ?)", files)
+
+    def keep_only(self, files: Iterable[bytes]) -> int:
+        """Remove the texts that none of these files holds; returns how many were removed."""
+        with self._used() as db, db:
             db.execute("CREATE TEMP TABLE kept (hash BLOB PRIMARY KEY)")
-            db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((hash,) for hash in hashes))
-            return db.execute("DELETE FROM texts WHERE hash NOT IN (SELECT hash FROM kept)").rowcount
+            db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((hash,) for hash in files))
+            db.execute("DELETE FROM files WHERE hash NOT IN (SELECT hash FROM kept)")
+            db.execute("DROP TABLE kept")
+            db.execute(
+                f"DELETE FROM words WHERE rowid / {MOST_PASSAGES} NOT IN (SELECT text FROM files)"  # every row
+            )
+            return db.execute("DELETE FROM texts WHERE number NOT IN (SELECT text FROM files)").rowcount
+
+    def passage_scores(self, match: str) -> tuple[NDArray[np.int64], Vectors]:
+        """The numbers of the texts with passages that match, and the BM25 of the best passage of each."""
+        with self._used() as db:
+            query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid"
+            rows = db.execute(query, (match,)).fetchall()
+        found = np.array(rows, np.float64).reshape(-1, 2)
+        texts, starts = np.unique(found[:, 0].astype(np.int64) // MOST_PASSAGES, return_index=True)
+        if not len(texts):
+            return texts, np.empty(0, np.float32)
+        return texts, np.maximum.reduceat(found[:, 1], starts).astype(np.float32)
+
+    def _asked(self, query: str, hashes: list[bytes]) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        with self._used() as db:
+            for start in range(0, len(hashes), _MOST_ASKED):
+                some = hashes[start : start + _MOST_ASKED]
+                rows += db.execute(query.format(",".join("?" * len(some))), some).fetchall()
+        return rows
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
-        try:
-            db = _connect(self._path)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):  # locked, full, read-only: the file may be intact
-                raise
-            self._path.unlink()
-            db = _connect(self._path)
-        with contextlib.closing(db), db:
-            yield db
+    def _used(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            if self._db is None:
+                self._db = _opened(self._path)
+            yield self._db
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        return _connect(path)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):  # locked, full, read-only: the file may be intact
+            raise
+    path.unlink()
+    return _connect(path)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)
-    db = sqlite3.connect(path)
+    db = sqlite3.connect(path, check_same_thread=False)
     try:
-        db.execute("PRAGMA synchronous = OFF")  # what a crash loses is computed again
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version != _VERSION:
-            with db:
-                db.execute("BEGIN IMMEDIATE")
-                db.execute("DROP TABLE IF EXISTS texts")
-                db.execute("CREATE TABLE texts (hash BLOB PRIMARY KEY, passages BLOB NOT NULL) WITHOUT ROWID")
-                db.execute(f"PRAGMA user_version = {_VERSION:d}")
+        if version != VERSION:
+            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION:d}; COMMIT")
     except sqlite3.DatabaseError:
         db.close()
         raise
