@@ -21,11 +21,15 @@ Numbers = NDArray[np.int64]
 
 
 class Close(NamedTuple):
-    """How close each note is to a query, with the numbers of the note and of its text."""
+    """The numbers of notes and of their texts, how many passages each text has, and how close it is to a query."""
 
     notes: Numbers
     texts: Numbers
+    counts: Numbers
     closeness: Vectors
+
+    def where(self, chosen: NDArray[np.bool_]) -> Close:
+        return Close(self.notes[chosen], self.texts[chosen], self.counts[chosen], self.closeness[chosen])
 
 
 class Matrix:
@@ -63,8 +67,10 @@ class Matrix:
         starts = np.concatenate([self._base.starts, self._recent.starts + len(self._base)])
         valid = np.concatenate([self._valid, np.ones(len(self._recent.notes), bool)])
         close = closeness(cosines, starts) if len(starts) else np.empty(0, np.float32)
-        notes, texts = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("notes", "texts"))
-        return Close(notes[valid], texts[valid], close[valid])
+        notes, texts, counts = (
+            np.concatenate([getattr(block, name) for block in blocks]) for name in ("notes", "texts", "counts")
+        )
+        return Close(notes, texts, counts, close).where(valid)
 
 
 class _Block:
@@ -73,8 +79,8 @@ class _Block:
     def __init__(self, texts: Mapping[int, Text]) -> None:
         self.notes = np.fromiter(texts, np.int64, len(texts))
         self.texts = np.fromiter((text.number for text in texts.values()), np.int64, len(texts))
-        counts = np.fromiter((len(text.passages) for text in texts.values()), np.int64, len(texts))
-        self.starts: Numbers = np.cumsum(counts) - counts
+        self.counts = np.fromiter((len(text.passages) for text in texts.values()), np.int64, len(texts))
+        self.starts: Numbers = np.cumsum(self.counts) - self.counts
         passages = np.concatenate([*(text.passages for text in texts.values()), np.empty(0, PASSAGE)])
         self._values = np.ascontiguousarray(passages["values"])
         self._scales = np.ascontiguousarray(passages["scale"])

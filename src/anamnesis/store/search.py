@@ -24,7 +24,7 @@ _NOISE_WORTH_READING = 10_000
 _Scored = tuple[float, str, str, int]
 
 # How many of a query's rarest words are searched for; a 10,000-word query costs no more than one of this many.
-_MOST_ASKED = 128
+MOST_ASKED = 128
 
 
 class Ranked(NamedTuple):
@@ -48,11 +48,11 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
         return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     terms, around = asked(query)
-    known = rarest_first(_counted(db, terms))[:_MOST_ASKED]
+    known = rarest_first(counted(db, terms))[:MOST_ASKED]
     if not known or not k:
         return []
     best = _best_of_all(db, known, total, wanted, k)
-    return _ranked(db, _ordered(db, best, list(around)[:_MOST_ASKED])[:k])
+    return ranked(db, _ordered(db, best, list(around)[:MOST_ASKED])[:k])
 
 
 def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, k: int) -> list[_Scored]:
@@ -110,11 +110,11 @@ def word_weights(db: Connection, text: str) -> dict[str, float]:
     """The weight of each word of a text among these notes; a word that no note holds has the highest."""
     (total,) = db.execute("SELECT count(*) FROM memories WHERE deleted_at IS NULL").fetchone()
     words = Counter(telling_words(text))
-    known = {word.text: word for word in _counted(db, words)}
+    known = {word.text: word for word in counted(db, words)}
     return {text: known.get(text, Word(text, 1, 0)).weight(total) for text in words}
 
 
-def _counted(db: Connection, terms: Counter[str]) -> list[Word]:
+def counted(db: Connection, terms: Counter[str]) -> list[Word]:
     """The terms that any note holds, with the number of these notes."""
     counts = db.learned().word_counts
     counted = []
@@ -201,7 +201,7 @@ def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
     return [(scores[number], updated_at, note, number) for updated_at, note, number in notes]
 
 
-def _ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
+def ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
     """The hits with their files, as they were indexed."""
     rows = db.execute(
         "SELECT number, path, size, mtime_ns FROM standing_files"
