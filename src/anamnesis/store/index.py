@@ -305,10 +305,13 @@ class Index:
 
 
 class Learned:
-    """Cached facts about the index: how many notes hold a word, and the projects by the last parts of their names."""
+    """Cached facts about the index: how many notes hold a word, the projects by the last parts of their names, and the
+    numbers of the notes that a filter selects.
+    """
 
     def __init__(self) -> None:
         self.word_counts: dict[str, int] = {}
+        self.selected: dict[Any, Any] = {}
         self.projects: dict[str, list[str]] | None = None
 
 

@@ -24,7 +24,7 @@ _NOISE_WORTH_READING = 10_000
 _Scored = tuple[float, str, str, int]
 
 # How many of a query's rarest words are searched for; a 10,000-word query costs no more than one of this many.
-_MOST_ASKED = 128
+MOST_ASKED = 128
 
 
 class Ranked(NamedTuple):
@@ -57,11 +57,11 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
         return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     terms, around = asked(query)
-    known = rarest_first(_counted(db, terms))[:_MOST_ASKED]
+    known = rarest_first(counted(db, terms))[:MOST_ASKED]
     if not known or not k:
         return []
     best = _best_of_all(db, known, total, wanted, k)
-    return _ranked(db, _ordered(db, best, list(around)[:_MOST_ASKED])[:k])
+    return ranked(db, _ordered(db, best, list(around)[:MOST_ASKED])[:k])
 
 
 def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, k: int) -> list[_Scored]:
@@ -117,7 +117,7 @@ def _holding(db: Connection, terms: Iterable[str], numbers: Iterable[int], colum
 def coverage(db: Connection, words: list[str], ids: list[str]) -> Coverage:
     """Which of the words these notes hold."""
     (total,) = db.execute("SELECT count(*) FROM memories WHERE deleted_at IS NULL").fetchone()
-    known = {word.text: word.notes for word in _counted(db, Counter(words))}
+    known = {word.text: word.notes for word in counted(db, Counter(words))}
     rows = db.execute(
         "SELECT number, id FROM memories WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": json.dumps(ids)}
     )
@@ -127,7 +127,7 @@ def coverage(db: Connection, words: list[str], ids: list[str]) -> Coverage:
     return Coverage(held, named, {word: known.get(word, 0) for word in words}, total)
 
 
-def _counted(db: Connection, terms: Counter[str]) -> list[Word]:
+def counted(db: Connection, terms: Counter[str]) -> list[Word]:
     """The terms that any note holds, with the number of these notes."""
     counts = db.learned().word_counts
     counted = []
@@ -214,7 +214,7 @@ def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
     return [(scores[number], updated_at, note, number) for updated_at, note, number in notes]
 
 
-def _ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
+def ranked(db: Connection, best: list[_Scored]) -> list[Ranked]:
     """The hits with their files, as they were indexed."""
     rows = db.execute(
         "SELECT number, path, size, mtime_ns FROM standing_files"

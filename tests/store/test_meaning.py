@@ -1,0 +1,120 @@
+"""Notes are found by what they mean, as soon as a follower of the change log has embedded them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anamnesis.meaning.model import Model, load
+from anamnesis.store import MemoryStore
+from anamnesis.store.fused import fused_search
+from anamnesis.store.meaning import Meaning
+from anamnesis.store.queries import Filter
+
+LONG = "\n".join(f"Line {number} is about the weather of the day and says nothing else." for number in range(40))
+
+
+class Found:
+    """A store with its meaning."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = MemoryStore(root)
+        self.embedded = 0
+        self.meaning = Meaning(self.store._index, self.store.log, root / "vectors.db", self._model)
+
+    def _model(self) -> Model:
+        self.embedded += 1
+        return load()
+
+    def write(self, title: str, body: str, project: str = "global") -> str:
+        return self.store.write(type="semantic", title=title, body=body, project=project).id
+
+    def ids(self, query: str, k: int = 3, wanted: Filter | None = None) -> list[str]:
+        vector = load().query(query)
+        search = lambda db: fused_search(db, query, vector, wanted or Filter(), k, self.meaning)  # noqa: E731
+        return [each.id for each in self.store._catalogue.ask(search)]
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Found:
+    return Found(tmp_path)
+
+
+def test_a_note_is_found_by_another_word_for_it(found: Found) -> None:
+    pods = found.write("Restarting pods", "kubectl rollout restart deployment web")
+    found.write("Pancakes", "Two eggs, flour and milk.")
+    found.write("Holidays", "The beach was empty in October.")
+    assert found.meaning.follow() == 3
+    assert found.ids("kubernetes")[0] == pods
+
+
+def test_a_note_that_is_not_embedded_yet_is_found_by_its_words(found: Found) -> None:
+    found.write("Pancakes", "Two eggs, flour and milk.")
+    found.meaning.follow()
+    new = found.write("Zeppelin", "The zeppelin needs helium.")
+    assert found.ids("zeppelin")[0] == new
+
+
+def test_nothing_is_embedded_twice(found: Found) -> None:
+    """Neither after a change of the front matter, nor in a new index, nor in a copy of a note."""
+    first = found.write("Restarting pods", "kubectl rollout restart")
+    found.meaning.follow()
+    assert found.embedded == 1
+    found.store.update(first, tags=["k8s"])
+    found.write("Restarting pods", "kubectl rollout restart")
+    found.meaning.follow()
+    found.store.reindex()
+    assert found.meaning.follow() == 2
+    assert found.embedded == 1
+    found.store.update(first, body="kubectl rollout undo")
+    found.meaning.follow()
+    assert found.embedded == 2
+
+
+def test_changed_deleted_and_superseded_notes(found: Found) -> None:
+    pods, cake = found.write("Pods", "kubectl rollout restart"), found.write("Pancakes", "eggs and flour")
+    found.meaning.follow()
+    assert found.ids("kubernetes", 1) == [pods]
+    found.store.update(pods, title="Birds", body="The owl sleeps in the barn.")
+    found.store.update(cake, title="Cluster", body="kubectl get pods")
+    found.meaning.follow()
+    assert found.ids("kubernetes", 1) == [cake]
+    found.store.delete(cake)
+    assert found.ids("kubernetes") == [pods]
+    new = found.store.write(type="semantic", title="Owls", body="Owls hunt at night.", supersedes=pods).id
+    assert found.ids("owl") == [new]
+
+
+def test_the_best_passage_of_a_long_note_counts(found: Found) -> None:
+    hidden = found.write("Diary", f"{LONG}\nThe database lock was released by a checkpoint of the WAL.\n{LONG}")
+    for number in range(20):
+        found.write(f"Diary {number}", f"{LONG}\nNothing else happened on day {number}.")
+    found.meaning.follow()
+    assert found.ids("how is a sqlite lock released", 1) == [hidden]
+
+
+def test_a_filter_selects_what_is_compared(found: Found) -> None:
+    mine = found.write("Pods here", "kubectl rollout restart", "mine")
+    found.write("Pods there", "kubectl rollout restart", "other")
+    found.meaning.follow()
+    assert found.ids("kubernetes", 5, Filter("mine")) == [mine]
+    assert found.ids("kubernetes", 5, Filter("none")) == []
+
+
+def test_a_rebuilt_index_has_other_numbers(found: Found) -> None:
+    ids = [found.write(f"Note {number}", f"text of number {number}") for number in range(5)]
+    found.meaning.follow()
+    before = found.ids("text of number 3", 5)
+    found.store.delete(ids[0])
+    found.store.reindex()
+    found.meaning.follow()
+    assert found.ids("text of number 3", 5) == [id for id in before if id != ids[0]]
+
+
+def test_the_vectors_of_another_process_are_seen(found: Found, tmp_path: Path) -> None:
+    pods = found.write("Pods", "kubectl rollout restart")
+    found.write("Pancakes", "eggs and flour")
+    assert found.ids("kubernetes", 2)
+    Found(tmp_path).meaning.follow()
+    assert found.ids("kubernetes", 1) == [pods]
