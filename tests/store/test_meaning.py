@@ -11,6 +11,7 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.fused import fused_search
 from anamnesis.store.meaning import Meaning
 from anamnesis.store.queries import Filter
+from anamnesis.store.question import Question
 
 LONG = "\n".join(f"Line {number} is about the weather of the day and says nothing else." for number in range(40))
 
@@ -31,9 +32,8 @@ class Found:
         return self.store.write(type="semantic", title=title, body=body, project=project).id
 
     def ids(self, query: str, k: int = 3, wanted: Filter | None = None) -> list[str]:
-        vector = load().query(query)
-        search = lambda db: fused_search(db, query, vector, wanted or Filter(), k, self.meaning)  # noqa: E731
-        return [each.id for each in self.store._catalogue.ask(search)]
+        asked = Question(query, wanted or Filter(), k)
+        return [each.id for each in self.store._catalogue.ask(lambda db: fused_search(db, asked, self.meaning))]
 
 
 @pytest.fixture

@@ -53,14 +53,22 @@ class ChangeLog:
         self._index = index
         self._refresh = refresh
 
-    def follow(self, follower: str, process: Callable[[Sequence[Change]], None], identity: str = "") -> int:
-        """Pass all pending changes to `process`, in batches; returns how many there were.
+    def follow(
+        self,
+        follower: str,
+        process: Callable[[Sequence[Change]], None],
+        identity: str = "",
+        *,
+        batch: int = _BATCH,
+        stop: Callable[[], bool] = bool,
+    ) -> int:
+        """Pass all pending changes to `process`, in batches, until `stop`; returns how many were passed.
 
         If `process` raises, its batch stays pending.
         """
         done = 0
         self.subscribe(follower, identity)
-        while (pending := self.pending(follower, identity, _BATCH)) and pending.changes:
+        while not stop() and (pending := self.pending(follower, identity, batch)) and pending.changes:
             process(pending.changes)
             self.advance(follower, pending)
             done += len(pending.changes)

@@ -11,8 +11,10 @@ from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.pruning import Word, any_of, rarest_first
 from anamnesis.recall.query import asked
+from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
-from anamnesis.store.search import MOST_ASKED, Ranked, counted, ranked
+from anamnesis.store.question import Question, Ranked
+from anamnesis.store.search import MOST_ASKED, counted, ranked
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -22,17 +24,18 @@ if TYPE_CHECKING:
 _TIED = 24
 
 
-def fused_search(db: Connection, query: str, vector: Vectors, wanted: Filter, k: int, meaning: Meaning) -> list[Ranked]:
+def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Ranked]:
     """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average."""
-    notes = _selected(db, wanted)
+    query, k = asked.query, asked.k
+    notes = _selected(db, by_any_name(db, asked.wanted))
     if not len(notes) or not k:
         return []
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
-    close = _within(meaning.compare(db, vector), places)
+    close = _within(meaning.compare(db, meaning.query(query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
-    words = _telling(db, query)
+    words = _telling(db, query) if asked.mode == "fused" else []
     of_note = np.zeros(len(notes), np.float32)
     of_passage = of_note
     if words:

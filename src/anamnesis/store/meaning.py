@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 FOLLOWER = "meaning"
 _IDENTITY = str(VERSION)
+_MOST_QUERIES = 256
+# Changed notes that are embedded together; each batch takes up to a second.
+_BATCH = 32
 
 
 class Meaning:
@@ -26,6 +30,7 @@ class Meaning:
 
     def __init__(self, index: Index, log: ChangeLog, path: Path, model: Callable[[], Model] = load) -> None:
         self.file = VectorFile(path)
+        self.query = lru_cache(_MOST_QUERIES)(lambda text: model().query(text))
         self._model = model
         self._index = index
         self._log = log
@@ -37,15 +42,20 @@ class Meaning:
     def close(self) -> None:
         self.file.close()
 
-    def follow(self, report: Callable[[int], None] | None = None) -> int:
-        """Embed the notes that changed; returns how many there were. `report` gets the size of each batch after it."""
+    def follow(self, report: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
+        """Embed the notes that changed, until `stop`; returns how many were. `report` gets each batch's size after it.
+
+        Where the disk cannot be written, nothing is embedded.
+        """
+        if self._index.is_private:
+            return 0
 
         def process(changes: Sequence[Change]) -> None:
             self._embed(changes)
             if report:
                 report(len(changes))
 
-        return self._log.follow(FOLLOWER, process, _IDENTITY)
+        return self._log.follow(FOLLOWER, process, _IDENTITY, batch=_BATCH, stop=stop)
 
     def compare(self, db: Connection, query: Vectors) -> Close:
         """How close each note is to the query; notes that are not embedded yet are missing."""

@@ -11,6 +11,7 @@ from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, 
 from anamnesis.recall.query import asked
 from anamnesis.store.index import Connection
 from anamnesis.store.queries import Filter
+from anamnesis.store.question import Ranked
 
 # Up to this many notes are scored faster in one go (1 ms) than in steps.
 _FEW_NOTES = 1_500
@@ -25,15 +26,6 @@ _Scored = tuple[float, str, str, int]
 
 # How many of a query's rarest words are searched for; a 10,000-word query costs no more than one of this many.
 MOST_ASKED = 128
-
-
-class Ranked(NamedTuple):
-    """A search hit, with the size and mtime of its file when it was indexed. A higher score is better."""
-
-    id: str
-    path: str
-    score: float
-    seen: tuple[int, int]
 
 
 class Coverage(NamedTuple):

@@ -24,8 +24,10 @@ from anamnesis.store.kept import Kept
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
+from anamnesis.store.question import Mode, Question, Ranked, Why
+from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Changes, Progress
-from anamnesis.store.search import Coverage, Ranked, coverage, search
+from anamnesis.store.search import Coverage, coverage
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
@@ -37,14 +39,26 @@ if TYPE_CHECKING:
 _STALE_ROUNDS = 4
 # Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
+# Below this probability, a hit is more likely to miss the question than to answer it.
+_FITTING = 0.5
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
 class Hit(NamedTuple):
-    """A note that a search found, with its score: higher is better."""
+    """A note that a search found, with its score: higher is better.
+
+    `fit` is the probability that the note answers the query, where meaning was compared; `why` explains the score to
+    those who asked for that.
+    """
 
     memory: Memory
     score: float
+    fit: float | None = None
+    why: Why | None = None
+
+    @property
+    def is_weak(self) -> bool:
+        return self.fit is not None and self.fit < _FITTING
 
 
 class Saved(NamedTuple):
@@ -77,6 +91,7 @@ class MemoryStore:
         self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._notify, lambda: self.on_change is not None)
         self.log = ChangeLog(self._index, self._catalogue.refresh_folders)
+        self.ranking = Ranking(self._index, self.log, self._catalogue.ask, self.root / "vectors.db")
         self._ids = UlidMaker()
         self._catalogue.refresh_folders()
 
@@ -89,6 +104,7 @@ class MemoryStore:
         self.close()
 
     def close(self) -> None:
+        self.ranking.close()
         self._index.close()
         self.kept.close()
 
@@ -261,9 +277,10 @@ class MemoryStore:
         type: MemoryType | None = None,
         scope: Scope | None = None,
         k: int = 8,
+        mode: Mode = "fused",
     ) -> builtins.list[Memory]:
-        """The k notes that best match any words of the query, read from their files."""
-        return [hit.memory for hit in self.hits(query, project=project, type=type, scope=scope, k=k)]
+        """The k notes that best match the query, by words and meaning or as `mode` says, read from their files."""
+        return [hit.memory for hit in self.hits(query, project=project, type=type, scope=scope, k=k, mode=mode)]
 
     def hits(
         self,
@@ -273,17 +290,22 @@ class MemoryStore:
         type: MemoryType | None = None,
         scope: Scope | None = None,
         k: int = 8,
+        mode: Mode = "fused",
+        explain: bool = False,
         **also: Unpack[Also],
     ) -> builtins.list[Hit]:
-        """What `search` finds, with scores."""
-        wanted = Filter(project, type, scope, **also)
-        k = at_least_zero("k", k)
+        """What `search` finds, with scores, and with the reasons for them if they are to `explain`."""
+        asked = Question(query, Filter(project, type, scope, **also), at_least_zero("k", k), mode, explain)
         for _ in range(_STALE_ROUNDS):
-            ranked = self._catalogue.ask(lambda db: search(db, query, by_any_name(db, wanted), k))
+            ranked = self.ranking.rank(asked)
             hits, stale = self._read_hits(ranked)
             if not stale or not self._catalogue.refresh_files(stale):
                 break
         return hits
+
+    def embed(self, progress: Callable[[int], None] | None = None) -> int:
+        """Embed the notes that changed; returns how many were. `progress` gets the size of each batch after it."""
+        return self.ranking.embed(progress)
 
     def coverage(self, words: builtins.list[str], ids: builtins.list[str]) -> Coverage:
         """Which of the words each of these notes holds, and how many of all notes hold each."""
@@ -428,7 +450,7 @@ class MemoryStore:
             if file is None or (file.size, file.mtime_ns) != found.seen:
                 stale[found.path] = file
             if file and file.memory and file.memory.id == found.id:
-                hits.append(Hit(file.memory, found.score))
+                hits.append(Hit(file.memory, found.score, found.fit, found.why))
         return hits, stale
 
     def _notify(self, checked: bool, changed: bool, written: Written | None) -> None:
