@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES
+from anamnesis.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -66,6 +67,12 @@ class Keeper:
     def vault(self) -> Vault:
         """The vault, once it is open; raises the error if it cannot be opened."""
         return self._opened.result()
+
+    def notes(self) -> MemoryStore:
+        """The notes; an error while they are being opened, which can take long."""
+        if not self._opened.done():
+            raise StoreUnavailable("The notes are being opened.", "Try again in a moment.")
+        return self.vault().notes
 
     def open_engram(self) -> None:
         """Create engram.db if there is none, and reconcile the notes with it, for some seconds at the most.
@@ -174,7 +181,10 @@ class Keeper:
         from anamnesis.vault import open_vault
 
         try:
-            self._opened.set_result(open_vault(self._settings, pending=True, engram=self._shared))
+            vault = open_vault(self._settings, pending=True, engram=self._shared)
+            # Other processes ask this one to rank notes, and no search of its own embeds any: a thread does.
+            vault.notes.ranking.ranker, vault.notes.ranking.embed_seconds = None, 0.0
+            self._opened.set_result(vault)
         except Exception as error:  # the outermost boundary of the thread: waiting callers get the error
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)

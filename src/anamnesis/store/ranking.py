@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 import time
@@ -55,17 +56,23 @@ class Ranking:
         if asked.mode not in MODES:
             raise InvalidArgument(f"mode {asked.mode!r} is not one of {', '.join(MODES)}.")
         if asked.mode != "words":
-            ranked = (self.ranker or self._by_meaning)(asked)
+            ranked = (self.ranker or self.rank_here)(asked)
             if ranked is not None:
                 return ranked
         return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
+
+    def headings(self, ids: list[str]) -> dict[str, dict[str, str]]:
+        """The type, project and title of these notes."""
+        query = "SELECT id, type, project, title FROM memories WHERE id IN (SELECT value FROM json_each(:ids))"
+        rows = self._index.read(lambda db: db.execute(query, {"ids": json.dumps(ids)}).fetchall())
+        return {id: {"type": type, "project": project, "title": title} for id, type, project, title in rows}
 
     def embed(self, progress: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
         """Embed the notes that changed, until `stop`; returns how many were. `progress` gets each batch's size."""
         return self.meaning.follow(progress, stop)
 
-    def _by_meaning(self, asked: Question) -> list[Ranked] | None:
-        """None where vectors can be neither read nor written."""
+    def rank_here(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by meaning, compared in this process; None where vectors can be neither read nor written."""
         from anamnesis.store.fused import fused_search
 
         deadline = time.monotonic() + self.embed_seconds
