@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from anamnesis.bridge.bridge import Bridge, Progress
     from anamnesis.bridge.upkeep import State
     from anamnesis.config import Settings
+    from anamnesis.engram.record import SearchResult
+    from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.history.version import Revision
     from anamnesis.store.change_log import Written
@@ -160,6 +162,12 @@ class Vault:
             yield db
         finally:
             self._safely(lambda bridge: bridge.follow_rows(mark), default=(mark, True))
+
+    def recall(self, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
+        """The observations whose notes answer a query that Engram's search finds nothing for; none without a bridge."""
+        from anamnesis.bridge.recall import recall
+
+        return self._safely(lambda _: recall(self.notes, db, query, filters), default=[])
 
     def status(self) -> State | None:
         """What notes and observations hold, and what is pending between them.

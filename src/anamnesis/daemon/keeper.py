@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 import traceback
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
     from anamnesis.config import Settings
+    from anamnesis.engram.record import SearchResult
+    from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
     from anamnesis.vault import Vault
@@ -93,6 +96,11 @@ class Keeper:
                 lambda vault: vault.reconcile(stop=lambda: self._stopping.is_set() or time.monotonic() > deadline)
             )
             self._behind.set()
+
+    def recall(self, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
+        """The observations that answer a query for which Engram's search finds nothing; none while notes are opened."""
+        is_open = self._opened.done() and not self._opened.exception()
+        return self.vault().recall(db, query, filters) if is_open else []
 
     def after_write(self, answer: Callable[[], object]) -> None:
         """Reconcile what was just written to engram.db; what fails stays pending.

@@ -93,7 +93,7 @@ def opened_app(
         lanes = opened.enter_context(closing(Lanes(shared, keeper.after_write if settings.bridge else None)))
         metrics = Metrics()
         strict = settings.engram_strict
-        engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict)
+        engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict, recall=keeper.recall)
         plugins = bound(plugin_routes.routes(settings.home), strict=strict)
         mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
         recall = recall_route.routes(keeper.notes)
@@ -113,7 +113,7 @@ def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
         keeper.open_engram()
         return vault.around(lanes.connection())
 
-    memory = Memory(database, strict=settings.engram_strict)
+    memory = Memory(database, strict=settings.engram_strict, recall=keeper.recall)
     return build_server(vault.notes, engram=memory, settings=settings)
 
 

@@ -68,6 +68,14 @@ class Database:
                     self._discard(str(error))
                 raise
 
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection in a transaction that is committed at the end."""
+        with self.used() as db:
+            db.execute("BEGIN IMMEDIATE")
+            with db:
+                yield db
+
     def keep_only(self, files: Callable[[], Iterable[bytes]]) -> int:
         """Remove the texts that none of these files holds; returns how many were removed.
 
@@ -76,16 +84,13 @@ class Database:
         """
         from anamnesis.erasure import overwriting
 
-        with self.used() as db, overwriting(db):
-            db.execute("CREATE TEMP TABLE IF NOT EXISTS kept (hash BLOB PRIMARY KEY)")
-            db.execute("BEGIN IMMEDIATE")
-            with db:
-                db.execute("DELETE FROM kept")
-                db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((hash,) for hash in files()))
-                db.execute("DELETE FROM files WHERE hash NOT IN (SELECT hash FROM kept)")
-                db.execute("DELETE FROM kept")
-                db.execute(f"DELETE FROM words WHERE rowid / {MOST_PASSAGES} NOT IN (SELECT text FROM files)")
-                return db.execute("DELETE FROM texts WHERE number NOT IN (SELECT text FROM files)").rowcount
+        with self.writing() as db, overwriting(db):
+            db.execute("CREATE TEMP TABLE kept (hash BLOB PRIMARY KEY)")
+            db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((hash,) for hash in files()))
+            db.execute("DELETE FROM files WHERE hash NOT IN (SELECT hash FROM kept)")
+            db.execute("DROP TABLE kept")
+            db.execute(f"DELETE FROM words WHERE rowid / {MOST_PASSAGES} NOT IN (SELECT text FROM files)")
+            return db.execute("DELETE FROM texts WHERE number NOT IN (SELECT text FROM files)").rowcount
 
     def erase(self, files: Callable[[], Iterable[bytes]]) -> bool:
         """Remove the texts of all but these files, with their traces; False if another program prevented it."""
@@ -138,7 +143,7 @@ class Database:
     def _connect(self) -> None:
         self.path.touch(mode=0o600)
         self._file = file_identity(self.path)
-        db = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, check_same_thread=False)
+        db = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")

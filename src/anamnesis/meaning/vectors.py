@@ -62,7 +62,7 @@ class VectorFile(Database):
 
     def add(self, texts: Sequence[NewText], files: Mapping[bytes, Iterable[bytes]]) -> None:
         """Save texts, and by the texts' hashes the files that hold them: in one transaction."""
-        with self.used() as db, db:
+        with self.writing() as db:
             for text in texts:
                 (number,) = db.execute(
                     "INSERT INTO texts (hash, passages) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET hash = hash"
@@ -80,7 +80,7 @@ class VectorFile(Database):
     def link(self, files: Mapping[bytes, bytes]) -> list[bytes]:
         """Record the texts that these files hold, by the texts' hashes; returns the files whose text is not known."""
         query = "INSERT OR REPLACE INTO files (hash, text) SELECT ?, number FROM texts WHERE hash = ?"
-        with self.used() as db, db:
+        with self.writing() as db:
             return [file for file, text in files.items() if not db.execute(query, (file, text)).rowcount]
 
     def passage_scores(self, match: str) -> tuple[NDArray[np.int64], Vectors]:

@@ -74,10 +74,14 @@ class Ranking:
         if asked.mode not in MODES:
             raise InvalidArgument(f"mode {asked.mode!r} is not one of {', '.join(MODES)}.")
         if asked.mode != "words":
-            ranked = (self.ranker or self.rank_here)(asked)
+            ranked = self.by_meaning(asked)
             if ranked is not None:
                 return ranked
         return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
+
+    def by_meaning(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by words and meaning, or None where meaning cannot be compared now."""
+        return (self.ranker or self.rank_here)(asked)
 
     def headings(self, ids: list[str]) -> dict[str, dict[str, str]]:
         """The type, project and title of these notes."""
