@@ -126,11 +126,16 @@ class Ranking:
         if not self._index.read(lambda db: db.execute("SELECT 1 FROM memories LIMIT 1").fetchone()):
             return None
         if self.embed_seconds:
-            deadline = time.monotonic() + self.embed_seconds
-            self.safely(lambda: self.embed(stop=lambda: time.monotonic() >= deadline))
+            self.safely(lambda: self._embed_for(asked.query))
         if self.wake:
             self.wake()
         return self.safely(lambda: self.compare(asked))
+
+    def _embed_for(self, query: str) -> None:
+        """Embed for `embed_seconds`, which do not count the loading of the model: the query needs it too."""
+        self.meaning.query(query)
+        deadline = time.monotonic() + self.embed_seconds
+        self.embed(stop=lambda: time.monotonic() >= deadline)
 
     def safely(self, work: Callable[[], T]) -> T | None:
         """Do what computes meaning; where that fails, the reason is logged once."""
