@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.remains import BODY, holding
 
 from anamnesis.meaning.model import Model, load
 from anamnesis.store import MemoryStore
 from anamnesis.store.fused import fused_search
 from anamnesis.store.meaning import Meaning
+from anamnesis.store.purging import erase, purge
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question
 
@@ -118,3 +120,22 @@ def test_the_vectors_of_another_process_are_seen(found: Found, tmp_path: Path) -
     assert found.ids("kubernetes", 2)
     Found(tmp_path).meaning.follow()
     assert found.ids("kubernetes", 1) == [pods]
+
+
+def test_a_note_that_is_purged_while_it_is_embedded_leaves_nothing(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        note = store.write(type="semantic", title="Diary", body=f"It says {BODY}.\n{LONG}\n{LONG}")
+        store.write(type="semantic", title="Other", body=f"{LONG}\n{LONG}")
+
+        def model() -> Model:
+            purge(store, note.id)
+            erase(store)
+            return load()
+
+        meaning = Meaning(store._index, store.log, tmp_path / "vectors.db", model)
+        meaning.follow()
+        meaning.close()
+    assert holding(tmp_path) == {}
+    with MemoryStore(tmp_path) as store:
+        assert store.ranking.pending() == 0
+        assert [hit.memory.title for hit in store.hits("weather", mode="meaning")] == ["Other"]
