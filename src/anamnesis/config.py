@@ -183,7 +183,8 @@ ENGRAM_VARIABLES = {
     "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
     STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram was recorded to, where by default its specification holds"
     " or Anamnesis is safer. What its clients send is then stored as it was sent, without redaction and with the names"
-    " of projects as they are, and a hard delete passes over a row that is marked as deleted. The differences are in"
+    " of projects as they are, a hard delete passes over a row that is marked as deleted, and a search finds only what"
+    " has all of its words. The differences are in"
     " [HTTP](http-api.md#where-it-differs-from-engram-on-purpose).",
 }
 

@@ -27,7 +27,7 @@ def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
         project, notice = found.key, _UNTRUSTED if found.ignored else ""
     given = options.get("budget")
     budget = int(setting("inject_budget").check(given)) if given else settings.inject_budget
-    with open_vault(settings, only_to_read=True) as vault:
+    with open_vault(settings, only_to_read=True, light=True) as vault:
         notes = select_inject(vault.notes, project=project, budget=budget)
     shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:

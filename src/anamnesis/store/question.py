@@ -12,6 +12,15 @@ Mode = Literal["fused", "words", "meaning"]
 MODES = get_args(Mode)
 
 
+# Below this probability, a hit is more likely to miss the question than to answer it.
+_FITTING = 0.5
+
+
+def is_weak(fit: float | None) -> bool:
+    """Whether a hit with this probability to answer the question probably does not."""
+    return fit is not None and fit < _FITTING
+
+
 class Question(NamedTuple):
     """A query, the notes that it is about, and how they are ranked."""
 

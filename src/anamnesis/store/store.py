@@ -24,7 +24,7 @@ from anamnesis.store.kept import Kept
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
-from anamnesis.store.question import Mode, Question, Ranked, Why
+from anamnesis.store.question import Mode, Question, Ranked, Why, is_weak
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Coverage, coverage
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 _STALE_ROUNDS = 4
 # Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
-# Below this probability, a hit is more likely to miss the question than to answer it.
-_FITTING = 0.5
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
@@ -58,7 +56,7 @@ class Hit(NamedTuple):
 
     @property
     def is_weak(self) -> bool:
-        return self.fit is not None and self.fit < _FITTING
+        return is_weak(self.fit)
 
 
 class Saved(NamedTuple):
