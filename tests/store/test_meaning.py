@@ -118,3 +118,19 @@ def test_the_vectors_of_another_process_are_seen(found: Found, tmp_path: Path) -
     assert found.ids("kubernetes", 2)
     Found(tmp_path).meaning.follow()
     assert found.ids("kubernetes", 1) == [pods]
+
+
+def test_searches_of_a_script_wait_for_a_backlog_until_their_time_is_used_up(tmp_path: Path) -> None:
+    """And a few new notes are embedded all the same, so that a script finds by meaning what it has just written."""
+    with MemoryStore(tmp_path) as store:
+        for number in range(40):
+            store.write(type="semantic", title=f"Note {number}", body="The beach was empty.")
+        store.ranking.embed_seconds = 0.0
+        store.search("sand")
+        assert store.ranking.pending() == 40
+        store.ranking.embed_seconds = 60.0
+        store.search("sand")
+        assert store.ranking.pending() == 0
+        store.ranking.embed_seconds = 0.0
+        pods = store.write(type="semantic", title="Restarting pods", body="kubectl rollout restart deployment web")
+        assert store.search("kubernetes")[0].id == pods.id

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import sqlite3
 import time
 from collections.abc import Callable
@@ -31,6 +30,12 @@ _PENDING = """
     AND seq > coalesce((SELECT cursor FROM followers WHERE name = :name AND identity = :identity), 0)
 """
 
+# Seconds that the searches of a script wait for notes to be embedded: some thousand short notes.
+_SCRIPT_SECONDS = 60.0
+# So many pending notes are always embedded: a script's own writes are never found by their words alone.
+_FEW = 32
+_FEW_SECONDS = 1.0
+
 T = TypeVar("T")
 
 
@@ -43,14 +48,14 @@ class _Ask(Protocol):
 class Ranking:
     """Ranks the notes of one index.
 
-    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` limits the time for
-    which a question waits for notes that are not embedded yet; those that are not are found by their words. `wake` is
-    called after that, to embed the others.
+    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` is the time that all
+    questions together may wait for notes that are not embedded yet; those that are not are found by their words. `wake`
+    is called after that, to embed the others.
     """
 
     def __init__(self, index: Index, log: ChangeLog, ask: _Ask, path: Path) -> None:
         self.ranker: Ranker | None = None
-        self.embed_seconds = math.inf
+        self.embed_seconds = _SCRIPT_SECONDS
         self.wake: Callable[[], None] | None = None
         self._index = index
         self._log = log
@@ -122,12 +127,18 @@ class Ranking:
 
     def rank_here(self, asked: Question) -> list[Ranked] | None:
         """The best notes by meaning, compared in this process; None where that fails, which is logged."""
-        if self.embed_seconds:
-            deadline = time.monotonic() + self.embed_seconds
-            self.safely(lambda: self.embed(stop=lambda: time.monotonic() >= deadline))
+        if self.embed_seconds > 0 or (not self.wake and self.pending() <= _FEW):
+            self.safely(self._embed_pending)
         if self.wake:
             self.wake()
         return self.safely(lambda: self.compare(asked))
+
+    def _embed_pending(self) -> None:
+        """Embed what changed, as long as the time lasts."""
+        started = time.monotonic()
+        deadline = started + (self.embed_seconds if self.embed_seconds > 0 else _FEW_SECONDS)
+        if self.embed(stop=lambda: time.monotonic() >= deadline) > _FEW:
+            self.embed_seconds -= time.monotonic() - started
 
     def safely(self, work: Callable[[], T]) -> T | None:
         """Do what computes meaning; where that fails, the reason is logged once."""
