@@ -58,7 +58,9 @@ class Ranking:
             ranked = (self.ranker or self._by_meaning)(asked)
             if ranked is not None:
                 return ranked
-        return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
+        return self._ask(
+            lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
+        )
 
     def embed(self, progress: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
         """Embed the notes that changed, until `stop`; returns how many were. `progress` gets each batch's size."""
