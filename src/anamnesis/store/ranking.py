@@ -82,7 +82,9 @@ class Ranking:
             ranked = self.by_meaning(asked)
             if ranked is not None:
                 return ranked
-        return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
+        return self._ask(
+            lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
+        )
 
     def by_meaning(self, asked: Question) -> list[Ranked] | None:
         """The best notes by words and meaning, or None where meaning cannot be compared now."""
