@@ -15,6 +15,9 @@ from anamnesis.store.question import Question
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
 
+# Seconds without a request after which embedding goes on, and for which it waits for that at the most.
+_QUIET_SECONDS = 0.1
+_LONGEST_WAIT = 2.0
 # Seconds after a failure, such as a full disk, during which nothing is tried.
 _PAUSE_SECONDS = 60.0
 # Seconds between two removals of the texts of deleted notes.
@@ -33,11 +36,14 @@ class Embedder:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._cleaned = time.monotonic()
+        self._last_request = float("-inf")
         self._is_warm = False
         store.ranking.wake = self.wake
 
-    def wake(self) -> None:
-        """Embed what changed."""
+    def wake(self, *, requested: bool = True) -> None:
+        """Embed what changed, when no requests arrive any more; this may be `requested` by one."""
+        if requested:
+            self._last_request = time.monotonic()
         self._woken.set()
         with self._starting:
             if self._thread is None and not self._stopping.is_set():
@@ -70,7 +76,7 @@ class Embedder:
     def _embed(self) -> bool:
         ranking = self._store.ranking
         if ranking.pending():
-            ranking.embed(stop=self._stopping.is_set)
+            ranking.embed(stop=self._is_stopping)
             self._is_warm = False
         elif self._is_warm and time.monotonic() - self._cleaned > _CLEAN_SECONDS:
             self._cleaned = time.monotonic()
@@ -79,3 +85,11 @@ class Embedder:
             ranking.compare(_WARMING)
             self._is_warm = True
         return True
+
+    def _is_stopping(self) -> bool:
+        """Whether to stop. Waits first while requests arrive: they have the processors to themselves."""
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while time.monotonic() < min(deadline, self._last_request + _QUIET_SECONDS):
+            if self._stopping.wait(_QUIET_SECONDS):
+                break
+        return self._stopping.is_set()

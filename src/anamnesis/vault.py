@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from anamnesis.bridge import FAILURES
 from anamnesis.config import DEFAULT_VERSIONS
-from anamnesis.daemon_client import DaemonClient
 from anamnesis.errors import InvalidArgument
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
-from anamnesis.store.question import by_words_alone
+from anamnesis.store.question import Question, Ranked, Ranker, by_words_alone
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _AT_ONCE = 200
 # For how many seconds a search embeds notes that no daemon has embedded; those that are left are found by their words.
 _EMBED_SECONDS = 0.2
+
+# The pid file of a daemon, beside engram.db.
+_DAEMON = "daemon.json"
 
 T = TypeVar("T")
 
@@ -67,7 +70,7 @@ def open_vault(
     opened = Vault(settings.home, path, settings.user_home, only_to_read=only_to_read, versions=settings.versions)
     ranking = opened.notes.ranking
     ranking.embed_seconds = _EMBED_SECONDS
-    ranking.ranker = DaemonClient(settings, by_words_alone if light else ranking.rank_here)
+    ranking.ranker = _ranker(settings, by_words_alone if light else ranking.rank_here)
     if path and not only_to_read:
         try:
             opened.connect(engram or path, settings.machine_id)
@@ -78,6 +81,25 @@ def open_vault(
 
             run_in_background("bridge", "reconcile")
     return opened
+
+
+def _ranker(settings: Settings, otherwise: Ranker) -> Ranker:
+    """Asks the daemon if there may be one; without its file, nothing is imported for that."""
+
+    @cache
+    def client() -> Ranker:
+        from anamnesis.daemon_client import DaemonClient
+
+        return DaemonClient(settings, otherwise)
+
+    def rank(question: Question) -> list[Ranked] | None:
+        try:
+            file = settings.engram_db().with_name(_DAEMON)
+        except InvalidArgument:
+            return otherwise(question)
+        return (client() if file.exists() else otherwise)(question)
+
+    return rank
 
 
 class Vault:

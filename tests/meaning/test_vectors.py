@@ -155,3 +155,19 @@ def test_without_words_or_notes_meaning_is_all() -> None:
     none = np.zeros(2, np.float32)
     assert (fused(close, none, none, []) == close).all()
     assert len(fused(close[:0], none[:0], none[:0], [3])) == 0
+
+
+def test_nobody_else_saves_a_text_while_the_files_that_count_are_listed(tmp_path: Path) -> None:
+    """Otherwise a file that is embedded meanwhile would lose its text, and nothing would embed it again."""
+    path = tmp_path / "vectors.db"
+    file = VectorFile(path)
+    file.add([text(1, ["a"])], {hash_of("text 1"): [b"file"]})
+
+    def files() -> list[bytes]:
+        other = sqlite3.connect(path, timeout=0)
+        with contextlib.closing(other), pytest.raises(sqlite3.OperationalError):
+            other.execute("BEGIN IMMEDIATE")
+        return [b"file"]
+
+    assert file.keep_only(files) == 0
+    assert file.texts_of([b"file"])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.remains import BODY, holding
 
 from anamnesis.meaning.model import Model, load
 from anamnesis.store import MemoryStore
 from anamnesis.store.fused import fused_search
 from anamnesis.store.meaning import Meaning
+from anamnesis.store.purging import erase, purge
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question
 
@@ -135,3 +137,22 @@ def test_searches_of_a_script_wait_for_a_backlog_until_their_time_is_used_up(tmp
         store.ranking.embed_seconds = 0.0
         pods = store.write(type="semantic", title="Restarting pods", body="kubectl rollout restart deployment web")
         assert store.search("kubernetes")[0].id == pods.id
+
+
+def test_a_note_that_is_purged_while_it_is_embedded_leaves_nothing(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        note = store.write(type="semantic", title="Diary", body=f"It says {BODY}.\n{LONG}\n{LONG}")
+        store.write(type="semantic", title="Other", body=f"{LONG}\n{LONG}")
+
+        def model() -> Model:
+            purge(store, note.id)
+            erase(store)
+            return load()
+
+        meaning = Meaning(store._index, store.log, tmp_path / "vectors.db", model)
+        meaning.follow()
+        meaning.close()
+    assert holding(tmp_path) == {}
+    with MemoryStore(tmp_path) as store:
+        assert store.ranking.pending() == 0
+        assert [hit.memory.title for hit in store.hits("weather", mode="meaning")] == ["Other"]

@@ -112,7 +112,7 @@ class Keeper:
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_vault(partial(self._follow_writes, answer))
-        self._embed()
+        self._embed(requested=True)
 
     def status(self) -> dict[str, object]:
         """How much the notes and engram.db hold, and how much is pending between them."""
@@ -219,9 +219,9 @@ class Keeper:
         if vault.reconcile(stop=self._stopping.is_set):
             self._log("bridge reconciled")
 
-    def _embed(self) -> None:
+    def _embed(self, *, requested: bool = False) -> None:
         if self._embedder:
-            self._embedder.wake()
+            self._embedder.wake(requested=requested)
 
     def _watch(self) -> None:
         """Index changes of other programs in the notes' folders: by watching, or else by polling."""

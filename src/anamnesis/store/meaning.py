@@ -95,8 +95,8 @@ class Meaning:
         for file in self._written.link(held) if held else ():
             new.setdefault(held[file], []).append(file)
         pieces = {hash: passages(texts[files[some[0]]])[:MOST_PASSAGES] for hash, some in new.items()}
-        for group in _in_turn(pieces):
-            if stop():
+        for number, group in enumerate(_in_turn(pieces)):
+            if number and stop():  # each call makes some progress
                 raise _Stopped
             self._written.add(self._embedded(group), new)
         if any(is_purged(self._index.path.parent, note) for note in texts):  # since its text was read

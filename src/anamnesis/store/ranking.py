@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.log import log_once
+from anamnesis.readonly import is_writable
 from anamnesis.store import queries
 from anamnesis.store.change_log import ChangeLog
 from anamnesis.store.index import Connection, Index
@@ -128,15 +129,18 @@ class Ranking:
         self._with_vectors(lambda file: file.discard(), None)
 
     def rank_here(self, asked: Question) -> list[Ranked] | None:
-        """The best notes by meaning, compared in this process; None where that fails, which is logged."""
+        """The best notes by meaning, compared in this process; None without any notes, or where that fails."""
+        if not self._index.read(lambda db: db.execute("SELECT 1 FROM memories LIMIT 1").fetchone()):
+            return None
         if self.embed_seconds > 0 or (not self.wake and self.pending() <= _FEW):
-            self.safely(self._embed_pending)
+            self.safely(lambda: self._embed_for(asked.query))
         if self.wake:
             self.wake()
         return self.safely(lambda: self.compare(asked))
 
-    def _embed_pending(self) -> None:
-        """Embed what changed, as long as the time lasts."""
+    def _embed_for(self, query: str) -> None:
+        """Embed what changed, as long as the time lasts. Loading the model does not count: the query needs it too."""
+        self.meaning.query(query)
         started = time.monotonic()
         deadline = started + (self.embed_seconds if self.embed_seconds > 0 else _FEW_SECONDS)
         if self.embed(stop=lambda: time.monotonic() >= deadline) > _FEW:
@@ -147,7 +151,7 @@ class Ranking:
         try:
             return work()
         except (sqlite3.Error, OSError, ImportError, StoreUnavailable) as error:
-            if str(error) != self._fault:
+            if str(error) != self._fault and is_writable(self._path.parent):  # else the log cannot be written either
                 self._fault = str(error)
                 log_once(self._index.path.parent, "meaning failed", reason=self._fault)
             return None
