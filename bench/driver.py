@@ -32,7 +32,7 @@ def main() -> None:
     found: list[int] = []
 
     def search(store: MemoryStore, query: str) -> None:
-        found.append(len(store.search(query, k=8)))
+        found.append(len(store.search(query, k=8, mode="words")))
 
     # The writes come before the searches: a lived-in index has more segments than a fresh one.
     stages: list[tuple[str, Callable[[MemoryStore], list[float]]]] = [

@@ -20,7 +20,7 @@ import pytest
 
 from anamnesis.notes import Memory, render, ulid
 from anamnesis.recall.query import asked
-from anamnesis.store import MemoryStore
+from anamnesis.store import Hit, MemoryStore
 
 NOTES, QUERIES = 4_000, 300
 TYPES = ("procedural", "semantic", "episodic")
@@ -41,6 +41,14 @@ ORDER BY bm25(memories_fts), m.updated_at DESC
 # there are too many of its rows to read, it is left out of a score, and notes that differ by no more than such
 # words may change places. (None of these queries shows it.)
 NOISE = 2.2e-6
+
+
+def hits(store: MemoryStore, query: str, **wanted: Any) -> list[Hit]:
+    return store.hits(query, mode="words", **wanted)
+
+
+def search(store: MemoryStore, query: str, **wanted: Any) -> list[Memory]:
+    return [hit.memory for hit in hits(store, query, **wanted)]
 
 
 def docstrings() -> Iterator[tuple[str, str]]:
@@ -124,15 +132,15 @@ def test_every_search_finds_the_eight_notes_of_the_specified_query_in_their_orde
     with contextlib.closing(sqlite3.connect(store.db_path)) as db:
         for query in chosen:
             ids, scores = specified(db, query, wanted)
-            hits = store.hits(query, **wanted)
-            found = [hit.memory.id for hit in hits]
+            ranked = hits(store, query, **wanted)
+            found = [hit.memory.id for hit in ranked]
             # Function words break ties before the time does: without them, the order is that of the statement.
             bare = " ".join(asked(query).terms.elements())
-            different += [note.id for note in store.search(bare, **wanted)] != ids
+            different += [note.id for note in search(store, bare, **wanted)] != ids
             noise = NOISE * len(query.split())
             assert len(found) == len(ids)
             assert [scores[note] for note in found] == pytest.approx([scores[note] for note in ids], abs=noise)
-            assert [-hit.score for hit in hits] == pytest.approx([scores[note] for note in found], abs=noise)
+            assert [-hit.score for hit in ranked] == pytest.approx([scores[note] for note in found], abs=noise)
     assert different <= len(chosen) // 100
 
 
@@ -144,7 +152,7 @@ def test_any_number_of_hits_is_the_beginning_of_the_specified_list(
     with contextlib.closing(sqlite3.connect(store.db_path)) as db:
         for query in queries[:: 100 if k > 100 else 20]:
             ids, scores = specified(db, query, {}, k)
-            found = [memory.id for memory in store.search(query, k=k)]
+            found = [memory.id for memory in search(store, query, k=k)]
             noise = NOISE * len(query.split())
             assert len(set(found)) == len(ids)
             assert [scores[note] for note in found] == pytest.approx([scores[note] for note in ids], abs=noise)

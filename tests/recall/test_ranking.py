@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import Memory, render
-from anamnesis.store import MemoryStore
+from anamnesis.store import Hit, MemoryStore
+
+
+def hits(store: MemoryStore, query: str, **wanted: Any) -> list[Hit]:
+    return store.hits(query, mode="words", **wanted)
+
+
+def search(store: MemoryStore, query: str, **wanted: Any) -> list[Memory]:
+    return [hit.memory for hit in hits(store, query, **wanted)]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,7 @@ def test_a_note_is_recalled_on_partial_overlap_not_only_on_full_match(store: Mem
         project="demo",
     )
     query = "how to configure a SQLite connection to avoid lock errors on concurrent writes"
-    assert store.search(query, project="demo") == [memory]
+    assert search(store, query, project="demo") == [memory]
 
 
 @pytest.mark.parametrize(
@@ -56,37 +64,37 @@ def test_words_are_matched_by_stem_without_accents_in_title_body_and_tags(
     store: MemoryStore, query: str, found: bool
 ) -> None:
     store.write(type="semantic", title="Titular", body="It runs, naïvely.", tags=["tagged"])
-    assert bool(store.search(query)) == found
+    assert bool(search(store, query)) == found
 
 
 def test_the_id_of_a_note_is_not_a_word_of_it(store: MemoryStore) -> None:
     memory = store.write(type="semantic", title="t", body="b")
-    assert store.search(memory.id) == []
+    assert search(store, memory.id) == []
 
 
 def test_equal_texts_come_newest_first_then_by_id(store: MemoryStore) -> None:
     for day in (3, 1, 2):
         for name in "ab":
             store.put(Memory(f"{name}{day}", "semantic", "t", "same words", updated_at=f"2026-01-0{day}"))
-    assert [memory.id for memory in store.search("words")] == ["b3", "a3", "b2", "a2", "b1", "a1"]
+    assert [memory.id for memory in search(store, "words")] == ["b3", "a3", "b2", "a2", "b1", "a1"]
 
 
 @pytest.mark.parametrize("query", ["common", "common note", "even", "third1 odd", "common even third0 note"])
 def test_of_many_equal_texts_the_newest_are_found(shelf: MemoryStore, query: str) -> None:
-    hits = shelf.hits(query)
-    assert {hit.memory.updated_at for hit in hits} == {"2026-01-25T00:00:00+00:00"}
-    assert [hit.memory.id for hit in hits] == sorted((hit.memory.id for hit in hits), reverse=True)
+    found = hits(shelf, query)
+    assert {hit.memory.updated_at for hit in found} == {"2026-01-25T00:00:00+00:00"}
+    assert [hit.memory.id for hit in found] == sorted((hit.memory.id for hit in found), reverse=True)
 
 
 @pytest.mark.parametrize("query", ["common", "rare100 rare200 common", "rare300 even third2", "nothing", "rare5"])
 @pytest.mark.parametrize("k", [8, 50])
 def test_scores_descend_and_notes_with_a_rare_word_come_first(shelf: MemoryStore, query: str, k: int) -> None:
-    hits = shelf.hits(query, k=k)
-    scores = [hit.score for hit in hits]
+    found = hits(shelf, query, k=k)
+    scores = [hit.score for hit in found]
     assert scores == sorted(scores, reverse=True)
     assert all(score > 0 for score in scores)
     rare = [word for word in query.split() if word in ("rare100", "rare200", "rare300")]
-    assert sorted(hit.memory.body.split()[-1] for hit in hits[: len(rare)]) == rare
+    assert sorted(hit.memory.body.split()[-1] for hit in found[: len(rare)]) == rare
 
 
 @pytest.mark.parametrize(
@@ -103,41 +111,41 @@ def test_scores_descend_and_notes_with_a_rare_word_come_first(shelf: MemoryStore
 )
 def test_filters_combine_and_leave_the_order(shelf: MemoryStore, wanted: dict[str, Any]) -> None:
     query = "common even third1 rare400 rare800"
-    everything = shelf.search(query, k=3_000)
+    everything = search(shelf, query, k=3_000)
     expected = [
         memory for memory in everything if all(getattr(memory, name) == value for name, value in wanted.items())
     ]
-    assert shelf.search(query, k=12, **wanted) == expected[:12]
+    assert search(shelf, query, k=12, **wanted) == expected[:12]
 
 
 def test_superseded_notes_make_room_for_the_next_best(store: MemoryStore) -> None:
     store.put_all(Memory(f"n{n:02}", "semantic", "t", "word " * (60 - n)) for n in range(60))
-    expected = [memory.id for memory in store.search("word", k=60)]
+    expected = [memory.id for memory in search(store, "word", k=60)]
     store.put(Memory("new", "semantic", "t", "other", supersedes=expected[:40]))
-    assert [memory.id for memory in store.search("word")] == expected[40:48]
-    assert [memory.id for memory in store.search("word", k=60)] == expected[40:]
+    assert [memory.id for memory in search(store, "word")] == expected[40:48]
+    assert [memory.id for memory in search(store, "word", k=60)] == expected[40:]
 
 
 @pytest.mark.parametrize("query", ["common", "rare100", "", "nothing"])
 def test_no_hits_are_asked_for_and_none_given(shelf: MemoryStore, query: str) -> None:
-    assert shelf.search(query, k=0) == []
+    assert search(shelf, query, k=0) == []
 
 
 def test_no_hits_are_given_where_all_that_match_are_superseded(store: MemoryStore) -> None:
     store.put_all(Memory(f"n{n}", "semantic", "t", "word") for n in range(40))
     store.put(Memory("new", "semantic", "t", "other", supersedes=[f"n{n}" for n in range(40)]))
     for k in (0, 1, 8, 100):
-        assert store.search("word", k=k) == []
+        assert search(store, "word", k=k) == []
 
 
 def test_fewer_than_no_hits_are_refused(shelf: MemoryStore) -> None:
     with pytest.raises(InvalidArgument, match="k is -1"):
-        shelf.search("common", k=-1)
+        search(shelf, "common", k=-1)
 
 
 @pytest.mark.parametrize("k", [3_000, 10**9, 2**31, 2**63, 10**30])
 def test_any_number_of_hits_may_be_asked_for(shelf: MemoryStore, k: int) -> None:
-    assert len(shelf.search("rare100 rare200", k=k)) == 2
+    assert len(search(shelf, "rare100 rare200", k=k)) == 2
 
 
 @pytest.mark.parametrize(
@@ -149,7 +157,7 @@ def test_any_number_of_hits_may_be_asked_for(shelf: MemoryStore, k: int) -> None
     ],
 )
 def test_a_word_is_found_whatever_stands_around_it(shelf: MemoryStore, query: str) -> None:
-    assert len(shelf.search(query)) == 8
+    assert len(search(shelf, query)) == 8
 
 
 @pytest.mark.parametrize(
@@ -161,20 +169,20 @@ def test_a_word_is_found_whatever_stands_around_it(shelf: MemoryStore, query: st
     ],
 )
 def test_a_query_without_a_word_of_any_note_finds_nothing(shelf: MemoryStore, query: str) -> None:
-    assert shelf.search(query) == []
+    assert search(shelf, query) == []
 
 
 def test_a_query_of_ten_thousand_words_finds_what_a_short_one_finds(shelf: MemoryStore) -> None:
     filler = " ".join(f"unknown{number}" for number in range(900))
-    assert shelf.search(f"rare700 {filler}") == shelf.search("rare700")
+    assert search(shelf, f"rare700 {filler}") == search(shelf, "rare700")
     many = " ".join(f"w{number}" for number in range(10_000))
-    assert len(shelf.search(f"common rare700 {many}")) == 8
+    assert len(search(shelf, f"common rare700 {many}")) == 8
 
 
 @given(st.text(st.characters()) | st.text(st.sampled_from("common even*\"'()^:-+{}[]NEAR AND\0\n_😀")))
 def test_any_text_is_a_query(shelf: MemoryStore, query: str) -> None:
-    hits = shelf.hits(query)
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    found = hits(shelf, query)
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
 
 
 SPECIFIED = """
@@ -196,9 +204,9 @@ def test_a_search_with_rare_words_takes_a_fraction_of_the_steps_of_the_specified
 
     query = " ".join(f"rare{number}" for number in range(0, 1_200, 100)) + " common note even"
     shelf._index.read(lambda db: db.set_progress_handler(step, 1))
-    shelf.search(query)
+    search(shelf, query)
     first, steps = steps, 0
-    shelf.search(query)
+    search(shelf, query)
     again, steps = steps, 0
     match = {"match": " OR ".join(query.split())}
     shelf._index.read(lambda db: db.execute(SPECIFIED, match).fetchall())
@@ -211,13 +219,13 @@ def test_a_project_without_notes_is_not_searched(shelf: MemoryStore) -> None:
     """A prompt is asked of its project and of the global notes; often one of them has none."""
     asked: list[str] = []
     shelf._index.read(lambda db: db.set_trace_callback(asked.append))
-    assert shelf.search("zebra stripes", project="nobody/has/this") == []
+    assert search(shelf, "zebra stripes", project="nobody/has/this") == []
     shelf._index.read(lambda db: db.set_trace_callback(None))
     assert [statement for statement in asked if "MATCH" in statement] == []
 
 
 def titles(store: MemoryStore, query: str, **wanted: Any) -> list[str]:
-    return [note.title for note in store.search(query, **wanted)]
+    return [note.title for note in search(store, query, **wanted)]
 
 
 def test_the_words_of_a_question_do_not_decide_what_it_finds(store: MemoryStore) -> None:

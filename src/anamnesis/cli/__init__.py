@@ -17,7 +17,7 @@ GROUPS = {
     "Write and change": ("write", "edit", "tag", "untag", "move", "pin", "unpin", "delete", "restore", "review"),
     "Other machines": ("sync", "conflicts"),
     "Set up": ("init", "uninstall", "config", "project", "import", "completion"),
-    "Look after": ("doctor", "reindex", "bridge"),
+    "Look after": ("doctor", "reindex", "bridge", "eval"),
     "For agents": ("serve", "daemon", "engram", "inject", "recall", "capture"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

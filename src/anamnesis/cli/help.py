@@ -54,6 +54,11 @@ EXAMPLES = {
     "anamnesis doctor": ("anamnesis doctor", "anamnesis doctor --fix"),
     "anamnesis reindex": ("anamnesis reindex",),
     "anamnesis bridge": ("anamnesis bridge status", "anamnesis bridge reconcile"),
+    "anamnesis eval": (
+        "anamnesis eval build -o cases.jsonl",
+        "anamnesis eval run cases.jsonl",
+        "anamnesis eval compare cases.jsonl --a words --b fused",
+    ),
     "anamnesis daemon": ("anamnesis daemon --background", "anamnesis daemon stop"),
 }
 # What other programs call our commands.

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
-from anamnesis.mcp.answer import described, fitted, refuse_cut, shortened
+from anamnesis.mcp.answer import described, fitted, marked, refuse_cut, shortened
 from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
 from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
+from anamnesis.recall.mode import MODES, Mode
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -32,9 +33,12 @@ _LONGEST_TITLE = 200
 # More rows of a list than an answer can hold, and more projects than a status names.
 _MOST_ROWS = 100
 
+_NOTHING_FITS = "Nothing in memory clearly fits this query; these are the closest notes."
+
 _PROJECT = optional(text("Only notes of this project: its key, or its last part if no other project has it."))
 _TYPE = optional(text("Only notes of this type.", enum=list(TYPES)))
 _SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.', enum=list(SCOPES)))
+_MODE = text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused")
 _ID = text("The id of a note.")
 _EXPLAIN = yes_or_no("Add the provenance where it is not the default (human, confidence 1).", default=False)
 
@@ -56,26 +60,30 @@ def search_memories(
     type: MemoryType | None = None,
     scope: Scope | None = None,
     k: int = 8,
+    mode: Mode = "fused",
     explain: bool = False,
 ) -> list[Message]:
-    """The k notes that best match a query, in the shape of the tools; `explain` adds scores and provenance."""
-    hits = store.hits(query, project=project, type=type, scope=scope, k=k)
-    return [
-        described(hit.memory, explain=explain) | ({"score": round(hit.score, 6)} if explain else {}) for hit in hits
-    ]
+    """The k notes that best match a query, in the shape of the tools; `explain` adds provenance, scores and reasons.
+
+    A note that does not clearly fit the query is marked as weak.
+    """
+    hits = store.hits(query, project=project, type=type, scope=scope, k=k, mode=mode, explain=explain)
+    return [marked(hit, explain=explain) for hit in hits]
 
 
 def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     def memory_search(query: str, k: int, offset: int, **given: Any) -> Part:
-        """Search memory by keyword (FTS5 BM25), optionally scoped by project/type/scope.
+        """Search memory by words and meaning, optionally scoped by project/type/scope.
 
         Read-only. Returns up to k ranked notes, each with its body and metadata (id, type, project,
         machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
-        "machine-local" (this machine only). A long body is cut and says how to read the rest."""
+        "machine-local" (this machine only). "weak" marks a note that does not clearly fit the query.
+        A long body is cut and says how to read the rest."""
         found = search_memories(store(), query, k=k + offset, **given)
         if not found and (project := given.get("project")):
             store().check_project(project)
-        return Part(fitted(found[offset:]), offset, len(found))
+        is_weak = found and all(note.get("weak") for note in found)
+        return Part(fitted(found[offset:]), offset, len(found), _NOTHING_FITS if is_weak else "")
 
     def memory_list(limit: int, offset: int, explain: bool, **filters: Any) -> Part:
         """List memory notes newest-first (titles + metadata, no bodies).
@@ -120,12 +128,13 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     start = whole("How many characters of the body to leave out first.", default=0, minimum=0)
     query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
     filters = {"project": _PROJECT, "type": _TYPE, "scope": _SCOPE}
-    scores = {**_EXPLAIN, "description": f"Add the score of each note. {_EXPLAIN['description']}"}
+    why = "Add the score of each note, and why it has it: words, the closest passage, each part."
+    scores = {**_EXPLAIN, "description": f"{why} {_EXPLAIN['description']}"}
     return [
         Tool(
             memory_search,
             "Search memory",
-            parameters(query=query, **filters, k=most, offset=offset, explain=scores),
+            parameters(query=query, **filters, k=most, offset=offset, mode=_MODE, explain=scores),
             read_only=True,
         ),
         Tool(

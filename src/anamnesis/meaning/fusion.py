@@ -19,6 +19,10 @@ _NOTE = 0.7
 _CHANCE = 0.25
 # The most that one word adds to BM25, in units of its inverse document frequency: k1 + 1.
 _SATURATION = 2.2
+# How close this model finds a note that has nothing to do with the query, on average, and how many such notes count.
+_AVERAGE, _SPREAD, _AVERAGE_NOTES = 0.45, 0.07, 20
+# The logit of `fit`: its constant, and the weights of its arguments.
+_FIT = (-15.0, 22.0, 0.6, 4.0)
 
 
 def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
@@ -35,18 +39,46 @@ def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
 def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int]) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
 
-    `holders` says how many notes hold each of the query's words. Where the best note stands out by its meaning, words
-    weigh less; where no note does, they decide.
+    `holders` says how many notes hold each of the query's words.
     """
-    if not len(close) or not holders:
-        return close
-    held = np.asarray(holders, np.float64)
-    ideal = _SATURATION * np.log(1 + (len(close) - held + 0.5) / (held + 0.5)).sum()
-    if ideal <= 0:
-        return close
-    outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
-    weight = _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
-    words = np.float32(weight * _NOTE) * of_note
-    words += np.float32(weight * (1 - _NOTE)) * of_passage
+    by_note, by_passage = weights(close, holders)
+    words = np.float32(by_note) * of_note
+    words += np.float32(by_passage) * of_passage
     words += close
     return words
+
+
+def weights(close: Vectors, holders: Sequence[int]) -> tuple[float, float]:
+    """What a BM25 of 1 adds to a score: that of a note, and that of its best passage.
+
+    Where the best note stands out by its meaning, words weigh less; where no note does, they decide.
+    """
+    held = np.asarray(holders, np.float64)
+    ideal = _SATURATION * float(np.log(1 + (len(close) - held + 0.5) / (held + 0.5)).sum())
+    if not len(close) or ideal <= 0:
+        return 0.0, 0.0
+    outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
+    weight = _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
+    return weight * _NOTE, weight * (1 - _NOTE)
+
+
+def background(close: Vectors) -> tuple[float, float]:
+    """The mean and the spread of how close notes are to a query that they have nothing to do with.
+
+    A few notes say little of either, so some average ones are counted with them.
+    """
+    total = len(close) + _AVERAGE_NOTES
+    mean = (float(close.sum()) + _AVERAGE_NOTES * _AVERAGE) / total
+    squares = float(((close - mean) ** 2).sum()) + _AVERAGE_NOTES * (_SPREAD**2 + (_AVERAGE - mean) ** 2)
+    return mean, math.sqrt(squares / total)
+
+
+def fit(closeness: float, outstanding: float, coverage: float) -> float:
+    """The probability that a note answers a query.
+
+    It depends on how close it is, by how many spreads more than other notes, and which part of the query's weight its
+    words cover.
+    """
+    constant, by_closeness, by_outstanding, by_coverage = _FIT
+    logit = constant + by_closeness * closeness + by_outstanding * outstanding + by_coverage * coverage
+    return 1 / (1 + math.exp(-min(max(logit, -30.0), 30.0)))

@@ -2,41 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from anamnesis.meaning.fusion import fused
+from anamnesis.meaning.fusion import background, fit, fused, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.pruning import Word, any_of, rarest_first
 from anamnesis.recall.query import asked
+from anamnesis.recall.telling import weight
+from anamnesis.store.priors import Candidate, candidates, priors
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
-from anamnesis.store.question import Question, Ranked
-from anamnesis.store.search import MOST_ASKED, counted, ranked
+from anamnesis.store.question import Question, Ranked, Why
+from anamnesis.store.search import MOST_ASKED, counted, holding, ranked, word_scores
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
     from anamnesis.store.meaning import Meaning
 
-# Of notes that score alike, this many are compared by their age.
+# Of the notes after the k best, this many are compared by their priors and their age.
 _TIED = 24
+# A note that holds no word of the query and fits it with a lower probability is not found.
+_LEAST_FIT = 0.1
 
 
-def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Ranked]:
-    """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average."""
-    query, k = asked.query, asked.k
-    notes = _selected(db, by_any_name(db, asked.wanted))
-    if not len(notes) or not k:
-        return []
+class _Compared(NamedTuple):
+    """The notes that a filter selects, how close each is to the query, and the BM25 of it and of its best passage."""
+
+    notes: Numbers
+    close: Vectors
+    of_note: Vectors
+    of_passage: Vectors
+    words: list[Word]
+
+    @property
+    def holders(self) -> list[int]:
+        return [word.notes for word in self.words]
+
+
+class _Chosen(NamedTuple):
+    """One of the best notes: its place among those compared, its score, and what of that its priors add."""
+
+    place: int
+    note: Candidate
+    score: float
+    priors: dict[str, float]
+
+
+def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[Ranked]:
+    """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average.
+
+    A note that holds no word of the query and hardly fits it is not found.
+    """
+    compared = _compare(db, question, meaning)
+    chosen = _best(db, compared, question)
+    held, evidence = _evidence(db, question.query, compared, chosen)
+    whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
+    found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
+    hits = [hit._replace(fit=fit(**known), why=why) for hit, known, why in zip(found, evidence, whys, strict=True)]
+    return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= _LEAST_FIT]
+
+
+def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
+    notes = _selected(db, by_any_name(db, question.wanted))
+    of_note = np.zeros(len(notes), np.float32)
+    if not len(notes):
+        return _Compared(notes, of_note, of_note, of_note, [])
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
-    close = _within(meaning.compare(db, meaning.query(query)), places)
+    close = _within(meaning.compare(db, meaning.query(question.query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
-    words = _telling(db, query) if asked.mode == "fused" else []
-    of_note = np.zeros(len(notes), np.float32)
+    words = _telling(db, question.query) if question.mode == "fused" else []
     of_passage = of_note
     if words:
         match = any_of(words)
@@ -46,9 +86,72 @@ def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Rank
         of_passage = of_note.copy()
         long = close.counts > 1
         of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    score = fused(closeness, of_note, of_passage, [word.notes for word in words])
-    best = np.argsort(-score, kind="stable")[: k + _TIED]
-    return ranked(db, _newest_first(db, notes[best], score[best])[:k])
+    return _Compared(notes, closeness, of_note, of_passage, words)
+
+
+def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
+    """The k best notes by their scores and priors."""
+    if not len(compared.notes) or not question.k:
+        return []
+    score = fused(compared.close, compared.of_note, compared.of_passage, compared.holders)
+    places = np.argsort(-score, kind="stable")[: question.k + _TIED].tolist()
+    notes = candidates(db, compared.notes[places].tolist())
+    added = priors(db, notes, question.at_hand) if question.mode == "fused" else [{}] * len(notes)
+    chosen = [
+        _Chosen(place, note, float(score[place]) + sum(some.values()), some)
+        for place, note, some in zip(places, notes, added, strict=True)
+    ]
+    chosen.sort(key=lambda each: (each.note.updated_at, each.note.id), reverse=True)
+    chosen.sort(key=lambda each: -round(each.score, 6))
+    return chosen[: question.k]
+
+
+def _evidence(
+    db: Connection, query: str, compared: _Compared, chosen: list[_Chosen]
+) -> tuple[list[set[str]], list[dict[str, float]]]:
+    """The words of the query that each note holds, and what says whether it answers the query."""
+    terms = Counter(dict(asked(query).terms.most_common(MOST_ASKED)))
+    known = {word.text: word.notes for word in counted(db, terms)}
+    total = _total(db)
+    said = {term: weight(known.get(term, 0), total) for term in terms}
+    asked_for = sum(said.values()) or 1.0
+    found = holding(db, known, [each.note.number for each in chosen])
+    held = [found[each.note.number] for each in chosen]
+    mean, spread = background(compared.close)
+    close = [float(compared.close[each.place]) for each in chosen]
+    return held, [
+        {
+            "closeness": near,
+            "outstanding": (near - mean) / spread,
+            "coverage": sum(said[word] for word in words) / asked_for,
+        }
+        for near, words in zip(close, held, strict=True)
+    ]
+
+
+def _whys(
+    db: Connection,
+    question: Question,
+    meaning: Meaning,
+    compared: _Compared,
+    chosen: list[_Chosen],
+    evidence: list[dict[str, float]],
+) -> list[Why]:
+    query = meaning.query(question.query)
+    words = word_scores(db, compared.words, [each.note.number for each in chosen])
+    by_note, by_passage = weights(compared.close, compared.holders)
+    found = []
+    for each, known in zip(chosen, evidence, strict=True):
+        close = float(compared.close[each.place])
+        passage, cosine = meaning.closest(db, each.note.id, query)
+        by_meaning = {"meaning": cosine, "length": close - cosine} if passage else {"average": close}
+        by_words = {
+            "words": by_note * float(compared.of_note[each.place]),
+            "passage": by_passage * float(compared.of_passage[each.place]),
+        }
+        parts = {**by_meaning, **by_words, **each.priors}
+        found.append(Why(words[each.note.number], passage, {name: part for name, part in parts.items() if part}, known))
+    return found
 
 
 def _selected(db: Connection, wanted: Filter) -> Numbers:
@@ -73,9 +176,15 @@ def _within(close: Close, places: Numbers) -> Close:
 
 def _telling(db: Connection, query: str) -> list[Word]:
     """The words that a query asks for, without those that half of the notes hold, unless it has no other."""
-    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    total = _total(db)
     known = rarest_first(counted(db, asked(query).terms))[:MOST_ASKED]
     return [word for word in known if word.is_telling(total)] or known
+
+
+def _total(db: Connection) -> int:
+    """How many notes there are, or a few more."""
+    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    return int(total)
 
 
 def _scored(db: Connection, match: str) -> tuple[Numbers, Vectors]:
@@ -91,14 +200,3 @@ def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
         return np.zeros(len(wanted), np.float32)
     at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)
     return np.where(texts[at] == wanted, scores[at], np.float32(0))
-
-
-def _newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
-    """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
-    query = "SELECT updated_at, id FROM memories WHERE number = :number"
-    found = []
-    for number, score in zip(notes.tolist(), scores.tolist(), strict=True):
-        updated_at, id = db.execute(query, {"number": number}).fetchone()
-        found.append((-score, updated_at, id, number))
-    newest = sorted(found, key=lambda row: row[1:3], reverse=True)
-    return sorted(newest, key=lambda row: round(row[0], 6))

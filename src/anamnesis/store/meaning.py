@@ -75,6 +75,16 @@ class Meaning:
             self._refresh(db)
             return self._matrix.compare(query)
 
+    def closest(self, db: Connection, note_id: str, query: Vectors) -> tuple[str, float]:
+        """The passage of a note that is closest to the query, with its cosine; "" for one that is not embedded yet."""
+        row = db.execute("SELECT hash FROM standing_files WHERE memory_id = :id", {"id": note_id}).fetchone()
+        text = self.file.texts_of([row[0]]).get(row[0]) if row else None
+        if text is None:
+            return "", 0.0
+        cosines = text.passages["scale"] * (text.passages["values"] @ query)
+        best = int(cosines.argmax())
+        return passages(_texts(db, [note_id])[note_id])[best], float(cosines[best])
+
     def _embed(self, changes: Sequence[Change], stop: Callable[[], bool]) -> None:
         """Save the vectors of those texts that are not known, and which files hold them."""
         files = {change.hash: change.note_id for change in changes if change.hash}

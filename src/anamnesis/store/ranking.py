@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import sqlite3
 import time
 from collections.abc import Callable
@@ -32,6 +31,12 @@ _PENDING = """
     AND seq > coalesce((SELECT cursor FROM followers WHERE name = :name AND identity = :identity), 0)
 """
 
+# Seconds that the searches of a script wait for notes to be embedded: some thousand short notes.
+_SCRIPT_SECONDS = 60.0
+# So many pending notes are always embedded: a script's own writes are never found by their words alone.
+_FEW = 32
+_FEW_SECONDS = 1.0
+
 T = TypeVar("T")
 
 
@@ -44,14 +49,14 @@ class _Ask(Protocol):
 class Ranking:
     """Ranks the notes of one index.
 
-    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` limits the time for
-    which a question waits for notes that are not embedded yet; those that are not are found by their words. `wake` is
-    called after that, to embed the others.
+    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` is the time that all
+    questions together may wait for notes that are not embedded yet; those that are not are found by their words. `wake`
+    is called after that, to embed the others.
     """
 
     def __init__(self, index: Index, log: ChangeLog, ask: _Ask, path: Path) -> None:
         self.ranker: Ranker | None = None
-        self.embed_seconds = math.inf
+        self.embed_seconds = _SCRIPT_SECONDS
         self.wake: Callable[[], None] | None = None
         self._index = index
         self._log = log
@@ -78,7 +83,9 @@ class Ranking:
             ranked = self.by_meaning(asked)
             if ranked is not None:
                 return ranked
-        return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
+        return self._ask(
+            lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
+        )
 
     def by_meaning(self, asked: Question) -> list[Ranked] | None:
         """The best notes by words and meaning, or None where meaning cannot be compared now."""
@@ -125,17 +132,19 @@ class Ranking:
         """The best notes by meaning, compared in this process; None without any notes, or where that fails."""
         if not self._index.read(lambda db: db.execute("SELECT 1 FROM memories LIMIT 1").fetchone()):
             return None
-        if self.embed_seconds:
+        if self.embed_seconds > 0 or (not self.wake and self.pending() <= _FEW):
             self.safely(lambda: self._embed_for(asked.query))
         if self.wake:
             self.wake()
         return self.safely(lambda: self.compare(asked))
 
     def _embed_for(self, query: str) -> None:
-        """Embed for `embed_seconds`, which do not count the loading of the model: the query needs it too."""
+        """Embed what changed, as long as the time lasts. Loading the model does not count: the query needs it too."""
         self.meaning.query(query)
-        deadline = time.monotonic() + self.embed_seconds
-        self.embed(stop=lambda: time.monotonic() >= deadline)
+        started = time.monotonic()
+        deadline = started + (self.embed_seconds if self.embed_seconds > 0 else _FEW_SECONDS)
+        if self.embed(stop=lambda: time.monotonic() >= deadline) > _FEW:
+            self.embed_seconds -= time.monotonic() - started
 
     def safely(self, work: Callable[[], T]) -> T | None:
         """Do what computes meaning; where that fails, the reason is logged once."""

@@ -290,10 +290,15 @@ class MemoryStore:
         k: int = 8,
         mode: Mode = "fused",
         explain: bool = False,
+        at_hand: str | None = None,
         **also: Unpack[Also],
     ) -> builtins.list[Hit]:
-        """What `search` finds, with scores, and with the reasons for them if they are to `explain`."""
-        asked = Question(query, Filter(project, type, scope, **also), at_least_zero("k", k), mode, explain)
+        """What `search` finds, with scores, and with the reasons for them if they are to `explain`.
+
+        Of notes that match alike, those of the project `at_hand` come first.
+        """
+        wanted = Filter(project, type, scope, **also)
+        asked = Question(query, wanted, at_least_zero("k", k), mode, explain, None if project else at_hand)
         for _ in range(_STALE_ROUNDS):
             ranked = self.ranking.rank(asked)
             hits, stale = self._read_hits(ranked)
