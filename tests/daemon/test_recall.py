@@ -143,10 +143,10 @@ def test_the_client_gets_what_the_daemon_ranks(daemon: Daemon, ids: dict[str, st
 def test_every_part_of_a_question_and_of_an_answer_arrives(tmp_path: Path) -> None:
     """Whatever is added to them."""
     wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030")
-    question = Question("q", wanted, 3, "meaning", explain=True)
+    question = Question("q", wanted, 3, "meaning", explain=True, at_hand="p")
     assert all(getattr(wanted, each.name) != each.default for each in fields(Filter))
     assert all(value != Question._field_defaults.get(name) for name, value in question._asdict().items())
-    hit = Ranked("id", "path", 0.5, (1, 2**62), 0.25, Why({"word": 1.5}, "passage", {"part": 2.5}))
+    hit = Ranked("id", "path", 0.5, (1, 2**62), 0.25, Why({"word": 1.5}, "passage", {"part": 2.5}, {"z": 3.5}))
     assert all(value != Ranked._field_defaults.get(name) for name, value in hit._asdict().items())
     from anamnesis.web.recall_route import _question, _shown
 
