@@ -27,12 +27,12 @@ _TIED = 24
 def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Ranked]:
     """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average."""
     query, k = asked.query, asked.k
-    notes = _selected(db, by_any_name(db, asked.wanted))
+    notes = selected(db, by_any_name(db, asked.wanted))
     if not len(notes) or not k:
         return []
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
-    close = _within(meaning.compare(db, meaning.query(query)), places)
+    close = within(meaning.compare(db, meaning.query(query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
     words = _telling(db, query) if asked.mode == "fused" else []
@@ -48,10 +48,10 @@ def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Rank
         of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
     score = fused(closeness, of_note, of_passage, [word.notes for word in words])
     best = np.argsort(-score, kind="stable")[: k + _TIED]
-    return ranked(db, _newest_first(db, notes[best], score[best])[:k])
+    return ranked(db, newest_first(db, notes[best], score[best])[:k])
 
 
-def _selected(db: Connection, wanted: Filter) -> Numbers:
+def selected(db: Connection, wanted: Filter) -> Numbers:
     """The numbers of the notes that a filter selects and no other note supersedes, in order."""
     selected: dict[Filter, Numbers] = db.learned().selected
     if wanted not in selected:
@@ -64,7 +64,7 @@ def _selected(db: Connection, wanted: Filter) -> Numbers:
     return selected[wanted]
 
 
-def _within(close: Close, places: Numbers) -> Close:
+def within(close: Close, places: Numbers) -> Close:
     """Of the compared notes, those that are selected."""
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
@@ -93,7 +93,7 @@ def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
     return np.where(texts[at] == wanted, scores[at], np.float32(0))
 
 
-def _newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
+def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
     """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
     query = "SELECT updated_at, id FROM memories WHERE number = :number"
     found = []

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
@@ -23,6 +24,9 @@ _IDENTITY = str(VERSION)
 _MOST_QUERIES = 256
 # Changed notes that are embedded together; each batch takes up to a second.
 _BATCH = 32
+# The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
+_MOST_COMPARED = 16
+_AT_ONCE = 2
 
 
 class Meaning:
@@ -57,11 +61,33 @@ class Meaning:
 
         return self._log.follow(FOLLOWER, process, _IDENTITY, batch=_BATCH, stop=stop)
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the model is loaded."""
+        return load.cache_info().currsize > 0
+
     def compare(self, db: Connection, query: Vectors) -> Close:
         """How close each note is to the query; notes that are not embedded yet are missing."""
         with self._lock:
             self._refresh(db)
             return self._matrix.compare(query)
+
+    def compare_with(self, db: Connection, note: str) -> Close | None:
+        """How close each note is to this one; None if this one is not embedded."""
+        row = db.execute("SELECT hash FROM standing_files WHERE memory_id = :id", {"id": note}).fetchone()
+        text = self.file.texts_of(row).get(row[0]) if row else None
+        if text is None:
+            return None
+        own = text.passages[:: -(-len(text.passages) // _MOST_COMPARED)]
+        with self._lock:
+            self._refresh(db)
+            return self._matrix.compare(own["values"] * own["scale"][:, None], likeness)
+
+    def embed_note(self, note: str) -> None:
+        """Embed a note before those that are pending, unless it is long."""
+        found = self._index.read(lambda db: (_texts(db, [note]), _changed(db, note)))
+        if not self._index.is_private and len(passages(found[0].get(note, ""))) <= _AT_ONCE:
+            self._embed(found[1])
 
     def _embed(self, changes: Sequence[Change]) -> None:
         """Save the vectors of those texts that are not known, and which files hold them."""
@@ -112,6 +138,12 @@ class Meaning:
                 self._numbers[id] = number
                 changes[number] = text
         self._matrix.update(changes)
+
+
+def _changed(db: Connection, note: str) -> list[Change]:
+    """A note as the follower would get it."""
+    query = "SELECT 0, memory_id, hash FROM standing_files WHERE memory_id = :id AND hash <> x''"
+    return [Change(*row) for row in db.execute(query, {"id": note})]
 
 
 def _texts(db: Connection, notes: Sequence[str] | dict[str, bytes]) -> dict[str, str]:

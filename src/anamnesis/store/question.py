@@ -13,13 +13,19 @@ MODES = get_args(Mode)
 
 
 class Question(NamedTuple):
-    """A query, the notes that it is about, and how they are ranked."""
+    """A query, the notes that it is about, and how they are ranked.
+
+    Instead of a query, the id of a note: `like` asks for the notes that are close to it. `warm` asks only a model that
+    is loaded; without one nothing is found.
+    """
 
     query: str
     wanted: Filter
     k: int
     mode: Mode = "fused"
     explain: bool = False
+    like: str = ""
+    warm: bool = False
 
 
 class Why(NamedTuple):

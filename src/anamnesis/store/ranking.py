@@ -9,20 +9,26 @@ import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.store.change_log import ChangeLog
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.question import MODES, Question, Ranked, Ranker
+from anamnesis.store.related import related_by_meaning, related_by_words
 from anamnesis.store.search import search
 
 if TYPE_CHECKING:
     from anamnesis.store.meaning import Meaning
 
-# Runs a query on the index, which is brought up to date first.
-_Ask = Callable[[Callable[[Connection], list[Ranked]]], list[Ranked]]
+T = TypeVar("T")
+
+
+class _Ask(Protocol):
+    """Runs a query on the index, which is brought up to date first."""
+
+    def __call__(self, query: Callable[[Connection], T]) -> T: ...
 
 
 class Ranking:
@@ -57,8 +63,10 @@ class Ranking:
             raise InvalidArgument(f"mode {asked.mode!r} is not one of {', '.join(MODES)}.")
         if asked.mode != "words":
             ranked = (self.ranker or self.rank_here)(asked)
-            if ranked is not None:
-                return ranked
+            if ranked is not None or asked.warm:
+                return ranked or []
+        if asked.like:
+            return self._ask(lambda db: related_by_words(db, asked))
         return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
 
     def headings(self, ids: list[str]) -> dict[str, dict[str, str]]:
@@ -73,11 +81,16 @@ class Ranking:
 
     def rank_here(self, asked: Question) -> list[Ranked] | None:
         """The best notes by meaning, compared in this process; None where vectors can be neither read nor written."""
+        if asked.warm and not ("meaning" in self.__dict__ and self.meaning.is_warm):
+            return None
         from anamnesis.store.fused import fused_search
 
         deadline = time.monotonic() + self.embed_seconds
         try:
             self.embed(stop=lambda: time.monotonic() >= deadline)
+            if asked.like:
+                self.meaning.embed_note(asked.like)
+                return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
             return self._ask(lambda db: fused_search(db, asked, self.meaning))
         except (sqlite3.Error, OSError, StoreUnavailable):
             return None

@@ -32,6 +32,8 @@ _ASKED = parameters(
     k=whole("How many notes at the most.", default=8, minimum=0),
     mode=text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused"),
     explain=yes_or_no("Add the reasons for each score.", default=False),
+    like=text("Instead of a query, the id of a note: find the notes that are close to it.", default=""),
+    warm=yes_or_no("Find nothing unless the model is loaded.", default=False),
 )
 _NUMBER = {"type": "number"}
 _WEIGHTS = {"type": "object", "additionalProperties": _NUMBER}
