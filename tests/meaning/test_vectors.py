@@ -38,35 +38,38 @@ def text(number: int, words: list[str], seed: int = 1) -> NewText:
 def test_a_text_is_found_by_its_hash_and_by_its_files(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
     texts = [text(number, ["some words"] * (number % 3 + 1)) for number in range(1200)]
-    numbers = file.add(texts)
+    file.add(texts, {each.hash: [b"file" + each.hash] for each in texts})
     assert (tmp_path / "vectors.db").stat().st_mode & 0o077 == 0
-    file.link((b"file" + each.hash, numbers[each.hash]) for each in texts)
     again = VectorFile(tmp_path / "vectors.db")
-    assert again.known([*numbers, hash_of("unknown")]) == numbers
+    assert again.link({b"copy": texts[0].hash, b"new": hash_of("unknown")}) == [b"new"]
+    assert again.texts_of([b"copy", b"new"]).keys() == {b"copy"}
     found = again.texts_of([b"file" + each.hash for each in texts])
     assert all((found[b"file" + each.hash].passages == each.passages).all() for each in texts)
 
 
 def test_a_text_that_is_saved_twice_is_one(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
-    assert file.add([text(1, ["red fox", "blue whale"])]) == file.add([text(1, ["red fox", "blue whale"])])
+    for name in (b"one", b"two"):
+        file.add([text(1, ["red fox", "blue whale"])], {hash_of("text 1"): [name]})
+    assert len({each.number for each in file.texts_of([b"one", b"two"]).values()}) == 1
     numbers, scores = file.passage_scores('"whale"')
     assert (len(numbers), len(scores)) == (1, 1)
 
 
 def test_the_best_passage_of_a_text_counts(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
-    numbers = file.add([text(1, ["fox", "fox fox whale", "none"]), text(2, ["fox"]), text(3, ["bird", "fish"])])
+    new = [text(1, ["fox", "fox fox whale", "none"]), text(2, ["fox"]), text(3, ["bird", "fish"])]
+    file.add(new, {each.hash: [each.hash] for each in new})
     texts, scores = file.passage_scores('"fox" OR "whale"')
-    assert texts.tolist() == [numbers[hash_of("text 1")]]
+    assert texts.tolist() == [file.texts_of([hash_of("text 1")])[hash_of("text 1")].number]
     assert scores[0] > 0
 
 
 def test_texts_that_no_file_holds_are_removed(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
-    numbers = file.add([text(1, ["kept fox", "kept"]), text(2, ["gone fox", "gone"])])
-    file.link((name, number) for name, number in zip((b"one", b"two"), numbers.values(), strict=True))
-    assert file.keep_only([b"one", b"three"]) == 1
+    new = [text(1, ["kept fox", "kept"]), text(2, ["gone fox", "gone"])]
+    file.add(new, {new[0].hash: [b"one", b"three"], new[1].hash: [b"two"]})
+    assert file.keep_only(lambda: [b"one", b"four"]) == 1
     assert file.texts_of([b"one", b"two"]).keys() == {b"one"}
     assert len(file.passage_scores('"fox"')[0]) == 1
 
@@ -76,19 +79,21 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vectors.db"
     path.write_bytes(content)
     file = VectorFile(path)
-    assert file.known([hash_of("text 1")]) == {}
-    file.add([text(1, ["a"])])
-    assert len(file.known([hash_of("text 1")])) == 1
+    assert file.texts_of([b"file"]) == {}
+    file.add([text(1, ["a"])], {hash_of("text 1"): [b"file"]})
+    assert len(file.texts_of([b"file"])) == 1
 
 
 def test_a_file_of_another_model_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "vectors.db"
     file = VectorFile(path)
-    file.add([text(1, ["a"])])
+    file.add([text(1, ["a"])], {hash_of("text 1"): [b"file"]})
+    before = file.identity
     file.close()
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 999")
-    assert VectorFile(path).known([hash_of("text 1")]) == {}
+    assert VectorFile(path).texts_of([b"file"]) == {}
+    assert VectorFile(path).identity != before
 
 
 def test_a_matrix_finds_the_closest_note_in_any_block() -> None:

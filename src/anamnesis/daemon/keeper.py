@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES
+from anamnesis.embedder import Embedder
 from anamnesis.errors import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Keeper:
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._last_write = float("-inf")
         self._engram_fault = ""
+        self._embedder: Embedder | None = None
         self._creating = threading.Lock()
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
@@ -102,6 +104,7 @@ class Keeper:
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_vault(partial(self._follow_writes, answer))
+        self._embed()
 
     def status(self) -> dict[str, object]:
         """How much the notes and engram.db hold, and how much is pending between them."""
@@ -110,11 +113,12 @@ class Keeper:
         if error := self._opened.exception():
             return {"bridge": f"no notes: {error}"}
         vault = self.vault()
+        embedding = {"not_embedded": vault.notes.ranking.pending()}
         if vault.bridge is None:
-            return {"bridge": "off", "notes": vault.notes.count()}
+            return {"bridge": "off", "notes": vault.notes.count(), **embedding}
         state = vault.bridge.state()
         held = {"notes": state.notes, "observations": state.observations}
-        return {"bridge": "on", **held, "waiting": asdict(state.waiting)}
+        return {"bridge": "on", **held, "waiting": asdict(state.waiting), **embedding}
 
     def close(self) -> None:
         """Stop the threads between two changes, and close the vault."""
@@ -122,6 +126,8 @@ class Keeper:
         self._behind.set()
         for thread in self._threads:
             thread.join()
+        if self._embedder:
+            self._embedder.close()
         if not self._opened.exception():
             self.vault().try_to_erase(self._shared.path)
             self.vault().close()
@@ -184,6 +190,7 @@ class Keeper:
             vault = open_vault(self._settings, pending=True, engram=self._shared)
             # Other processes ask this one to rank notes, and no search of its own embeds any: a thread does.
             vault.notes.ranking.ranker, vault.notes.ranking.embed_seconds = None, 0.0
+            self._embedder = Embedder(vault.notes)
             self._opened.set_result(vault)
         except Exception as error:  # the outermost boundary of the thread: waiting callers get the error
             self._log("cannot open the notes", reason=str(error))
@@ -204,6 +211,10 @@ class Keeper:
         if vault.reconcile(stop=self._stopping.is_set):
             self._log("bridge reconciled")
 
+    def _embed(self) -> None:
+        if self._embedder:
+            self._embedder.wake()
+
     def _watch(self) -> None:
         """Index changes of other programs in the notes' folders: by watching, or else by polling."""
         if self._opened.exception():
@@ -219,6 +230,7 @@ class Keeper:
                     self._log("cannot watch", reason=reason)
                 self._receive(store, [])
                 self._with_vault(self._follow)
+                self._embed()
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
@@ -247,6 +259,7 @@ class Keeper:
             elif paths:
                 self._receive(store, paths)
             self._with_vault(self._follow)
+            self._embed()
             if any(tree.name in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
                 return
             is_new = False

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anamnesis.meaning.database import MOST_PASSAGES
 from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
-from anamnesis.meaning.vectors import MOST_PASSAGES, VERSION, NewText, Text, VectorFile, hash_of, packed
-from anamnesis.store.change_log import Change, ChangeLog
+from anamnesis.meaning.vectors import NewText, Text, VectorFile, hash_of, packed
+from anamnesis.store import queries
+from anamnesis.store.change_log import Change, ChangeLog, last_seq
+from anamnesis.store.ranking import FOLLOWER
+from anamnesis.store.tombstones import is_purged
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection, Index
 
-FOLLOWER = "meaning"
-_IDENTITY = str(VERSION)
 _MOST_QUERIES = 256
-# Changed notes that are embedded together; each batch takes up to a second.
+# Changed notes that are looked up together, and passages that are embedded together: up to a quarter of a second.
 _BATCH = 32
+_AT_ONCE = 8
 # The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
 _MOST_COMPARED = 16
-_AT_ONCE = 2
+_WHILE_WAITING = 2
 
 
 class Meaning:
@@ -34,6 +38,7 @@ class Meaning:
 
     def __init__(self, index: Index, log: ChangeLog, path: Path, model: Callable[[], Model] = load) -> None:
         self.file = VectorFile(path)
+        self._written = VectorFile(path)  # searches do not wait for writes
         self.query = lru_cache(_MOST_QUERIES)(lambda text: model().query(text))
         self._model = model
         self._index = index
@@ -42,9 +47,11 @@ class Meaning:
         self._matrix = Matrix()
         self._numbers: dict[str, int] = {}  # of the notes in the matrix, by their ids
         self._start, self._cursor = b"", 0  # which changes the matrix has
+        self._private: Connection | None = None
 
     def close(self) -> None:
         self.file.close()
+        self._written.close()
 
     def follow(self, report: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
         """Embed the notes that changed, until `stop`; returns how many were. `report` gets each batch's size after it.
@@ -53,13 +60,18 @@ class Meaning:
         """
         if self._index.is_private:
             return 0
+        done = 0
 
         def process(changes: Sequence[Change]) -> None:
-            self._embed(changes)
+            nonlocal done
+            self._embed(changes, stop)
+            done += len(changes)
             if report:
                 report(len(changes))
 
-        return self._log.follow(FOLLOWER, process, _IDENTITY, batch=_BATCH, stop=stop)
+        with contextlib.suppress(_Stopped):
+            self._log.follow(FOLLOWER, process, self._written.identity, batch=_BATCH, stop=stop)
+        return done
 
     @property
     def is_warm(self) -> bool:
@@ -86,39 +98,45 @@ class Meaning:
     def embed_note(self, note: str) -> None:
         """Embed a note before those that are pending, unless it is long."""
         found = self._index.read(lambda db: (_texts(db, [note]), _changed(db, note)))
-        if not self._index.is_private and len(passages(found[0].get(note, ""))) <= _AT_ONCE:
-            self._embed(found[1])
+        if not self._index.is_private and len(passages(found[0].get(note, ""))) <= _WHILE_WAITING:
+            self._embed(found[1], bool)
 
-    def _embed(self, changes: Sequence[Change]) -> None:
+    def _embed(self, changes: Sequence[Change], stop: Callable[[], bool]) -> None:
         """Save the vectors of those texts that are not known, and which files hold them."""
         files = {change.hash: change.note_id for change in changes if change.hash}
-        unknown = {files[file]: file for file in files.keys() - self.file.texts_of(files).keys()}
-        if not unknown:
-            return
-        texts = self._index.read(lambda db: _texts(db, unknown))
-        hashes = {note: hash_of(text) for note, text in texts.items()}
-        numbers = self.file.known(hashes.values())
-        new = {hash: texts[note] for note, hash in hashes.items() if hash not in numbers}
-        numbers |= self.file.add(self._embedded(new))
-        self.file.link((unknown[note], numbers[hash]) for note, hash in hashes.items())
+        unknown = {files[file]: file for file in files.keys() - self._written.texts_of(files).keys()}
+        texts = self._index.read(lambda db: _texts(db, unknown)) if unknown else {}
+        held = {unknown[note]: hash_of(text) for note, text in texts.items()}
+        new: dict[bytes, list[bytes]] = {}
+        for file in self._written.link(held) if held else ():
+            new.setdefault(held[file], []).append(file)
+        pieces = {hash: passages(texts[files[some[0]]])[:MOST_PASSAGES] for hash, some in new.items()}
+        for group in _in_turn(pieces):
+            if stop():
+                raise _Stopped
+            self._written.add(self._embedded(group), new)
+        if any(is_purged(self._index.path.parent, note) for note in texts):  # since its text was read
+            self._written.erase(lambda: self._index.read(queries.file_hashes))
 
-    def _embedded(self, texts: dict[bytes, str]) -> list[NewText]:
-        if not texts:
-            return []
-        words = {hash: passages(text)[:MOST_PASSAGES] for hash, text in texts.items()}
-        vectors = packed(self._model().passages([passage for some in words.values() for passage in some]))
+    def _embedded(self, texts: dict[bytes, list[str]]) -> list[NewText]:
+        vectors = packed(self._model().passages([passage for some in texts.values() for passage in some]))
         found, done = [], 0
-        for hash, some in words.items():
+        for hash, some in texts.items():
             found.append(NewText(hash, some, vectors[done : done + len(some)]))
             done += len(some)
         return found
 
     def _refresh(self, db: Connection) -> None:
         """Bring the matrix up to date with what the follower has embedded."""
-        query = "SELECT start, cursor FROM followers WHERE name = :name AND identity = :identity"
-        row = db.execute(query, {"name": FOLLOWER, "identity": _IDENTITY}).fetchone()
-        start, cursor = row or (b"", 0)
-        if start != self._start:
+        if self._index.is_private:  # nobody embeds: what vectors.db has of these files counts
+            start, cursor = b"private", last_seq(db)
+        else:
+            query = "SELECT start, cursor FROM followers WHERE name = :name AND identity = :identity"
+            row = db.execute(query, {"name": FOLLOWER, "identity": self.file.identity}).fetchone()
+            start, cursor = row or (b"", 0)
+        private = db if self._index.is_private else None
+        if start != self._start or private is not self._private:
+            self._private = private
             self._matrix, self._numbers, self._cursor = Matrix(), {}, 0
         if start and cursor != self._cursor:
             self._load(db, self._cursor, cursor)
@@ -138,6 +156,24 @@ class Meaning:
                 self._numbers[id] = number
                 changes[number] = text
         self._matrix.update(changes)
+
+
+class _Stopped(Exception):
+    """Embedding was stopped between two texts; what is done is saved."""
+
+
+def _in_turn(texts: dict[bytes, list[str]]) -> Iterator[dict[bytes, list[str]]]:
+    """Texts with their passages, in groups of at most `_AT_ONCE` passages or of one text."""
+    group: dict[bytes, list[str]] = {}
+    count = 0
+    for hash, some in texts.items():
+        if group and count + len(some) > _AT_ONCE:
+            yield group
+            group, count = {}, 0
+        group[hash] = some
+        count += len(some)
+    if group:
+        yield group
 
 
 def _changed(db: Connection, note: str) -> list[Change]:

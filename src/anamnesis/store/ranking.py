@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sqlite3
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.log import log_once
+from anamnesis.store import queries
 from anamnesis.store.change_log import ChangeLog
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.projects import by_any_name
@@ -20,7 +23,14 @@ from anamnesis.store.related import related_by_meaning, related_by_words
 from anamnesis.store.search import search
 
 if TYPE_CHECKING:
+    from anamnesis.meaning.database import Database
     from anamnesis.store.meaning import Meaning
+
+FOLLOWER = "meaning"
+_PENDING = """
+    SELECT count(*) FROM changes JOIN memories ON memories.id = memory_id WHERE deleted_at IS NULL
+    AND seq > coalesce((SELECT cursor FROM followers WHERE name = :name AND identity = :identity), 0)
+"""
 
 T = TypeVar("T")
 
@@ -28,23 +38,26 @@ T = TypeVar("T")
 class _Ask(Protocol):
     """Runs a query on the index, which is brought up to date first."""
 
-    def __call__(self, query: Callable[[Connection], T]) -> T: ...
+    def __call__(self, query: Callable[[Connection], T], /) -> T: ...
 
 
 class Ranking:
     """Ranks the notes of one index.
 
     `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` limits the time for
-    which a question waits for notes that are not embedded yet; those that are not are found by their words.
+    which a question waits for notes that are not embedded yet; those that are not are found by their words. `wake` is
+    called after that, to embed the others.
     """
 
     def __init__(self, index: Index, log: ChangeLog, ask: _Ask, path: Path) -> None:
         self.ranker: Ranker | None = None
         self.embed_seconds = math.inf
+        self.wake: Callable[[], None] | None = None
         self._index = index
         self._log = log
         self._ask = ask
         self._path = path
+        self._fault = ""
 
     @cached_property
     def meaning(self) -> Meaning:
@@ -79,18 +92,74 @@ class Ranking:
         """Embed the notes that changed, until `stop`; returns how many were. `progress` gets each batch's size."""
         return self.meaning.follow(progress, stop)
 
+    def pending(self) -> int:
+        """How many notes are not embedded yet."""
+        from anamnesis.meaning.database import identity_of
+
+        values = {"name": FOLLOWER, "identity": identity_of(self._path)}
+        (count,) = self._index.read(lambda db: db.execute(_PENDING, values).fetchone())
+        return int(count)
+
+    def forget_deleted(self) -> int:
+        """Remove the vectors and words of texts that no note holds any more; returns how many texts."""
+        return self._with_vectors(lambda file: file.keep_only(self._hashes), 0)
+
+    def erase(self) -> bool:
+        """The same, and erase what they left in the file; False if another program prevented it."""
+        try:
+            return self._with_vectors(lambda file: file.erase(self._hashes), True)
+        except sqlite3.DatabaseError:
+            return not self._path.exists()  # a damaged file is deleted
+
+    def damage(self) -> list[str]:
+        """The damage that SQLite finds in vectors.db; empty if there is none."""
+        return self._with_vectors(lambda file: file.damage(), [])
+
+    def discard(self) -> None:
+        """Delete vectors.db; everything is embedded anew."""
+        self._with_vectors(lambda file: file.discard(), None)
+
     def rank_here(self, asked: Question) -> list[Ranked] | None:
-        """The best notes by meaning, compared in this process; None where vectors can be neither read nor written."""
+        """The best notes by meaning, compared in this process; None where that fails, which is logged.
+
+        Nor is there an answer where only a loaded model may be asked, and it is not loaded.
+        """
         if asked.warm and not ("meaning" in self.__dict__ and self.meaning.is_warm):
             return None
+        if self.embed_seconds:
+            deadline = time.monotonic() + self.embed_seconds
+            self.safely(lambda: self.embed(stop=lambda: time.monotonic() >= deadline))
+        if self.wake:
+            self.wake()
+        return self.safely(lambda: self.compare(asked))
+
+    def safely(self, work: Callable[[], T]) -> T | None:
+        """Do what computes meaning; where that fails, the reason is logged once."""
+        try:
+            return work()
+        except (sqlite3.Error, OSError, ImportError, StoreUnavailable) as error:
+            if str(error) != self._fault:
+                self._fault = str(error)
+                log_once(self._index.path.parent, "meaning failed", reason=self._fault)
+            return None
+
+    def compare(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by meaning, of those that are embedded, and by words; or those that are close to a note."""
         from anamnesis.store.fused import fused_search
 
-        deadline = time.monotonic() + self.embed_seconds
-        try:
-            self.embed(stop=lambda: time.monotonic() >= deadline)
-            if asked.like:
-                self.meaning.embed_note(asked.like)
-                return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
-            return self._ask(lambda db: fused_search(db, asked, self.meaning))
-        except (sqlite3.Error, OSError, StoreUnavailable):
-            return None
+        if asked.like:
+            self.meaning.embed_note(asked.like)
+            return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
+        return self._ask(lambda db: fused_search(db, asked, self.meaning))
+
+    def _hashes(self) -> list[bytes]:
+        return self._index.read(queries.file_hashes)
+
+    def _with_vectors(self, work: Callable[[Database], T], default: T) -> T:
+        """Work on vectors.db, on a connection of its own: no search waits. `default` if there is no such file."""
+        from anamnesis.meaning.database import Database
+
+        if not self._path.exists():
+            return default
+        with contextlib.closing(Database(self._path)) as file:
+            return work(file)
