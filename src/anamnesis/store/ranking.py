@@ -19,7 +19,6 @@ from anamnesis.store.change_log import ChangeLog
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.question import MODES, Question, Ranked, Ranker
-from anamnesis.store.related import related_by_meaning, related_by_words
 from anamnesis.store.search import search
 
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ class Ranking:
             if ranked is not None or asked.warm:
                 return ranked or []
         if asked.like:
+            from anamnesis.store.related import related_by_words  # that no search needs
+
             return self._ask(lambda db: related_by_words(db, asked))
         return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
 
@@ -146,6 +147,7 @@ class Ranking:
     def compare(self, asked: Question) -> list[Ranked] | None:
         """The best notes by meaning, of those that are embedded, and by words; or those that are close to a note."""
         from anamnesis.store.fused import fused_search
+        from anamnesis.store.related import related_by_meaning
 
         if asked.like:
             self.meaning.embed_note(asked.like)
