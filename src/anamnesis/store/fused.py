@@ -67,13 +67,13 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
 
 
 def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
-    notes = _selected(db, by_any_name(db, question.wanted))
+    notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
         return _Compared(notes, of_note, of_note, of_note, [])
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
-    close = _within(meaning.compare(db, meaning.query(question.query)), places)
+    close = within(meaning.compare(db, meaning.query(question.query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
     words = _telling(db, question.query) if question.mode == "fused" else []
@@ -154,7 +154,7 @@ def _whys(
     return found
 
 
-def _selected(db: Connection, wanted: Filter) -> Numbers:
+def selected(db: Connection, wanted: Filter) -> Numbers:
     """The numbers of the notes that a filter selects and no other note supersedes, in order."""
     selected: dict[Filter, Numbers] = db.learned().selected
     if wanted not in selected:
@@ -167,7 +167,7 @@ def _selected(db: Connection, wanted: Filter) -> Numbers:
     return selected[wanted]
 
 
-def _within(close: Close, places: Numbers) -> Close:
+def within(close: Close, places: Numbers) -> Close:
     """Of the compared notes, those that are selected."""
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
@@ -200,3 +200,14 @@ def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
         return np.zeros(len(wanted), np.float32)
     at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)
     return np.where(texts[at] == wanted, scores[at], np.float32(0))
+
+
+def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
+    """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
+    query = "SELECT updated_at, id FROM memories WHERE number = :number"
+    found = []
+    for number, score in zip(notes.tolist(), scores.tolist(), strict=True):
+        updated_at, id = db.execute(query, {"number": number}).fetchone()
+        found.append((-score, updated_at, id, number))
+    newest = sorted(found, key=lambda row: row[1:3], reverse=True)
+    return sorted(newest, key=lambda row: round(row[0], 6))
