@@ -35,7 +35,7 @@ def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Rank
     close = _within(meaning.compare(db, meaning.query(query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
-    words = _telling(db, query) if asked.mode == "fused" else []
+    words, holders = _telling(db, query) if asked.mode == "fused" else ([], [])
     of_note = np.zeros(len(notes), np.float32)
     of_passage = of_note
     if words:
@@ -46,7 +46,7 @@ def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Rank
         of_passage = of_note.copy()
         long = close.counts > 1
         of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    score = fused(closeness, of_note, of_passage, [word.notes for word in words])
+    score = fused(closeness, of_note, of_passage, holders)
     best = np.argsort(-score, kind="stable")[: k + _TIED]
     return ranked(db, _newest_first(db, notes[best], score[best])[:k])
 
@@ -71,11 +71,18 @@ def _within(close: Close, places: Numbers) -> Close:
     return close.where(known)
 
 
-def _telling(db: Connection, query: str) -> list[Word]:
-    """The words that a query asks for, without those that half of the notes hold, unless it has no other."""
+def _telling(db: Connection, query: str) -> tuple[list[Word], list[int]]:
+    """The words that a query asks for, without those that half of the notes hold, unless it has no other.
+
+    Also, how many notes hold each word, common ones and those of no note included: a note with one incidental word of
+    eight has an eighth of the query, even if no note has the others.
+    """
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
-    known = rarest_first(counted(db, asked(query).terms))[:MOST_ASKED]
-    return [word for word in known if word.is_telling(total)] or known
+    terms = asked(query).terms
+    known = rarest_first(counted(db, terms))[:MOST_ASKED]
+    holders = {word.text: word.notes for word in known}
+    telling = [word for word in known if word.is_telling(total)] or known
+    return telling, [holders.get(term, 0) for term in terms][:MOST_ASKED]
 
 
 def _scored(db: Connection, match: str) -> tuple[Numbers, Vectors]:
