@@ -178,7 +178,7 @@ def _by_ranks(store: MemoryStore, query: str) -> list[str]:
     for mode in modes:
         for rank, found in enumerate(store.ranking.rank(Question(query, Filter(), _ALL, mode)), start=1):
             scores[found.id] = scores.get(found.id, 0) + 1 / (_RRF + rank)
-    return sorted(scores, key=lambda id: scores[id], reverse=True)
+    return sorted(scores, key=scores.__getitem__, reverse=True)
 
 
 def _prompted(conversations: list[Conversation]) -> Iterator[float]:

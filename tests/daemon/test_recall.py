@@ -25,6 +25,7 @@ from anamnesis.pid_file import PidFile
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, Ranked, Why
+from anamnesis.store.resembling import resembling
 
 # Tests run on loaded machines: how long the daemon takes is not what they are about.
 PATIENCE = 60.0
@@ -143,10 +144,10 @@ def test_the_client_gets_what_the_daemon_ranks(daemon: Daemon, ids: dict[str, st
 def test_every_part_of_a_question_and_of_an_answer_arrives(tmp_path: Path) -> None:
     """Whatever is added to them."""
     wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030")
-    question = Question("q", wanted, 3, "meaning", explain=True, at_hand="p")
+    question = Question("q", wanted, 3, "meaning", explain=True, at_hand="p", like="id", warm=True)
     assert all(getattr(wanted, each.name) != each.default for each in fields(Filter))
     assert all(value != Question._field_defaults.get(name) for name, value in question._asdict().items())
-    hit = Ranked("id", "path", 0.5, (1, 2**62), 0.25, Why({"word": 1.5}, "passage", {"part": 2.5}, {"z": 3.5}))
+    hit = Ranked("id", "path", 0.5, (1, 2**62), 0.25, Why({"word": 1.5}, "passage", {"part": 2.5}, {"coverage": 1.0}))
     assert all(value != Ranked._field_defaults.get(name) for name, value in hit._asdict().items())
     from anamnesis.web.recall_route import _question, _shown
 
@@ -273,3 +274,21 @@ def running_on(home: Path, host: str, token: str) -> Iterator[None]:
         yield
     finally:
         assert daemon.stop() == (0, "")
+
+
+def test_the_route_finds_the_notes_that_are_close_to_one(daemon: Daemon, ids: dict[str, str], tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        new = store.write(type="semantic", title="Pods of the web", body="kubectl rollout undo").id
+        store.embed()
+    status, answer = recall(daemon, query="", like=new, k=5)
+    assert (status, [hit["id"] for hit in answer["hits"]]) == (200, [ids["Pods"]])
+    assert recall(daemon, query="", like="01J00000000000000000000000") == (200, {"hits": []})
+
+
+def test_a_new_note_is_compared_by_the_model_of_the_daemon(daemon: Daemon, ids: dict[str, str], tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        store.embed()
+        store.ranking.ranker = client(tmp_path)
+        assert store.hits("pods", mode="meaning")  # loads the model
+        note = store.write(type="semantic", title="PODS", body="KUBECTL rollout restart.", project="shop")
+        assert [each.id for each in resembling(store, note)] == [ids["Pods"]]

@@ -51,6 +51,16 @@ def test_a_note_is_found_by_another_word_for_it(found: Found) -> None:
     assert found.ids("kubernetes")[0] == pods
 
 
+def test_one_incidental_word_does_not_outweigh_the_meaning_of_a_whole_question(found: Found) -> None:
+    """Words that no note holds count as words of the question, too."""
+    pods = found.write("kubectl rollout restart", "Pods keep the old environment until they are recreated.")
+    found.write("Table service", "The service at breakfast was slow, but the coffee was good.")
+    for topic in ("Pancakes", "Holidays", "Chess", "Birds", "Gardening"):
+        found.write(topic, f"Some words about {topic.lower()} and the weather.")
+    found.meaning.follow()
+    assert found.ids("why does my kubernetes service see stale variables and ancient configuration", 1) == [pods]
+
+
 def test_a_note_that_is_not_embedded_yet_is_found_by_its_words(found: Found) -> None:
     found.write("Pancakes", "Two eggs, flour and milk.")
     found.meaning.follow()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.answer import described, fitted, marked, refuse_cut, shortened
 from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
-from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
+from anamnesis.mcp.schema import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
 from anamnesis.recall.mode import MODES, Mode
@@ -32,6 +32,8 @@ _LISTED_RESOURCES = 100
 _LONGEST_TITLE = 200
 # More rows of a list than an answer can hold, and more projects than a status names.
 _MOST_ROWS = 100
+_RELATED, _MOST_RELATED = 5, 10
+_LONGEST_NAME = 80
 
 _NOTHING_FITS = "Nothing in memory clearly fits this query; these are the closest notes."
 
@@ -97,14 +99,19 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             memory.check_project(project)
         return Part(fitted([described(note, body=False, explain=explain) for note in notes]), offset, total)
 
-    def memory_get(id: str, offset: int, explain: bool) -> Message:
+    def memory_get(id: str, offset: int, related: int | bool, explain: bool) -> Message:
         """Read one note by its id, with its body and metadata.
 
-        Read-only. A long body is cut; offset reads on from there."""
-        note = described(store().get(id), explain=explain)
+        Read-only. A long body is cut; offset reads on from there. related adds the ids and titles of the notes that
+        are closest to it."""
+        memory = store()
+        note = described(memory.get(id), explain=explain)
         length = len(note["body"])
         if offset > length:
             raise InvalidArgument(f"offset is {offset}, but the body has {length} characters.")
+        if related:
+            hits = memory.related(id, k=_RELATED if related is True else min(related, _MOST_RELATED))
+            note["related"] = _named(hit.memory for hit in hits)
         return fitted([{**note, "body": note["body"][offset:]}], offset)[0]
 
     def memory_status() -> Message:
@@ -126,6 +133,7 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     limit = whole("How many notes at the most.", default=100, minimum=0)
     offset = whole("How many notes to leave out first.", default=0, minimum=0)
     start = whole("How many characters of the body to leave out first.", default=0, minimum=0)
+    related = count_or_no("How many of the closest notes to name, up to 10, or true for 5.", default=0, minimum=0)
     query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
     filters = {"project": _PROJECT, "type": _TYPE, "scope": _SCOPE}
     why = "Add the score of each note, and why it has it: words, the closest passage, each part."
@@ -143,7 +151,12 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             parameters(**filters, limit=limit, offset=offset, explain=_EXPLAIN),
             read_only=True,
         ),
-        Tool(memory_get, "Read a note", parameters(id=_ID, offset=start, explain=_EXPLAIN), read_only=True),
+        Tool(
+            memory_get,
+            "Read a note",
+            parameters(id=_ID, offset=start, related=related, explain=_EXPLAIN),
+            read_only=True,
+        ),
         Tool(memory_status, "Memory status", read_only=True, runs_git=True),
     ]
 
@@ -155,10 +168,11 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
         Use type = procedural (verified how-tos, decisions, fixes), semantic (facts, preferences,
         conventions), or episodic (what happened). scope = "portable" (default; syncs to your other
         machines) or "machine-local" (stays on this machine only, never synced). The note is tagged
-        with this machine as its origin. Returns the created note's metadata. This modifies the store,
-        so it is not auto-approved."""
+        with this machine as its origin. Returns the created note's metadata, and in resembles the notes
+        that say nearly the same, if any. This modifies the store, so it is not auto-approved."""
+        memory = store()
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
-        return _as_written(store().write(type=type, machine_id=machine_id, scope=scope, **given), given)
+        return _as_written(memory, memory.write(type=type, machine_id=machine_id, scope=scope, **given), given)
 
     def memory_update(id: str, **changes: Any) -> Message:
         """Change a note: only the given fields are replaced, the rest stays.
@@ -169,7 +183,8 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
         if not given:
             raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
         refuse_cut(id, given.get("body", ""))
-        return _as_written(store().update(id, **given), given)
+        memory = store()
+        return _as_written(memory, memory.update(id, **given), given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
@@ -199,13 +214,20 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
     ]
 
 
-def _as_written(note: Memory, given: dict[str, Any]) -> Message:
-    """The note, with the kinds of secrets that were redacted in the given fields, if any."""
+def _as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
+    """The note, with the kinds of secrets that were redacted in the given fields and the notes that say the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools need not wait for
+    from anamnesis.store.resembling import resembling
 
     kinds = redacted_kinds(given, note)
-    (written,) = fitted([described(note)])
-    return {**written, "redacted": kinds} if kinds else written
+    alike = resembling(store, note) if given.keys() & {"title", "body"} else []
+    more = {"redacted": kinds, "resembles": _named(alike)}
+    return fitted([described(note) | {name: value for name, value in more.items() if value}])[0]
+
+
+def _named(notes: Iterable[Memory]) -> list[Message]:
+    """Notes by their ids and titles."""
+    return [{"id": note.id, "title": one_line(note.title, _LONGEST_NAME)} for note in notes]
 
 
 def _sync_tool(store: Opened, settings: Settings) -> Tool:

@@ -36,6 +36,12 @@ def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     return best
 
 
+def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
+    """How close each note is to another one: for each of its passages, in a column, the best cosine; their mean."""
+    found: Vectors = np.maximum.reduceat(cosines, starts).mean(1)
+    return found
+
+
 def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int]) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ _BLOCK = 512
 _MOST_CHANGED = 1_000
 
 Numbers = NDArray[np.int64]
+# How close each note is, from the cosines of all passages and the places where those of each note begin.
+Measure = Callable[[Vectors, Numbers], Vectors]
 
 
 class Close(NamedTuple):
@@ -60,13 +62,13 @@ class Matrix:
             self._recent = _Block(self._changed)
             self._valid &= ~np.isin(self._base.notes, np.fromiter(changes, np.int64, len(changes)))
 
-    def compare(self, query: Vectors) -> Close:
-        """How close every note is to the query."""
+    def compare(self, query: Vectors, measure: Measure = closeness) -> Close:
+        """How close every note is to the query, or to several as rows, if it is measured so."""
         blocks = [self._base, self._recent]
         cosines = np.concatenate([block.cosines(query) for block in blocks])
         starts = np.concatenate([self._base.starts, self._recent.starts + len(self._base)])
         valid = np.concatenate([self._valid, np.ones(len(self._recent.notes), bool)])
-        close = closeness(cosines, starts) if len(starts) else np.empty(0, np.float32)
+        close = measure(cosines, starts) if len(starts) else np.empty(0, np.float32)
         notes, texts, counts = (
             np.concatenate([getattr(block, name) for block in blocks]) for name in ("notes", "texts", "counts")
         )
@@ -89,11 +91,13 @@ class _Block:
         return len(self._values)
 
     def cosines(self, query: Vectors) -> Vectors:
-        found = np.empty(len(self), np.float32)
+        """Those of every passage; with several queries, in a column for each."""
+        found = np.empty((len(self), *query.shape[:-1]), np.float32)
         floats = np.empty((_BLOCK, WIDTH), np.float32)
         for start in range(0, len(self), _BLOCK):
             values = self._values[start : start + _BLOCK]
             np.copyto(floats[: len(values)], values)
-            np.dot(floats[: len(values)], query, out=found[start : start + _BLOCK])
-        found *= self._scales
+            np.dot(floats[: len(values)], query.T, out=found[start : start + _BLOCK])
+        by_query = found.T
+        by_query *= self._scales
         return found

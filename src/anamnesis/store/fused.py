@@ -37,10 +37,7 @@ class _Compared(NamedTuple):
     of_note: Vectors
     of_passage: Vectors
     words: list[Word]
-
-    @property
-    def holders(self) -> list[int]:
-        return [word.notes for word in self.words]
+    holders: list[int]  # how many notes hold each word of the query
 
 
 class _Chosen(NamedTuple):
@@ -67,16 +64,16 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
 
 
 def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
-    notes = _selected(db, by_any_name(db, question.wanted))
+    notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
-        return _Compared(notes, of_note, of_note, of_note, [])
+        return _Compared(notes, of_note, of_note, of_note, [], [])
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
-    close = _within(meaning.compare(db, meaning.query(question.query)), places)
+    close = within(meaning.compare(db, meaning.query(question.query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
-    words = _telling(db, question.query) if question.mode == "fused" else []
+    words, holders = _telling(db, question.query) if question.mode == "fused" else ([], [])
     of_passage = of_note
     if words:
         match = any_of(words)
@@ -86,7 +83,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
         of_passage = of_note.copy()
         long = close.counts > 1
         of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    return _Compared(notes, closeness, of_note, of_passage, words)
+    return _Compared(notes, closeness, of_note, of_passage, words, holders)
 
 
 def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
@@ -154,7 +151,7 @@ def _whys(
     return found
 
 
-def _selected(db: Connection, wanted: Filter) -> Numbers:
+def selected(db: Connection, wanted: Filter) -> Numbers:
     """The numbers of the notes that a filter selects and no other note supersedes, in order."""
     selected: dict[Filter, Numbers] = db.learned().selected
     if wanted not in selected:
@@ -167,18 +164,25 @@ def _selected(db: Connection, wanted: Filter) -> Numbers:
     return selected[wanted]
 
 
-def _within(close: Close, places: Numbers) -> Close:
+def within(close: Close, places: Numbers) -> Close:
     """Of the compared notes, those that are selected."""
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
     return close.where(known)
 
 
-def _telling(db: Connection, query: str) -> list[Word]:
-    """The words that a query asks for, without those that half of the notes hold, unless it has no other."""
+def _telling(db: Connection, query: str) -> tuple[list[Word], list[int]]:
+    """The words that a query asks for, without those that half of the notes hold, unless it has no other.
+
+    Also, how many notes hold each word, common ones and those of no note included: a note with one incidental word of
+    eight has an eighth of the query, even if no note has the others.
+    """
     total = _total(db)
-    known = rarest_first(counted(db, asked(query).terms))[:MOST_ASKED]
-    return [word for word in known if word.is_telling(total)] or known
+    terms = asked(query).terms
+    known = rarest_first(counted(db, terms))[:MOST_ASKED]
+    holders = {word.text: word.notes for word in known}
+    telling = [word for word in known if word.is_telling(total)] or known
+    return telling, [holders.get(term, 0) for term in terms][:MOST_ASKED]
 
 
 def _total(db: Connection) -> int:
@@ -200,3 +204,14 @@ def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
         return np.zeros(len(wanted), np.float32)
     at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)
     return np.where(texts[at] == wanted, scores[at], np.float32(0))
+
+
+def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
+    """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
+    query = "SELECT updated_at, id FROM memories WHERE number = :number"
+    found = []
+    for number, score in zip(notes.tolist(), scores.tolist(), strict=True):
+        updated_at, id = db.execute(query, {"number": number}).fetchone()
+        found.append((-score, updated_at, id, number))
+    newest = sorted(found, key=lambda row: row[1:3], reverse=True)
+    return sorted(newest, key=lambda row: round(row[0], 6))

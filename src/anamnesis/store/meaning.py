@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.meaning.database import MOST_PASSAGES
+from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
@@ -27,6 +28,9 @@ _MOST_QUERIES = 256
 # Changed notes that are looked up together, and passages that are embedded together: up to a quarter of a second.
 _BATCH = 32
 _AT_ONCE = 8
+# The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
+_MOST_COMPARED = 16
+_WHILE_WAITING = 2
 
 
 class Meaning:
@@ -69,6 +73,11 @@ class Meaning:
             self._log.follow(FOLLOWER, process, self._written.identity, batch=_BATCH, stop=stop)
         return done
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the model is loaded."""
+        return load.cache_info().currsize > 0
+
     def compare(self, db: Connection, query: Vectors) -> Close:
         """How close each note is to the query; notes that are not embedded yet are missing."""
         with self._lock:
@@ -84,6 +93,23 @@ class Meaning:
         cosines = text.passages["scale"] * (text.passages["values"] @ query)
         best = int(cosines.argmax())
         return passages(_texts(db, [note_id])[note_id])[best], float(cosines[best])
+
+    def compare_with(self, db: Connection, note: str) -> Close | None:
+        """How close each note is to this one; None if this one is not embedded."""
+        row = db.execute("SELECT hash FROM standing_files WHERE memory_id = :id", {"id": note}).fetchone()
+        text = self.file.texts_of(row).get(row[0]) if row else None
+        if text is None:
+            return None
+        own = text.passages[:: -(-len(text.passages) // _MOST_COMPARED)]
+        with self._lock:
+            self._refresh(db)
+            return self._matrix.compare(own["values"] * own["scale"][:, None], likeness)
+
+    def embed_note(self, note: str) -> None:
+        """Embed a note before those that are pending, unless it is long."""
+        found = self._index.read(lambda db: (_texts(db, [note]), _changed(db, note)))
+        if not self._index.is_private and len(passages(found[0].get(note, ""))) <= _WHILE_WAITING:
+            self._embed(found[1], bool)
 
     def _embed(self, changes: Sequence[Change], stop: Callable[[], bool]) -> None:
         """Save the vectors of those texts that are not known, and which files hold them."""
@@ -158,6 +184,12 @@ def _in_turn(texts: dict[bytes, list[str]]) -> Iterator[dict[bytes, list[str]]]:
         count += len(some)
     if group:
         yield group
+
+
+def _changed(db: Connection, note: str) -> list[Change]:
+    """A note as the follower would get it."""
+    query = "SELECT 0, memory_id, hash FROM standing_files WHERE memory_id = :id AND hash <> x''"
+    return [Change(*row) for row in db.execute(query, {"id": note})]
 
 
 def _texts(db: Connection, notes: Sequence[str] | dict[str, bytes]) -> dict[str, str]:

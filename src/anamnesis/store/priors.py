@@ -43,7 +43,7 @@ def candidates(db: Connection, numbers: Sequence[int]) -> list[Candidate]:
         " WHERE number IN (SELECT value FROM json_each(:numbers))",
         {"numbers": json.dumps(list(numbers))},
     )
-    found = {row[0]: Candidate(*row[:5], _number(row[5])) for row in rows}
+    found = {row[0]: Candidate._make((*row[:-1], _number(row[-1]))) for row in rows}
     return [found[number] for number in numbers]
 
 

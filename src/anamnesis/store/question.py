@@ -25,7 +25,11 @@ def is_weak(fit: float | None) -> bool:
 
 
 class Question(NamedTuple):
-    """A query, the notes that it is about, and how they are ranked."""
+    """A query, the notes that it is about, and how they are ranked.
+
+    Instead of a query, the id of a note: `like` asks for the notes that are close to it. `warm` asks only a model that
+    is loaded; without one nothing is found.
+    """
 
     query: str
     wanted: Filter
@@ -34,6 +38,8 @@ class Question(NamedTuple):
     explain: bool = False
     # The project that is being worked on, where no other is asked for: of notes that score alike, its own come first.
     at_hand: str | None = None
+    like: str = ""
+    warm: bool = False
 
 
 class Why(NamedTuple):

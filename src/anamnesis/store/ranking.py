@@ -81,8 +81,12 @@ class Ranking:
             raise InvalidArgument(f"mode {asked.mode!r} is not one of {', '.join(MODES)}.")
         if asked.mode != "words":
             ranked = self.by_meaning(asked)
-            if ranked is not None:
-                return ranked
+            if ranked is not None or asked.warm:
+                return ranked or []
+        if asked.like:
+            from anamnesis.store.related import related_by_words  # that no search needs
+
+            return self._ask(lambda db: related_by_words(db, asked))
         return self._ask(
             lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
         )
@@ -129,7 +133,12 @@ class Ranking:
         self._with_vectors(lambda file: file.discard(), None)
 
     def rank_here(self, asked: Question) -> list[Ranked] | None:
-        """The best notes by meaning, compared in this process; None without any notes, or where that fails."""
+        """The best notes by meaning, compared in this process; None without any notes, or where that fails.
+
+        Nor is there an answer where only a loaded model may be asked, and it is not loaded.
+        """
+        if asked.warm and not ("meaning" in self.__dict__ and self.meaning.is_warm):
+            return None
         if not self._index.read(lambda db: db.execute("SELECT 1 FROM memories LIMIT 1").fetchone()):
             return None
         if self.embed_seconds > 0 or (not self.wake and self.pending() <= _FEW):
@@ -156,10 +165,14 @@ class Ranking:
                 log_once(self._index.path.parent, "meaning failed", reason=self._fault)
             return None
 
-    def compare(self, asked: Question) -> list[Ranked]:
-        """The best notes by meaning, of those that are embedded, and by words."""
+    def compare(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by meaning, of those that are embedded, and by words; or those that are close to a note."""
         from anamnesis.store.fused import fused_search
+        from anamnesis.store.related import related_by_meaning
 
+        if asked.like:
+            self.meaning.embed_note(asked.like)
+            return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
         return self._ask(lambda db: fused_search(db, asked, self.meaning))
 
     def _hashes(self) -> list[bytes]:

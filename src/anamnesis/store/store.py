@@ -298,13 +298,27 @@ class MemoryStore:
         Of notes that match alike, those of the project `at_hand` come first.
         """
         wanted = Filter(project, type, scope, **also)
-        asked = Question(query, wanted, at_least_zero("k", k), mode, explain, None if project else at_hand)
-        for _ in range(_STALE_ROUNDS):
-            ranked = self.ranking.rank(asked)
-            hits, stale = self._read_hits(ranked)
-            if not stale or not self._catalogue.refresh_files(stale):
-                break
-        return hits
+        near = None if project else at_hand
+        return self._hits(Question(query, wanted, at_least_zero("k", k), mode, explain, near))
+
+    def related(
+        self,
+        memory_id: str,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        k: int = 5,
+        warm: bool = False,
+    ) -> builtins.list[Hit]:
+        """The k notes that are closest to a note, without weak ones; a score of 1 is as close as the note itself.
+
+        Notes are compared by meaning, or by words where that is not possible; if only a `warm` model may be asked,
+        nothing is found without one.
+        """
+        note = self.get(memory_id)
+        wanted = Filter(project, type, scope)
+        return self._hits(Question("", wanted, at_least_zero("k", k), like=note.id, warm=warm))
 
     def embed(self, progress: Callable[[int], None] | None = None) -> int:
         """Embed the notes that changed; returns how many were. `progress` gets the size of each batch after it."""
@@ -443,6 +457,13 @@ class MemoryStore:
                 writing.files, moved, writing.finish, former=former.values(), follower=follower
             )
         return Saved(writing.files, written)
+
+    def _hits(self, asked: Question) -> builtins.list[Hit]:
+        for _ in range(_STALE_ROUNDS):
+            hits, stale = self._read_hits(self.ranking.rank(asked))
+            if not stale or not self._catalogue.refresh_files(stale):
+                break
+        return hits
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
         """The notes of the hits, and the files that are stale in the index."""

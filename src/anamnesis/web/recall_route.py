@@ -32,7 +32,9 @@ _ASKED = parameters(
     k=whole("How many notes at the most.", default=8, minimum=0),
     mode=text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused"),
     explain=yes_or_no("Add the reasons for each score.", default=False),
-    at_hand=optional(text("The project that is being worked on: of notes that score alike, its own come first.")),
+    at_hand=optional(text("The project that is being worked on: of notes that match alike, its own come first.")),
+    like=text("Instead of a query, the id of a note: find the notes that are close to it.", default=""),
+    warm=yes_or_no("Find nothing unless the model is loaded.", default=False),
 )
 _NUMBER = {"type": "number"}
 _WEIGHTS = {"type": "object", "additionalProperties": _NUMBER}
@@ -43,7 +45,7 @@ _HIT = {
         "score": _NUMBER,
         "fit": {"type": ["number", "null"]},
         "seen": {"type": "array", "items": {"type": "integer"}},
-        "why": {"type": ["object", "null"], "properties": dict.fromkeys(("words", "parts", "evidence"), _WEIGHTS)},
+        "why": {"type": ["object", "null"], "properties": {"words": _WEIGHTS, "parts": _WEIGHTS, "evidence": _WEIGHTS}},
     },
     "required": ["id", "path", "score", "fit", "seen", "why"],
 }
