@@ -124,6 +124,7 @@ def _evidence(
             "closeness": near,
             "outstanding": (near - mean) / spread,
             "coverage": sum(said[word] for word in words) / asked_for,
+            "brevity": 1 / max(len(terms), 1),
         }
         for near, words in zip(close, held, strict=True)
     ]
