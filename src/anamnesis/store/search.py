@@ -120,9 +120,7 @@ def word_scores(db: Connection, words: Iterable[Word], numbers: Iterable[int]) -
     rows = db.execute(
         "SELECT memories_fts.rowid, term.value, -bm25(memories_fts) AS score FROM json_each(:terms) AS term"
         " CROSS JOIN json_each(:numbers) AS note CROSS JOIN memories_fts ON memories_fts.rowid = note.value"
-        " WHERE memories_fts MATCH '"
-        " || term.value || "
-        "'",
+        " WHERE memories_fts MATCH '\"' || term.value || '\"'",
         {"terms": json.dumps(list(times)), "numbers": json.dumps(list(found))},
     )
     for number, term, score in sorted(rows, key=lambda row: -row[2]):
