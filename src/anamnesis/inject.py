@@ -20,7 +20,7 @@ from anamnesis.notes import PINNED, Memory
 from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
-from anamnesis.recall.telling import is_about, subject
+from anamnesis.recall.telling import is_about, says_something, subject
 from anamnesis.store import Hit, MemoryStore
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
@@ -38,6 +38,8 @@ _SHORTEST_NOTE = 100
 # The part of the budget that one note may have where not all of them fit.
 _PART = 5
 _LONGEST_RECALLED = 1_000
+# From this probability on, a note is about a prompt whatever words it holds; see docs/decisions/recall-at-a-prompt.md.
+_CLEARLY_FITTING = 0.93
 
 
 def resolve_project_key(cwd: str | Path) -> str:
@@ -79,13 +81,19 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
         return []
     found: dict[str, Hit] = {}
     for place in dict.fromkeys((project, GLOBAL)):
-        for hit in store.hits(asked, project=place, k=most):
-            found[hit.memory.id] = hit
+        hits = store.hits(prompt, project=place, k=most)
+        if any(hit.fit is None for hit in hits):  # by words alone, those of any request would decide
+            hits = store.hits(asked, project=place, k=most, mode="words")
+        found |= {hit.memory.id: hit for hit in hits if hit.memory.id not in known and not hit.is_weak}
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))
+    if not says_something(notes, total):
+        return []
     relevant = [
-        hit for note, hit in found.items() if note not in known and is_about(held[note], named[note], notes, total)
+        hit
+        for note, hit in found.items()
+        if (hit.fit or 0) >= _CLEARLY_FITTING or is_about(held[note], named[note], notes, total)
     ]
-    relevant.sort(key=lambda hit: hit.score, reverse=True)
+    relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
     return [hit.memory for hit in relevant[:most]]
 
 

@@ -13,6 +13,7 @@ from anamnesis.inject import select_recall
 from anamnesis.notes import Memory
 from anamnesis.recall.telling import is_about, subject
 from anamnesis.store import MemoryStore
+from anamnesis.store.question import by_words_alone
 
 # A memory of one note has the first of these, larger ones have all, and documentation of the standard library.
 NOTES = {
@@ -52,10 +53,21 @@ def memory(folder: Path, size: int) -> MemoryStore:
     return store
 
 
-@pytest.fixture(scope="module", params=[1, 5, 100, 5_000])
+BY_WORDS, BY_MEANING = [1, 5, 100, 5_000], [1, 5, 100]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*((size, True) for size in BY_WORDS), *((size, False) for size in BY_MEANING)],
+    ids=[*(f"{size}-by-words" for size in BY_WORDS), *(f"{size}-by-meaning" for size in BY_MEANING)],
+)
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    with memory(tmp_path_factory.mktemp("memory"), request.param) as opened:
-        assert opened.count() == request.param
+    """A memory of a size, with a daemon that compares meaning or without one."""
+    size, by_words = request.param
+    with memory(tmp_path_factory.mktemp("memory"), size) as opened:
+        if by_words:
+            opened.ranking.ranker = by_words_alone
+        assert opened.count() == size
         yield opened
 
 
@@ -73,7 +85,7 @@ def test_a_note_is_recalled_at_a_prompt_about_it(store: MemoryStore, name: str, 
     ("name", "prompt"), [(name, prompt) for name, prompts in VAGUELY_ABOUT.items() for prompt in prompts]
 )
 def test_less_is_enough_in_a_small_memory(store: MemoryStore, name: str, prompt: str) -> None:
-    if store.count() <= 100:
+    if store.count() <= (100 if store.ranking.ranker else 5):
         assert recalled(store, prompt)[:1] == ([name] if store.find(name) else [])
 
 

@@ -53,6 +53,11 @@ def is_subject(word: str) -> bool:
     return word not in _REQUEST_WORDS and len(word) > (2 if word.isdecimal() else 1)
 
 
+def says_something(notes: Mapping[str, int], total: int) -> bool:
+    """Whether a prompt has a subject word that tells notes apart; `notes` as for `is_about`."""
+    return any(weight(count, total) for word, count in notes.items() if is_subject(word))
+
+
 def is_about(held: Collection[str], named: Collection[str], notes: Mapping[str, int], total: int) -> bool:
     """Whether a note is about a prompt.
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _TIED = 24
 # A note that holds no word of the query and fits it with a lower probability is not found.
 _LEAST_FIT = 0.1
+# A smaller part of a score is rounding.
+_NOTHING = 1e-6
 
 
 class _Compared(NamedTuple):
@@ -128,6 +130,7 @@ def _evidence(
             "closeness": near,
             "outstanding": (near - mean) / spread,
             "coverage": sum(said[word] for word in words) / asked_for,
+            "brevity": 1 / max(len(terms), 1),
         }
         for near, words in zip(close, held, strict=True)
     ]
@@ -154,7 +157,8 @@ def _whys(
             "passage": by_passage * float(compared.of_passage[each.place]),
         }
         parts = {**by_meaning, **by_words, **each.priors}
-        found.append(Why(words[each.note.number], passage, {name: part for name, part in parts.items() if part}, known))
+        shown = {name: part for name, part in parts.items() if abs(part) > _NOTHING}
+        found.append(Why(words[each.note.number], passage, shown, known))
     return found
 
 
