@@ -82,7 +82,7 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
     found: dict[str, Hit] = {}
     for place in dict.fromkeys((project, GLOBAL)):
         hits = store.hits(prompt, project=place, k=most)
-        if any(hit.fit is None for hit in hits):  # by words alone, those of any request would decide
+        if hits and all(hit.fit is None for hit in hits):  # by words alone, those of any request would decide
             hits = store.hits(asked, project=place, k=most, mode="words")
         found |= {hit.memory.id: hit for hit in hits if hit.memory.id not in known and not hit.is_weak}
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))

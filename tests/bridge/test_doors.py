@@ -55,8 +55,7 @@ def post(daemon: Daemon, path: str, **body: object) -> dict[str, Any]:
 
 
 def found(daemon: Daemon, words: str) -> list[str]:
-    reply = daemon.ask("GET", f"/search?q={words}")
-    return [each["title"] for each in json.loads(reply.body) or []]
+    return [each["title"] for each in daemon.ask("GET", f"/search?q={words}").by_words]
 
 
 def save(daemon: Daemon, title: str, content: str, **more: object) -> int:

@@ -40,7 +40,7 @@ def is_embedded(daemon: Daemon) -> bool:
 
 def first(daemon: Daemon, query: str) -> str:
     answer = json.loads(daemon.ask("POST", "/recall", json.dumps({"query": query, "mode": "meaning"})).body)
-    return str(answer["hits"][0]["title"])
+    return str(answer["hits"][0]["title"]) if answer["hits"] else ""
 
 
 def write(home: Path, title: str, body: str) -> str:

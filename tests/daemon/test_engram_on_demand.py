@@ -48,8 +48,7 @@ def databases(daemon: Daemon) -> list[str]:
 
 
 def titles(daemon: Daemon, words: str) -> list[str]:
-    found = json.loads(daemon.ask("GET", f"/search?q={words}").body) or []
-    return [each["title"] for each in found]
+    return [each["title"] for each in daemon.ask("GET", f"/search?q={words}").by_words]
 
 
 def test_nothing_that_is_not_engrams_makes_one(daemon: Daemon) -> None:

@@ -106,7 +106,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 
 
 def is_found(daemon: Daemon, word: str) -> bool:
-    return bool(json.loads(daemon.ask("GET", f"/search?q={word}").body))
+    return bool(daemon.ask("GET", f"/search?q={word}").by_words)
 
 
 def edit(file: Path, old: str, new: str) -> None:

@@ -166,3 +166,16 @@ def test_a_note_that_is_purged_while_it_is_embedded_leaves_nothing(tmp_path: Pat
     with MemoryStore(tmp_path) as store:
         assert store.ranking.pending() == 0
         assert [hit.memory.title for hit in store.hits("weather", mode="meaning")] == ["Other"]
+
+
+def test_nothing_is_said_about_the_fit_of_a_note_that_is_not_embedded_yet(tmp_path: Path) -> None:
+    """A note that was just written in a daemon holds the words that are asked for, and is not weak."""
+    with MemoryStore(tmp_path) as store:
+        store.write(type="semantic", title="Pancakes", body="Two eggs, flour and milk.")
+        store.embed()
+        store.ranking.embed_seconds, store.ranking.wake = 0.0, lambda: None
+        new = store.write(type="semantic", title="Zeppelin", body="The zeppelin needs helium.")
+        first = store.hits("zeppelin")[0]
+        assert (first.memory.id, first.fit, first.is_weak) == (new.id, None, False)
+        store.embed()
+        assert (store.hits("zeppelin")[0].fit or 0) > 0.5

@@ -53,6 +53,7 @@ def _embed(store: MemoryStore) -> bool:
                 if progress:
                     progress(min(done, total), total)
 
+            report(0)
             store.embed(report)
         store.ranking.forget_deleted()
     except KeyboardInterrupt:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anamnesis.meaning.fusion import background, fit, fused, weights
 from anamnesis.meaning.matrix import Close, Numbers
@@ -40,6 +41,7 @@ class _Compared(NamedTuple):
     of_passage: Vectors
     words: list[Word]
     holders: list[int]  # how many notes hold each word of the query
+    embedded: NDArray[np.bool_]
 
 
 class _Chosen(NamedTuple):
@@ -52,16 +54,19 @@ class _Chosen(NamedTuple):
 
 
 def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[Ranked]:
-    """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average.
+    """The k best notes, the newest first on a tie. A note that holds no word of the query and hardly fits is not found.
 
-    A note that holds no word of the query and hardly fits it is not found.
+    A note that is not embedded yet is as close as the average, and nothing is said about its fit.
     """
     compared = _compare(db, question, meaning)
     chosen = _best(db, compared, question)
     held, evidence = _evidence(db, question.query, compared, chosen)
     whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
-    hits = [hit._replace(fit=fit(**known), why=why) for hit, known, why in zip(found, evidence, whys, strict=True)]
+    fits = [
+        fit(**known) if compared.embedded[each.place] else None for each, known in zip(chosen, evidence, strict=True)
+    ]
+    hits = [hit._replace(fit=fit, why=why) for hit, fit, why in zip(found, fits, whys, strict=True)]
     return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= _LEAST_FIT]
 
 
@@ -69,12 +74,14 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
-        return _Compared(notes, of_note, of_note, of_note, [], [])
+        return _Compared(notes, of_note, of_note, of_note, [], [], np.zeros(0, np.bool_))
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
     close = within(meaning.compare(db, meaning.query(question.query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
+    embedded = np.zeros(len(notes), np.bool_)
+    embedded[places[close.notes]] = True
     words, holders = _telling(db, question.query) if question.mode == "fused" else ([], [])
     of_passage = of_note
     if words:
@@ -85,7 +92,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
         of_passage = of_note.copy()
         long = close.counts > 1
         of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    return _Compared(notes, closeness, of_note, of_passage, words, holders)
+    return _Compared(notes, closeness, of_note, of_passage, words, holders, embedded)
 
 
 def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
