@@ -166,3 +166,18 @@ def test_a_note_that_is_purged_while_it_is_embedded_leaves_nothing(tmp_path: Pat
     with MemoryStore(tmp_path) as store:
         assert store.ranking.pending() == 0
         assert [hit.memory.title for hit in store.hits("weather", mode="meaning")] == ["Other"]
+
+
+def test_a_note_that_was_compared_before_it_was_embedded_is_not_embedded_again(found: Found) -> None:
+    old = found.write("Pods", "kubectl rollout restart")
+    found.meaning.follow()
+    new = found.write("Pods", "kubectl rollout restart now")
+    close = found.store._catalogue.ask(lambda db: found.meaning.compare_with(db, new))
+    assert close is not None
+    assert close.closeness.tolist() == pytest.approx([0.95], abs=0.05)
+    assert found.embedded == 2
+    found.meaning.follow()
+    assert found.embedded == 2
+    assert found.ids("pods", 2) == [new, old]
+    long = found.write("Diary", LONG)
+    assert found.store._catalogue.ask(lambda db: found.meaning.compare_with(db, long)) is None
