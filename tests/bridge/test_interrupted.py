@@ -186,6 +186,20 @@ def test_a_note_that_is_deleted_while_it_is_flushed_takes_its_observation_along(
     assert [bool(row.deleted_at) for row in two.rows()] == [True]
 
 
+def test_a_note_that_cannot_be_flushed_stays_pending(two: Two) -> None:
+    disk = threading.Event()
+    with recorded(two, disk):
+        id = two.add()
+        two.bridge.follow_rows(0, answer=lambda: None)
+        folder = two.file_of("Title").parent
+        folder.rename(two.store.root / "away")
+    assert [*journal.changed(two.db)] == [id]
+    assert "bridge failed" in (two.store.root / "anamnesis.log").read_text("utf-8")
+    (two.store.root / "away").rename(folder)
+    two.agree()
+    assert [(row.title, row.deleted_at) for row in two.rows()] == [("Title", None)]
+
+
 def test_a_note_that_a_killed_process_did_not_flush_is_flushed_before_it_is_saved_that_it_agrees(two: Two) -> None:
     two.add()
     follow_interrupted(two)
