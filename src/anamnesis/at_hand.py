@@ -30,7 +30,8 @@ api app apps bugfix chore cmd conftest core dev develop doc docs feat feature he
 master mod packages pkg refs release spec specs src tmp trunk util utils wip
 """
 _GENERIC = frozenset(_NAMES.split())
-_BETWEEN = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+_BETWEEN = re.compile(r"[\W_]+")
+_HUMP = re.compile("([a-z0-9])([A-Z])")
 _BRANCH = re.compile("HEAD -> refs/heads/([^,]+)")
 # A heading, or a label with a colon, for what is still to be done.
 _OPEN = re.compile(
@@ -89,7 +90,7 @@ def _end(path: str) -> str:
 
 def _words(name: str) -> str:
     """The words of a name that say what it is about; of fooBar both."""
-    words = subject(_BETWEEN.sub(" ", name[:_LONGEST])).split()
+    words = subject(_HUMP.sub(r"\1 \2", _BETWEEN.sub(" ", name[:_LONGEST]))).split()
     return " ".join(word for word in words if word not in _GENERIC)
 
 
