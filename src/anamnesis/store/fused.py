@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,7 +69,8 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
     whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
     hits = [hit._replace(fit=fit(**known), why=why) for hit, known, why in zip(found, evidence, whys, strict=True)]
-    return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= _LEAST_FIT]
+    least = math.inf if '"' in question.query else _LEAST_FIT  # a quoted phrase is wanted as it stands
+    return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= least]
 
 
 def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
