@@ -1,6 +1,7 @@
 """`python -m bench.fit FILE`: fits the probability that a hit answers its query to LoCoMo's conversations.
 
-It is checked on text that it was not fitted to: functions of the standard library, asked for by their documentation.
+It is checked on text that it was not fitted to: functions of the standard library, asked for by their documentation,
+and memories of few notes.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anamnesis.notes import Memory
 from anamnesis.store import Hit, MemoryStore
-from bench.recall import _EVERYDAY, _conversation
+from bench.recall import _conversation
 
 Floats = NDArray[np.float64]
 _PACKAGES = ("asyncio", "email", "http", "logging", "unittest", "xml")
@@ -29,6 +30,10 @@ _MOST_FUNCTIONS = 60
 # Questions that are asked of each memory, and the sizes of small memories.
 _MOST_ASKED = 60
 _SMALL = (1, 2, 3, 5, 10, 20)
+# The weight of brevity, which is not fitted.
+_BREVITY = 3.5
+
+T = TypeVar("T")
 
 
 class Corpus(NamedTuple):
@@ -54,17 +59,17 @@ def main() -> int:
     data = json.loads(parser.parse_args().data.read_text("utf-8"))
     random.seed(1)
     talks = [[_talk(each, unit) for each in data] for unit in ("turn", "session")]
-    fitted_to = [sample for corpora in talks for sample in _samples(corpora)]
-    names = "closeness", "outstanding", "coverage"
-    constants = _fitted(
-        np.array([(1.0, *each.known) for each in fitted_to]), np.array([each.answers for each in fitted_to])
-    )
-    print("constant", *(f"{name} {value:.3f}" for name, value in zip(("", *names), constants, strict=True)), sep="\n")
-    _report("conversations, which it was fitted to", fitted_to)
     functions = [Corpus(package, *_functions(package)) for package in _PACKAGES]
-    _report("functions", list(_samples(functions)))
+    about_code = [question for each in functions for question, _ in each.questions]
+    about_people = [question for each in talks[0] for question, _ in each.questions]
+    fitted_to = [sample for corpora in talks for sample in _samples(corpora, about_code)]
+    known = np.array([(1.0, *each.known) for each in fitted_to])
+    constants = _fitted(known[:, :-1], np.array([each.answers for each in fitted_to]), _BREVITY * known[:, -1])
+    print("constant, closeness, outstanding, coverage:", ", ".join(f"{value:.2f}" for value in constants))
+    _report("conversations, which it is fitted to", fitted_to)
+    _report("functions", list(_samples(functions, about_people)))
     for size in _SMALL:
-        small = [_part(each, size) for each in chain(*talks, functions)]
+        small = [_part(each, size) for each in chain(*talks, functions) if len(each.notes) >= size]
         _report(f"memories of {size}", list(_samples(small)))
     return 0
 
@@ -74,16 +79,18 @@ def _talk(data: dict[str, Any], unit: str) -> Corpus:
     return Corpus(read.name, read.notes, read.questions)
 
 
-def _samples(corpora: Sequence[Corpus]) -> Iterator[Sample]:
-    """The hits of questions about each memory, of questions about the next one, and of everyday prompts."""
+def _samples(corpora: Sequence[Corpus], foreign: Sequence[str] = ()) -> Iterator[Sample]:
+    """The hits of questions about each memory, of questions about the next one, and of foreign ones."""
     for here, there in zip(corpora, [*corpora[1:], corpora[0]], strict=True):
         with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
             store.put_all(Memory(f"n{number}", "semantic", *note) for number, note in enumerate(here.notes.items()))
-            own = random.sample(here.questions, min(_MOST_ASKED, len(here.questions)))
-            other = random.sample(there.questions, min(_MOST_ASKED, len(there.questions)))
-            foreign = ((question, set[str]()) for question in chain((asked for asked, _ in other), _EVERYDAY))
-            for question, evidence in chain(own, foreign):
+            wrong = [*_some([question for question, _ in there.questions]), *_some(foreign)]
+            for question, evidence in chain(_some(here.questions), ((question, set[str]()) for question in wrong)):
                 yield from _hits(store.hits(question, explain=True), evidence)
+
+
+def _some(values: Sequence[T]) -> list[T]:
+    return random.sample(values, min(_MOST_ASKED, len(values)))
 
 
 def _hits(hits: Iterable[Hit], evidence: set[str]) -> Iterator[Sample]:
@@ -96,12 +103,12 @@ def _hits(hits: Iterable[Hit], evidence: set[str]) -> Iterator[Sample]:
             is_best = False
 
 
-def _fitted(known: Floats, answers: NDArray[np.bool_]) -> Floats:
-    """The constants of a logit, both classes with the same weight: Newton's method."""
+def _fitted(known: Floats, answers: NDArray[np.bool_], given: Floats) -> Floats:
+    """The constants of a logit to which `given` is added, both classes with the same weight: Newton's method."""
     weights = np.where(answers, 0.5 / answers.mean(), 0.5 / (1 - answers.mean()))
     constants = np.zeros(known.shape[1])
-    for _ in range(30):
-        likely = 1 / (1 + np.exp(-(known @ constants)))
+    for _ in range(40):
+        likely = 1 / (1 + np.exp(-(known @ constants + given)))
         slope = known.T @ (weights * (answers - likely)) - 1e-3 * constants
         curve = (known * (weights * likely * (1 - likely))[:, None]).T @ known + 1e-3 * np.eye(known.shape[1])
         constants += np.linalg.solve(curve, slope)

@@ -43,7 +43,7 @@ def candidates(db: Connection, numbers: Sequence[int]) -> list[Candidate]:
         " WHERE number IN (SELECT value FROM json_each(:numbers))",
         {"numbers": json.dumps(list(numbers))},
     )
-    found = {row[0]: Candidate(*row[:-1], strength=_number(row[-1])) for row in rows}
+    found = {note.number: note._replace(strength=_number(note.strength)) for note in map(Candidate._make, rows)}
     return [found[number] for number in numbers]
 
 
