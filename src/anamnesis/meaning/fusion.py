@@ -47,10 +47,10 @@ def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     return found
 
 
-def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int) -> Vectors:
+def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int = 0) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
 
-    `holders` says how many notes hold each of the query's words, of the `total` that BM25 is computed over: as many or
+    `holders` says how many notes hold each of the query's words, of the `total` that BM25 is computed over if those are
     more than are searched.
     """
     by_note, by_passage = weights(close, holders, total)
@@ -60,13 +60,13 @@ def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequen
     return words
 
 
-def weights(close: Vectors, holders: Sequence[int], total: int) -> tuple[float, float]:
+def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> tuple[float, float]:
     """What a BM25 of 1 adds to a score: that of a note, and that of its best passage.
 
     Where the best note stands out by its meaning, words weigh less; where no note does, they decide.
     """
     held = np.asarray(holders, np.float64)
-    ideal = _SATURATION * float(np.log(1 + (total - held + 0.5) / (held + 0.5)).sum())
+    ideal = _SATURATION * float(np.log(1 + (max(total, len(close)) - held + 0.5) / (held + 0.5)).sum())
     if not len(close) or ideal <= 0:
         return 0.0, 0.0
     outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,7 +71,8 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
         fit(**known) if compared.embedded[each.place] else None for each, known in zip(chosen, evidence, strict=True)
     ]
     hits = [hit._replace(fit=fit, why=why) for hit, fit, why in zip(found, fits, whys, strict=True)]
-    return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= _LEAST_FIT]
+    least = math.inf if '"' in question.query else _LEAST_FIT  # a quoted phrase is wanted as it stands
+    return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= least]
 
 
 def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
