@@ -41,7 +41,7 @@ function words, over the same questions; bold where 0 is outside of the interval
 - **all words**: FTS5, the OR of all words of the question, BM25: the ranking of the specification.
 - **words**: the same without function words, `mode="words"`.
 - **meaning**: the cosine of the best passage, `mode="meaning"`.
-- **reciprocal ranks**: the sum of 1 / (60 + rank) over the last two.
+- **reciprocal ranks**: the sum of 1 / (60 + rank) over the first 100 of the last two.
 - **fused**: what a search does, `mode="fused"`.
 
 *At a prompt*: all conversations in one memory, each a project, their questions as prompts, ranked by words. How
@@ -50,9 +50,7 @@ often at a question about another conversation, and at an everyday prompt."""
 _SHOWN = ("Recall@5", "Recall@10", "MRR")
 _WANTED = {("session", "Recall@5"): 88.0, ("session", "MRR"): 82.0, ("turn", "Recall@10"): 68.5, ("turn", "MRR"): 50.5}
 _BY_WORDS, _OURS = "words", "fused"
-_RRF = 60
-# More than a conversation has notes.
-_ALL = 10_000
+_RRF, _RANKS = 60, 100
 _EVERYDAY = (
     *("continue", "yes", "thanks, that works", "fix the failing test", "run the tests again", "commit this"),
     *("what does this function do?", "refactor this file", "add a test for it", "why does it fail?", "looks good"),
@@ -105,14 +103,12 @@ def _printed(table: str) -> str:
 
 
 def _rows(unit: str, found: Outcomes, measured: dict[str, dict[str, Interval]]) -> Iterator[str]:
-    cases = len(found[_OURS])
-    yield head(f"{unit}s, {cases} questions", *_SHOWN, *(f"{name} against words" for name in _SHOWN), "p50 ms")
+    yield head(f"{unit}s, {len(found[_OURS])} questions", *_SHOWN, *(f"{name} against words" for name in _SHOWN))
     for name, outcomes in found.items():
         against = {each.measure: each for each in compare(found[_BY_WORDS], outcomes)}
         differences = [_difference(against[each].interval, against[each].is_noise) for each in _SHOWN]
-        time = sorted(each.milliseconds for each in outcomes)[cases // 2]
         shown = [_interval(measured[name][each]) for each in _SHOWN]
-        yield line(name, *shown, *(differences if name != _BY_WORDS else [""] * len(_SHOWN)), f"{time:.1f}")
+        yield line(name, *shown, *(differences if name != _BY_WORDS else [""] * len(_SHOWN)))
 
 
 def _interval(found: Interval) -> str:
@@ -176,7 +172,7 @@ def _by_ranks(store: MemoryStore, query: str) -> list[str]:
     scores: dict[str, float] = {}
     modes: tuple[Mode, ...] = ("words", "meaning")
     for mode in modes:
-        for rank, found in enumerate(store.ranking.rank(Question(query, Filter(), _ALL, mode)), start=1):
+        for rank, found in enumerate(store.ranking.rank(Question(query, Filter(), _RANKS, mode)), start=1):
             scores[found.id] = scores.get(found.id, 0) + 1 / (_RRF + rank)
     return sorted(scores, key=scores.__getitem__, reverse=True)
 

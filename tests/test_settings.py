@@ -17,6 +17,7 @@ SOURCE = Path(anamnesis.__file__).parent
 # Every module that reads one of these, with the reason. The functions `resolve_*` read all settings anew.
 READERS = {
     "config": "Reads the settings for everybody.",
+    "entry": "Sets the number of threads that numpy reads from a variable.",
     "cli/context": "The command line's one read of the settings.",
     "cli/sync": "`--home` becomes a variable, which the background process inherits.",
     "cli/machine": "`init` and `uninstall` follow the variables of every agent.",

@@ -114,3 +114,20 @@ def test_with_a_daemon_recall_and_search_leave_the_model_to_it(home: Path) -> No
         assert modules & {"numpy", "http", "email", "anamnesis.meaning"} == set()
     finally:
         assert daemon.stop() == (0, "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads as Linux lists them")
+def test_matrices_are_multiplied_in_one_thread(tmp_path: Path) -> None:
+    """Threads of OpenBLAS spin while other programs use the cores, and take more than ten times the CPU."""
+    script = (
+        "import os, sys, contextlib\n"
+        "from anamnesis.entry import main\n"
+        "sys.argv = ['anamnesis', 'status', '--json']\n"
+        "with contextlib.suppress(SystemExit):\n    main()\n"
+        "import numpy\n"
+        "numpy.ones((512, 512)) @ numpy.ones((512, 512))\n"
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    variables = {"ANAMNESIS_HOME": str(tmp_path), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "1"

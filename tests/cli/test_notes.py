@@ -55,7 +55,7 @@ def test_json_of_each_command_has_the_documented_shape(anamnesis: Command) -> No
     assert list(note) == [*SHOWN, "body"]
     assert note["machine_id"] == "thinkpad"
     (hit,) = anamnesis("search", "b", "--json").json
-    assert list(hit) == [*SHOWN, "body", "score"]
+    assert list(hit) == [*SHOWN, "body", "score", "fit", "weak"]
     assert [list(each) for each in anamnesis("list", "--json").json] == [SHOWN]
     assert anamnesis("show", note["id"], "--json").json == note
     status = anamnesis("status", "--json").json

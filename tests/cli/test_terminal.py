@@ -59,12 +59,12 @@ def test_search_marks_whole_words_that_matched_and_no_function_words(anamnesis: 
 def test_search_leaves_out_notes_that_share_only_what_most_notes_have(anamnesis: Command) -> None:
     for number in range(6):
         anamnesis("write", f"Note {number}", "gateway" + " lock" * (number == 3))
-    found = anamnesis("search", "gateway lock")
+    found = anamnesis("search", "--words", "gateway lock")
     assert [line.split("\t")[4] for line in found.out.splitlines()] == ["Note 3"]
-    assert "1 of" not in (shown := plain(anamnesis.on_terminal("search", "gateway lock")))
+    assert "1 of" not in (shown := plain(anamnesis.on_terminal("search", "--words", "gateway lock")))
     assert "Note 3" in shown
     assert "Note 4" not in shown
-    assert len(anamnesis("search", "gateway lock", "--json").json) == 6
+    assert len(anamnesis("search", "--words", "gateway lock", "--json").json) == 6
 
 
 def test_no_result_has_a_score_of_zero(anamnesis: Command) -> None:

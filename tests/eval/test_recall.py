@@ -144,7 +144,7 @@ def test_equal_rankings_differ_by_nothing() -> None:
     same = [outcome([1], query=str(number)) for number in range(20)]
     differences = compare(same, same)
     assert all(each.is_noise for each in differences)
-    assert verdict(differences, "a", "b", 20) == "The difference in recall between a and b is no more than noise."
+    assert verdict(differences, "a", "b", 20) == "The difference between a and b is no more than noise."
 
 
 def test_a_few_cases_tell_nothing() -> None:

@@ -85,6 +85,8 @@ def test_every_tool_works_and_returns_text_and_structure(tmp_path: Path, mode: s
         assert await call(client, "memory_search", query="which busy timeout?") == [written]
         (hit,) = await call(client, "memory_search", query="which busy timeout?", explain=True)
         assert hit.pop("score") > 0
+        assert hit.pop("fit") > 0.5
+        assert hit.pop("why")["words"].keys() == {"busy", "timeout"}
         assert hit == written
         (listed,) = await call(client, "memory_list")
         assert "body" not in listed

@@ -27,7 +27,7 @@ def test_the_score_is_the_specified_one(notes: int, words: int) -> None:
     of_passage = (of_note * random.random(notes)).astype(np.float32)
     holders = random.integers(1, notes, words, endpoint=True).tolist()
     expected = specified(close, of_note, of_passage, holders)
-    assert np.allclose(fused(close, of_note, of_passage, holders), expected, atol=1e-4)
+    assert np.allclose(fused(close, of_note, of_passage, holders, notes), expected, atol=1e-4)
 
 
 def test_a_note_is_as_close_as_its_best_passage_less_what_its_length_gives_by_chance() -> None:
@@ -44,10 +44,10 @@ def test_a_note_is_as_close_as_its_best_passage_less_what_its_length_gives_by_ch
 @pytest.mark.parametrize("notes", [0, 1, 2, 3])
 def test_a_memory_of_hardly_any_notes_has_scores(notes: int, holders: list[int]) -> None:
     close = np.linspace(0.1, 0.5, notes, dtype=np.float32)
-    score = fused(close, np.ones(notes, np.float32), np.ones(notes, np.float32), holders)
+    score = fused(close, np.ones(notes, np.float32), np.ones(notes, np.float32), holders, notes)
     assert score.shape == (notes,)
     assert np.isfinite(score).all()
 
 
 def test_words_weigh_nothing_where_nothing_was_asked() -> None:
-    assert weights(np.ones(3, np.float32), []) == (0.0, 0.0)
+    assert weights(np.ones(3, np.float32), [], 3) == (0.0, 0.0)

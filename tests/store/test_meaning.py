@@ -179,3 +179,18 @@ def test_nothing_is_said_about_the_fit_of_a_note_that_is_not_embedded_yet(tmp_pa
         assert (first.memory.id, first.fit, first.is_weak) == (new.id, None, False)
         store.embed()
         assert (store.hits("zeppelin")[0].fit or 0) > 0.5
+
+
+def test_a_note_that_was_compared_before_it_was_embedded_is_not_embedded_again(found: Found) -> None:
+    old = found.write("Pods", "kubectl rollout restart")
+    found.meaning.follow()
+    new = found.write("Pods", "kubectl rollout restart now")
+    close = found.store._catalogue.ask(lambda db: found.meaning.compare_with(db, new))
+    assert close is not None
+    assert close.closeness.tolist() == pytest.approx([0.95], abs=0.05)
+    assert found.embedded == 2
+    found.meaning.follow()
+    assert found.embedded == 2
+    assert found.ids("pods", 2) == [new, old]
+    long = found.write("Diary", LONG)
+    assert found.store._catalogue.ask(lambda db: found.meaning.compare_with(db, long)) is None

@@ -66,9 +66,9 @@ def run(cases: Path | None, locomo: Path | None, turns: bool, mode: Mode, pictur
     """Ask the cases of FILE, a JSON object {"query", "relevant_ids", "kind"} a line, and measure what is found.
 
     Recall@k is the share of the relevant notes among the first k hits, MRR the mean of 1 / rank of the first one of
-    them (0 beyond the 50th), precision the share of relevant notes among 8 hits. Tokens are what the titles and
-    bodies of 8 hits cost an agent, at four characters each; times are of searches for 8 hits in this process. An
-    interval is what 95 % of 10,000 resamples of the cases give.
+    them (0 beyond the 50th), precision the share of relevant notes among the hits of a search for 8. Tokens are what
+    their titles and bodies cost an agent, at four characters each; times are of this process. An interval is what
+    95 % of 10,000 resamples of the cases give.
 
     \b
     In a pipe, a line for all cases and for each kind: kind, cases, Recall@1, 3, 5, 8, 10, MRR, precision,
@@ -215,11 +215,11 @@ def _measured(
     found: list[list[Outcome]] = [[] for _ in modes]
     total = 0
     for name, store, some in _own(cases) if cases else _of_locomo(locomo or Path(), turns):
-        notes = store.count()
-        total += notes
-        with _counting(name, notes + len(some) * len(modes)) as advance:
-            embedded = store.embed(advance) if set(modes) != {"words"} else 0
-            advance(notes - embedded)
+        total += store.count()
+        pending = 0 if set(modes) == {"words"} else store.ranking.pending()
+        with _counting(name, pending + len(some) * len(modes)) as advance:
+            if pending:
+                store.embed(advance)
             for outcomes, mode in zip(found, modes, strict=True):
                 outcomes += ask(by_mode(store, mode), some, progress=advance)
     return found, total
@@ -236,8 +236,8 @@ def _own(path: Path) -> Iterator[tuple[str, MemoryStore, list[EvalCase]]]:
         if not cases:
             raise InvalidArgument(f"None of the notes in {path} exists in {store.root}.", "Is it of another memory?")
         if left := len(given) - len(cases):
-            told = counted(left, "case is left out: a note of it", "cases are left out: notes of them")
-            click.echo(f"{told} do not exist or are superseded.", err=True)
+            whose = counted(left, "case is left out: its", "cases are left out: their")
+            click.echo(f"{whose} notes do not exist or are superseded.", err=True)
         yield "Measuring", store, cases
 
 

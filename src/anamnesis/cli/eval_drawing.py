@@ -10,7 +10,7 @@ from rich.text import Text
 
 from anamnesis.cli.output import bare_table, console
 from anamnesis.eval.intervals import Difference, Interval
-from anamnesis.eval.report import COSTS, SHOWN, RecallReport
+from anamnesis.eval.report import COSTS, RecallReport
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,8 +27,8 @@ def draw_report(heading: str, report: RecallReport, bounds: Mapping[str, Interva
         table.add_row(name, _bar(mean), f"{100 * mean:.1f}", Text(f"{100 * low:.1f} to {100 * high:.1f}", "dim"))
     screen.print(table)
     screen.print(
-        f"Of {SHOWN} hits {100 * report.precision:.1f} % are relevant; they cost {report.tokens:,.0f} tokens."
-        f" A search takes {report.p50:.1f} ms, 95 % take at most {report.p95:.1f} ms."
+        f"Of the hits, {100 * report.precision:.1f} % are relevant. They cost {report.tokens:,.0f} tokens and took"
+        f" {report.p50:.1f} ms (p50), {report.p95:.1f} ms (p95)."
     )
     if report.kinds:
         screen.print()

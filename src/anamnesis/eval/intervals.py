@@ -64,7 +64,7 @@ def verdict(differences: Sequence[Difference], a: str, b: str, cases: int) -> st
     better = [each.measure for each in real if each.interval.mean > 0]
     worse = [each.measure for each in real if each.interval.mean < 0]
     if not real:
-        return f"The difference in recall between {a} and {b} is no more than noise."
+        return f"The difference between {a} and {b} is no more than noise."
     parts = [f"{word} in {listed(names)}" for word, names in (("better", better), ("worse", worse)) if names]
     return f"{b} is {' and '.join(parts)} than {a}, by more than noise."
 

@@ -27,6 +27,7 @@ _AVERAGE, _SPREAD, _AVERAGE_NOTES = 0.47, 0.06, 20
 # against a note: at the same closeness, other notes have less to do with the query. The last weight is set, not fitted,
 # as LoCoMo has no short queries: `kubernetes` fits a note about kubectl, and 4 % of random words fit one of 500 notes.
 _FIT = (-25.7, 37.1, -0.61, 8.9, 3.5)
+_EVERY_WORD, _EVEN = 0.999, 0.5
 
 
 def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
@@ -46,25 +47,26 @@ def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     return found
 
 
-def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int]) -> Vectors:
+def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
 
-    `holders` says how many notes hold each of the query's words.
+    `holders` says how many notes hold each of the query's words, of the `total` that BM25 is computed over: as many or
+    more than are searched.
     """
-    by_note, by_passage = weights(close, holders)
+    by_note, by_passage = weights(close, holders, total)
     words = np.float32(by_note) * of_note
     words += np.float32(by_passage) * of_passage
     words += close
     return words
 
 
-def weights(close: Vectors, holders: Sequence[int]) -> tuple[float, float]:
+def weights(close: Vectors, holders: Sequence[int], total: int) -> tuple[float, float]:
     """What a BM25 of 1 adds to a score: that of a note, and that of its best passage.
 
     Where the best note stands out by its meaning, words weigh less; where no note does, they decide.
     """
     held = np.asarray(holders, np.float64)
-    ideal = _SATURATION * float(np.log(1 + (len(close) - held + 0.5) / (held + 0.5)).sum())
+    ideal = _SATURATION * float(np.log(1 + (total - held + 0.5) / (held + 0.5)).sum())
     if not len(close) or ideal <= 0:
         return 0.0, 0.0
     outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
@@ -87,7 +89,9 @@ def fit(closeness: float, outstanding: float, coverage: float, brevity: float) -
     """The probability that a note answers a query.
 
     It depends on how close the note is, by how many spreads more than others, on the part of the query's weight that
-    its words cover, and on how short the query is: one over the number of its words.
+    its words cover, and on how short the query is: one over the number of its words. A note that holds every word of it
+    may not be weak.
     """
     logit = sum(map(mul, _FIT, (1.0, closeness, outstanding, coverage, brevity)))
-    return 1 / (1 + math.exp(-min(max(logit, -30.0), 30.0)))
+    probability = 1 / (1 + math.exp(-min(max(logit, -30.0), 30.0)))
+    return max(probability, _EVEN) if coverage >= _EVERY_WORD else probability

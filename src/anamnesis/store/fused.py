@@ -13,7 +13,7 @@ from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.pruning import Word, any_of, rarest_first
 from anamnesis.recall.query import asked
-from anamnesis.recall.telling import weight
+from anamnesis.recall.telling import rarity
 from anamnesis.store.priors import Candidate, candidates, priors
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
@@ -41,6 +41,7 @@ class _Compared(NamedTuple):
     of_passage: Vectors
     words: list[Word]
     holders: list[int]  # how many notes hold each word of the query
+    total: int
     embedded: NDArray[np.bool_]
 
 
@@ -58,6 +59,8 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
 
     A note that is not embedded yet is as close as the average, and nothing is said about its fit.
     """
+    if not asked(question.query).terms:
+        return []
     compared = _compare(db, question, meaning)
     chosen = _best(db, compared, question)
     held, evidence = _evidence(db, question.query, compared, chosen)
@@ -74,7 +77,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
-        return _Compared(notes, of_note, of_note, of_note, [], [], np.zeros(0, np.bool_))
+        return _Compared(notes, of_note, of_note, of_note, [], [], 0, np.zeros(0, np.bool_))
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
     close = within(meaning.compare(db, meaning.query(question.query)), places)
@@ -92,14 +95,14 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
         of_passage = of_note.copy()
         long = close.counts > 1
         of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    return _Compared(notes, closeness, of_note, of_passage, words, holders, embedded)
+    return _Compared(notes, closeness, of_note, of_passage, words, holders, _total(db), embedded)
 
 
 def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
     """The k best notes by their scores and priors."""
     if not len(compared.notes) or not question.k:
         return []
-    score = fused(compared.close, compared.of_note, compared.of_passage, compared.holders)
+    score = fused(compared.close, compared.of_note, compared.of_passage, compared.holders, compared.total)
     places = np.argsort(-score, kind="stable")[: question.k + _TIED].tolist()
     notes = candidates(db, compared.notes[places].tolist())
     added = priors(db, notes, question.at_hand) if question.mode == "fused" else [{}] * len(notes)
@@ -118,8 +121,7 @@ def _evidence(
     """The words of the query that each note holds, and what says whether it answers the query."""
     terms = Counter(dict(asked(query).terms.most_common(MOST_ASKED)))
     known = {word.text: word.notes for word in counted(db, terms)}
-    total = _total(db)
-    said = {term: weight(known.get(term, 0), total) for term in terms}
+    said = {term: rarity(known.get(term, 0), compared.total) for term in terms}
     asked_for = sum(said.values()) or 1.0
     found = holding(db, known, [each.note.number for each in chosen])
     held = [found[each.note.number] for each in chosen]
@@ -146,7 +148,7 @@ def _whys(
 ) -> list[Why]:
     query = meaning.query(question.query)
     words = word_scores(db, compared.words, [each.note.number for each in chosen])
-    by_note, by_passage = weights(compared.close, compared.holders)
+    by_note, by_passage = weights(compared.close, compared.holders, compared.total)
     found = []
     for each, known in zip(chosen, evidence, strict=True):
         close = float(compared.close[each.place])

@@ -15,7 +15,7 @@ from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
-from anamnesis.meaning.vectors import NewText, Text, VectorFile, hash_of, packed
+from anamnesis.meaning.vectors import NewText, Passages, Text, VectorFile, hash_of, packed
 from anamnesis.store import queries
 from anamnesis.store.change_log import Change, ChangeLog, last_seq
 from anamnesis.store.ranking import FOLLOWER
@@ -31,6 +31,7 @@ _AT_ONCE = 8
 # The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
 _MOST_COMPARED = 16
 _WHILE_WAITING = 2
+_MOST_AHEAD = 64
 
 
 class Meaning:
@@ -48,6 +49,7 @@ class Meaning:
         self._numbers: dict[str, int] = {}  # of the notes in the matrix, by their ids
         self._start, self._cursor = b"", 0  # which changes the matrix has
         self._private: Connection | None = None
+        self._ahead: dict[bytes, Passages] = {}  # of texts that the follower has not embedded yet
 
     def close(self) -> None:
         self.file.close()
@@ -98,18 +100,26 @@ class Meaning:
         """How close each note is to this one; None if this one is not embedded."""
         row = db.execute("SELECT hash FROM standing_files WHERE memory_id = :id", {"id": note}).fetchone()
         text = self.file.texts_of(row).get(row[0]) if row else None
-        if text is None:
+        own = text.passages if text else self._ahead_of(db, note)
+        if own is None:
             return None
-        own = text.passages[:: -(-len(text.passages) // _MOST_COMPARED)]
+        own = own[:: -(-len(own) // _MOST_COMPARED)]
         with self._lock:
             self._refresh(db)
             return self._matrix.compare(own["values"] * own["scale"][:, None], likeness)
 
-    def embed_note(self, note: str) -> None:
-        """Embed a note before those that are pending, unless it is long."""
-        found = self._index.read(lambda db: (_texts(db, [note]), _changed(db, note)))
-        if not self._index.is_private and len(passages(found[0].get(note, ""))) <= _WHILE_WAITING:
-            self._embed(found[1], bool)
+    def _ahead_of(self, db: Connection, note: str) -> Passages | None:
+        """The vectors of a note that is not embedded yet, unless it is long; the follower need not compute them again.
+
+        They are not saved here: that would wait for the follower, which may have a low priority.
+        """
+        text = _texts(db, [note]).get(note)
+        some = passages(text or "")
+        if text is None or len(some) > _WHILE_WAITING:
+            return None
+        if len(self._ahead) >= _MOST_AHEAD:
+            self._ahead.clear()
+        return self._ahead.setdefault(hash_of(text), packed(self._model().passages(some)))
 
     def _embed(self, changes: Sequence[Change], stop: Callable[[], bool]) -> None:
         """Save the vectors of those texts that are not known, and which files hold them."""
@@ -129,9 +139,12 @@ class Meaning:
             self._written.erase(lambda: self._index.read(queries.file_hashes))
 
     def _embedded(self, texts: dict[bytes, list[str]]) -> list[NewText]:
-        vectors = packed(self._model().passages([passage for some in texts.values() for passage in some]))
-        found, done = [], 0
-        for hash, some in texts.items():
+        ahead = {hash: known for hash in texts if (known := self._ahead.pop(hash, None)) is not None}
+        found, done = [NewText(hash, texts[hash], known) for hash, known in ahead.items()], 0
+        left = {hash: some for hash, some in texts.items() if hash not in ahead}
+        if left:
+            vectors = packed(self._model().passages([passage for some in left.values() for passage in some]))
+        for hash, some in left.items():
             found.append(NewText(hash, some, vectors[done : done + len(some)]))
             done += len(some)
         return found
@@ -184,12 +197,6 @@ def _in_turn(texts: dict[bytes, list[str]]) -> Iterator[dict[bytes, list[str]]]:
         count += len(some)
     if group:
         yield group
-
-
-def _changed(db: Connection, note: str) -> list[Change]:
-    """A note as the follower would get it."""
-    query = "SELECT 0, memory_id, hash FROM standing_files WHERE memory_id = :id AND hash <> x''"
-    return [Change(*row) for row in db.execute(query, {"id": note})]
 
 
 def _texts(db: Connection, notes: Sequence[str] | dict[str, bytes]) -> dict[str, str]:

@@ -171,7 +171,6 @@ class Ranking:
         from anamnesis.store.related import related_by_meaning
 
         if asked.like:
-            self.meaning.embed_note(asked.like)
             return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
         return self._ask(lambda db: fused_search(db, asked, self.meaning))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _RELATED = 0.62
 # How many rare words stand for a note, and which part of its own BM25 for these words another note needs.
 _MOST_WORDS = 32
-_SHARE = 0.15
+_SHARE = 0.2
 
 
 def related_by_meaning(db: Connection, asked: Question, meaning: Meaning) -> list[Ranked] | None:
