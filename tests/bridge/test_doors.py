@@ -96,7 +96,7 @@ def test_every_kind_of_write_over_http_reaches_the_notes(daemon: Daemon) -> None
         post(daemon, "/projects/migrate", old_project="shop", new_project="store")
         assert {note.project for note in store.list()} == {"store"}
         daemon.ask("DELETE", f"/observations/{first}")
-        assert store.search("second") == []
+        assert store.search("second", mode="words") == []
         assert store.find(titles["One again"].id)  # hidden, but there
         daemon.ask("DELETE", f"/observations/{second}?hard=true")
         assert store.find(titles["Two, corrected"].id) is None

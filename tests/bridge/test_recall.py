@@ -36,6 +36,7 @@ def vault(tmp_path: Path) -> Iterator[Vault]:
         ):
             opened.write(type="procedural", title=title, body=body, project=project)
         opened.reconcile()
+        opened.notes.embed()
         opened.notes.ranking.ranker = Fitting(opened)
         yield opened
 

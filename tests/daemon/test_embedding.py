@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.disks import full_disk
 from tests.remains import BODY, holding
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon
@@ -195,3 +196,26 @@ def test_a_hard_delete_of_engrams_client_leaves_no_words_behind(tmp_path: Path) 
         assert any(name.startswith("vectors.db") for name in holding(tmp_path))
         assert daemon.ask("DELETE", f"/observations/{made['id']}?hard=true").status == 200
     assert holding(tmp_path) == {}
+
+
+def test_a_file_that_another_process_writes_costs_no_search(tmp_path: Path) -> None:
+    write(tmp_path, "Pancakes", "Two eggs and flour.")
+    with MemoryStore(tmp_path) as store:
+        store.embed()
+        pods = store.write(type="semantic", title="Pods", body="kubectl rollout restart")
+        with contextlib.closing(sqlite3.connect(tmp_path / "vectors.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert store.search("kubectl", k=1)[0].id == pods.id
+            assert store.ranking.pending() == 1
+        assert store.search("kubernetes", k=1)[0].id == pods.id
+        assert store.ranking.pending() == 0
+    assert (tmp_path / "anamnesis.log").read_text().count("meaning failed") == 1
+
+
+def test_vectors_on_a_full_disk_cost_no_search(tmp_path: Path) -> None:
+    write(tmp_path, "Pods", "kubectl rollout restart")
+    with full_disk(), MemoryStore(tmp_path) as store:
+        assert store.search("kubectl", k=1)[0].title == "Pods"
+    with MemoryStore(tmp_path) as store:
+        assert store.search("kubernetes", k=1)[0].title == "Pods"
+        assert store.ranking.pending() == 0

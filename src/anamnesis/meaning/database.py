@@ -21,7 +21,8 @@ from anamnesis.readonly import SHORT_READ, is_refused, is_writable, read_only_ur
 
 # A longer note is known by its beginning: 28,000 words.
 MOST_PASSAGES = 256
-_BUSY_SECONDS = 5.0
+# A search that embeds waits for other writers no longer than this; what it could not save is pending.
+_BUSY_SECONDS = 1.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 _SCHEMA = """
 DROP TABLE IF EXISTS texts;
