@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.meaning.fusion import closeness, fused
+from anamnesis.meaning.fusion import closeness, fused, words_weight
 from anamnesis.meaning.matrix import Matrix
 from anamnesis.meaning.model import WIDTH, Vectors
 from anamnesis.meaning.vectors import NewText, Text, VectorFile, hash_of, packed
@@ -50,14 +50,14 @@ def test_a_text_is_found_by_its_hash_and_by_its_files(tmp_path: Path) -> None:
 def test_a_text_that_is_saved_twice_is_one(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
     assert file.add([text(1, ["red fox", "blue whale"])]) == file.add([text(1, ["red fox", "blue whale"])])
-    numbers, scores = file.passage_scores('"whale"')
+    numbers, scores = file.passage_scores('"whale"', [1])
     assert (len(numbers), len(scores)) == (1, 1)
 
 
 def test_the_best_passage_of_a_text_counts(tmp_path: Path) -> None:
     file = VectorFile(tmp_path / "vectors.db")
     numbers = file.add([text(1, ["fox", "fox fox whale", "none"]), text(2, ["fox"]), text(3, ["bird", "fish"])])
-    texts, scores = file.passage_scores('"fox" OR "whale"')
+    texts, scores = file.passage_scores('"fox" OR "whale"', [*numbers.values()])
     assert texts.tolist() == [numbers[hash_of("text 1")]]
     assert scores[0] > 0
 
@@ -68,7 +68,7 @@ def test_texts_that_no_file_holds_are_removed(tmp_path: Path) -> None:
     file.link((name, number) for name, number in zip((b"one", b"two"), numbers.values(), strict=True))
     assert file.keep_only([b"one", b"three"]) == 1
     assert file.texts_of([b"one", b"two"]).keys() == {b"one"}
-    assert len(file.passage_scores('"fox"')[0]) == 1
+    assert len(file.passage_scores('"fox"', [*numbers.values()])[0]) == 1
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be read as one" * 9, b""])
@@ -134,7 +134,7 @@ def test_words_decide_where_meaning_does_not() -> None:
     flat = np.full(100, 0.3, np.float32)
     words = np.zeros(100, np.float32)
     words[42] = 5.0
-    assert fused(flat, words, words, [1]).argmax() == 42
+    assert fused(flat, words, words, words_weight(flat, [1], 100)).argmax() == 42
 
 
 def test_words_weigh_less_where_one_note_stands_out() -> None:
@@ -142,11 +142,11 @@ def test_words_weigh_less_where_one_note_stands_out() -> None:
     close[7] = 0.9
     words = np.zeros(100, np.float32)
     words[42] = 2.0
-    assert fused(close, words, words, [30]).argmax() == 7
+    assert fused(close, words, words, words_weight(close, [30], 100)).argmax() == 7
 
 
 def test_without_words_or_notes_meaning_is_all() -> None:
     close = np.array([0.1, 0.4], np.float32)
     none = np.zeros(2, np.float32)
-    assert (fused(close, none, none, []) == close).all()
-    assert len(fused(close[:0], none[:0], none[:0], [3])) == 0
+    assert (fused(close, none, none, words_weight(close, [], 2)) == close).all()
+    assert len(fused(close[:0], none[:0], none[:0], words_weight(close[:0], [3], 2))) == 0

@@ -14,7 +14,7 @@ from anamnesis.meaning.model import Vectors
 _WORDS = 4.0
 _FALL = 0.8
 # The share of a note's own BM25; the rest is that of its best passage.
-_NOTE = 0.7
+NOTE = 0.7
 # How much of the advantage that many passages give by chance is taken from a note.
 _CHANCE = 0.25
 # The most that one word adds to BM25, in units of its inverse document frequency: k1 + 1.
@@ -32,21 +32,22 @@ def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     return best
 
 
-def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int]) -> Vectors:
-    """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
+def words_weight(close: Vectors, holders: Sequence[int], total: int) -> float:
+    """How much BM25 counts beside closeness. `holders` says how many of `total` notes hold each of the query's words.
 
-    `holders` says how many notes hold each of the query's words. Where the best note stands out by its meaning, words
-    weigh less; where no note does, they decide.
+    Where the best note stands out by its meaning, words weigh less; where no note does, they decide.
     """
     if not len(close) or not holders:
-        return close
-    held = np.asarray(holders, np.float64)
-    ideal = _SATURATION * np.log(1 + (len(close) - held + 0.5) / (held + 0.5)).sum()
-    if ideal <= 0:
-        return close
+        return 0.0
+    held = np.minimum(np.asarray(holders, np.float64), total)
+    ideal = _SATURATION * float(np.log(1 + (total - held + 0.5) / (held + 0.5)).sum())
     outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
-    weight = _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
-    words = np.float32(weight * _NOTE) * of_note
-    words += np.float32(weight * (1 - _NOTE)) * of_passage
+    return _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
+
+
+def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, weight: float) -> Vectors:
+    """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query."""
+    words = np.float32(weight * NOTE) * of_note
+    words += np.float32(weight * (1 - NOTE)) * of_passage
     words += close
     return words

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ from anamnesis.meaning.model import WIDTH, Vectors
 PASSAGE = np.dtype([("scale", "<f4"), ("values", "i1", (WIDTH,))])
 Passages = NDArray[np.void]
 # Changes with the model, with how passages are made, and with the tables.
-VERSION = 1
+VERSION = 2
 # A longer note is known by its beginning: 28,000 words.
 MOST_PASSAGES = 256
 _MOST_ASKED = 500
@@ -73,6 +74,8 @@ class VectorFile:
         self._path = path
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
+        self._counts: dict[str, int] = {}  # how many passages hold a word, "" for any
+        self._counted_at: tuple[int, int] | None = None
 
     def close(self) -> None:
         with self._lock:
@@ -126,11 +129,27 @@ class VectorFile:
             )
             return db.execute("DELETE FROM texts WHERE number NOT IN (SELECT text FROM files)").rowcount
 
-    def passage_scores(self, match: str) -> tuple[NDArray[np.int64], Vectors]:
-        """The numbers of the texts with passages that match, and the BM25 of the best passage of each."""
+    def passage_counts(self, terms: Sequence[str]) -> tuple[list[int], int]:
+        """How many passages of texts with several hold each of the terms, and how many there are."""
         with self._used() as db:
-            query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid"
-            rows = db.execute(query, (match,)).fetchall()
+            (others_commits,) = db.execute("PRAGMA data_version").fetchone()
+            if self._counted_at != (now := (others_commits, db.total_changes)):
+                self._counted_at, self._counts = now, {}
+                (self._counts[""],) = db.execute("SELECT count(*) FROM words_docsize").fetchone()
+            for term in terms:
+                if term not in self._counts:
+                    query = "SELECT count(*) FROM words WHERE words MATCH ?"
+                    (self._counts[term],) = db.execute(query, (f'"{term}"',)).fetchone()
+            return [self._counts[term] for term in terms], self._counts[""]
+
+    def passage_scores(self, match: str, texts: Sequence[int]) -> tuple[NDArray[np.int64], Vectors]:
+        """The numbers of those of the texts that have passages that match, and the BM25 of the best passage of each."""
+        with self._used() as db:
+            query = (
+                "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
+                f" AND rowid / {MOST_PASSAGES} IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+            )
+            rows = db.execute(query, (match, json.dumps(texts))).fetchall()
         found = np.array(rows, np.float64).reshape(-1, 2)
         texts, starts = np.unique(found[:, 0].astype(np.int64) // MOST_PASSAGES, return_index=True)
         if not len(texts):

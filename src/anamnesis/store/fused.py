@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anamnesis.meaning.fusion import fused
+from anamnesis.meaning.fusion import fused, words_weight
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
-from anamnesis.recall.pruning import Word, any_of, rarest_first
-from anamnesis.recall.query import asked
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, Ranked
-from anamnesis.store.search import MOST_ASKED, counted, ranked
+from anamnesis.store.search import ranked
+from anamnesis.store.word_scores import Compared, telling, word_scores
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -35,18 +34,16 @@ def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Rank
     close = _within(meaning.compare(db, meaning.query(query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
-    words = _telling(db, query) if asked.mode == "fused" else []
-    of_note = np.zeros(len(notes), np.float32)
-    of_passage = of_note
-    if words:
-        match = any_of(words)
-        held, scores = _scored(db, match)
-        is_within = (held < len(places)) & (places[np.minimum(held, len(places) - 1)] >= 0)
-        of_note[places[held[is_within]]] = scores[is_within]
-        of_passage = of_note.copy()
-        long = close.counts > 1
-        of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    score = fused(closeness, of_note, of_passage, [word.notes for word in words])
+    texts = np.full(len(notes), -1)
+    long = close.counts > 1
+    texts[places[close.notes[long]]] = close.texts[long]
+    of_note = of_passage = np.zeros(len(notes), np.float32)
+    weight = 0.0
+    if asked.mode == "fused" and (words := telling(db, query)).holders:
+        weight = words_weight(closeness, words.holders, words.total)
+        compared = Compared(notes, places, closeness, texts)
+        of_note, of_passage = word_scores(db, meaning.file, words, compared, weight, k + _TIED)
+    score = fused(closeness, of_note, of_passage, weight)
     best = np.argsort(-score, kind="stable")[: k + _TIED]
     return ranked(db, _newest_first(db, notes[best], score[best])[:k])
 
@@ -69,28 +66,6 @@ def _within(close: Close, places: Numbers) -> Close:
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
     return close.where(known)
-
-
-def _telling(db: Connection, query: str) -> list[Word]:
-    """The words that a query asks for, without those that half of the notes hold, unless it has no other."""
-    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
-    known = rarest_first(counted(db, asked(query).terms))[:MOST_ASKED]
-    return [word for word in known if word.is_telling(total)] or known
-
-
-def _scored(db: Connection, match: str) -> tuple[Numbers, Vectors]:
-    """The notes that match, with their BM25; higher is better."""
-    query = "SELECT rowid, -bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH :match"
-    rows = np.array(db.execute(query, {"match": match}).fetchall(), np.float64).reshape(-1, 2)
-    return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.float32)
-
-
-def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
-    """The scores of texts in the order in which they are wanted; 0 for those without one."""
-    if not len(texts):
-        return np.zeros(len(wanted), np.float32)
-    at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)
-    return np.where(texts[at] == wanted, scores[at], np.float32(0))
 
 
 def _newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
