@@ -1,20 +1,58 @@
-"""`python -m bench.recall FILE`: how much of the evidence searches and prompts find in LoCoMo's conversations."""
+"""`python -m bench.recall FILE`: how much of the evidence in LoCoMo's conversations rankings and prompts find.
+
+Rankings are measured by `anamnesis.eval`, as `anamnesis eval run --locomo FILE` does. The file may not be shipped.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
+import sqlite3
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from anamnesis.eval.intervals import Interval, compare, intervals
+from anamnesis.eval.locomo import Conversation, read_locomo
+from anamnesis.eval.measuring import Search, ask, by_mode
+from anamnesis.eval.report import Outcome
 from anamnesis.inject import select_recall
 from anamnesis.notes import Memory
+from anamnesis.recall.pruning import any_term
 from anamnesis.store import MemoryStore
+from anamnesis.store.queries import Filter
+from anamnesis.store.question import Mode, Question, by_words_alone
+from bench import report
+from bench.verdict import head, line
 
+HEADING = "# Recall"
+UNITS = ("session", "turn")
+_METHOD = """\
+The questions of LoCoMo's conversations in the given file, without the adversarial ones, which have no answer, and
+without those that name no turn as evidence. Each conversation is a memory of its own; a note is a session (its date as
+the title, a line for each turn) or a turn (the date as the title); what a picture shows stands in brackets. R@k is
+the share of a question's evidence among the first k hits, MRR the mean of 1 / rank of the first evidence, in percent.
+In brackets: what 95 % of 10,000 resamples of the questions give. *Against words*: the difference to words without
+function words, over the same questions; bold where 0 is outside of the interval.
+
+- **all words**: FTS5, the OR of all words of the question, BM25: the ranking of the specification.
+- **words**: the same without function words, `mode="words"`.
+- **meaning**: the cosine of the best passage, `mode="meaning"`.
+- **reciprocal ranks**: the sum of 1 / (60 + rank) over the last two.
+- **fused**: what a search does, `mode="fused"`.
+
+*At a prompt*: all conversations in one memory, each a project, their questions as prompts, ranked by words. How
+often notes are injected at a question about the project's own conversation, how many of these times with evidence, how
+often at a question about another conversation, and at an everyday prompt."""
+_SHOWN = ("Recall@5", "Recall@10", "MRR")
+_WANTED = {("session", "Recall@5"): 88.0, ("session", "MRR"): 82.0, ("turn", "Recall@10"): 68.5, ("turn", "MRR"): 50.5}
+_BY_WORDS, _OURS = "words", "fused"
+_RRF = 60
+# More than a conversation has notes.
+_ALL = 10_000
 _EVERYDAY = (
     *("continue", "yes", "thanks, that works", "fix the failing test", "run the tests again", "commit this"),
     *("what does this function do?", "refactor this file", "add a test for it", "why does it fail?", "looks good"),
@@ -22,81 +60,146 @@ _EVERYDAY = (
     *("please push it", "there is an error in the log", "rename the variable", "start over"),
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """A conversation as notes, by turns or by sessions, and its questions with the notes that hold the evidence."""
-
-    name: str
-    notes: dict[str, str]
-    questions: list[tuple[str, set[str]]]
+Outcomes = dict[str, list[Outcome]]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.recall", description=__doc__)
-    parser.add_argument("data", type=Path, help="locomo.json, or a part of it")
-    conversations = json.loads(parser.parse_args().data.read_text("utf-8"))
-    print("| notes | R@5 | R@10 | MRR | told of its own | of these with evidence | of others | everyday |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for unit in ("session", "turn"):
-        read = [_conversation(each, unit) for each in conversations]
-        figures = [*_searched(read), *_prompted(read)]
-        print(f"| {unit} | {' | '.join(f'{100 * each:.1f}' for each in figures)} |", flush=True)
+    options = _options()
+    with tempfile.TemporaryDirectory() as folder:
+        tables = [*_tables(options.data, options.keep or Path(folder), options.units)]
+    if options.record:
+        about = f"Written by `python -m bench.recall FILE --record` on {datetime.now(UTC):%Y-%m-%d}."
+        place = f"Machine: {report.machine(sqlite3.sqlite_version)}."
+        report.record(options.record, "\n\n".join([HEADING, f"{about} {place}", *tables, _METHOD]) + "\n")
     return 0
 
 
-def _conversation(data: dict[str, Any], unit: str) -> Conversation:
-    turns: dict[str, str] = {}
-    for name, said in data["conversation"].items():
-        if re.fullmatch(r"session_\d+", name):
-            turns |= {turn["dia_id"]: f"{turn['speaker']}: {turn['text']}" for turn in said}
-    notes: dict[str, str] = {}
-    for turn, text in turns.items():
-        place = turn.partition(":")[0] if unit == "session" else turn
-        notes[place] = f"{notes[place]}\n{text}" if place in notes else text
-    questions = []
-    for asked in data["qa"]:
-        evidence = {turn if unit == "turn" else turn.partition(":")[0] for turn in asked["evidence"] if turn in turns}
-        if evidence:
-            questions.append((asked["question"], evidence))
-    return Conversation(data["sample_id"], notes, questions)
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.recall", description=__doc__)
+    parser.add_argument("data", type=Path, help="locomo10.json, or a part of it")
+    parser.add_argument("--units", nargs="+", choices=UNITS, default=UNITS, help="what a note is")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the embedded memories here for another run")
+    report.add_record_option(parser)
+    return parser.parse_args()
 
 
-def _searched(conversations: list[Conversation]) -> Iterator[float]:
-    """R@5, R@10 and MRR, each conversation in a memory of its own."""
-    recalls: dict[int, list[float]] = {5: [], 10: []}
-    ranks = []
+def _tables(data: Path, folder: Path, units: Sequence[str]) -> Iterator[str]:
+    """Each table, printed as soon as it is complete."""
+    judged = [head("target", "wanted", "measured", "met")]
+    prompts = [head("at a prompt, notes are", "own", "with evidence", "another's", "everyday")]
+    for unit in units:
+        conversations = read_locomo(data, turns=unit == "turn")
+        found = _outcomes(conversations, folder / unit)
+        measured = {name: intervals(outcomes) for name, outcomes in found.items()}
+        yield _printed("\n".join(_rows(unit, found, measured)))
+        judged += _judged(unit, measured[_OURS])
+        prompts.append(line(f"{unit}s", *(f"{100 * each:.1f}" for each in _prompted(conversations))))
+    yield _printed("\n".join(judged))
+    yield _printed("\n".join(prompts))
+
+
+def _printed(table: str) -> str:
+    print(table, flush=True)
+    print()
+    return table
+
+
+def _rows(unit: str, found: Outcomes, measured: dict[str, dict[str, Interval]]) -> Iterator[str]:
+    cases = len(found[_OURS])
+    yield head(f"{unit}s, {cases} questions", *_SHOWN, *(f"{name} against words" for name in _SHOWN), "p50 ms")
+    for name, outcomes in found.items():
+        against = {each.measure: each for each in compare(found[_BY_WORDS], outcomes)}
+        differences = [_difference(against[each].interval, against[each].is_noise) for each in _SHOWN]
+        time = sorted(each.milliseconds for each in outcomes)[cases // 2]
+        shown = [_interval(measured[name][each]) for each in _SHOWN]
+        yield line(name, *shown, *(differences if name != _BY_WORDS else [""] * len(_SHOWN)), f"{time:.1f}")
+
+
+def _interval(found: Interval) -> str:
+    mean, low, high = (100 * value for value in found)
+    return f"{mean:.1f} ({low:.1f}–{high:.1f})"
+
+
+def _difference(found: Interval, is_noise: bool) -> str:
+    mean, low, high = (100 * value for value in found)
+    shown = f"{mean:+.1f} ({low:+.1f} to {high:+.1f})"
+    return shown if is_noise else f"**{shown}**"
+
+
+def _judged(unit: str, ours: dict[str, Interval]) -> Iterator[str]:
+    for (of, measure), wanted in _WANTED.items():
+        if of == unit:
+            value = 100 * ours[measure].mean
+            yield line(f"{unit}s, {measure}", f"≥ {wanted:g}", f"{value:.1f}", "yes" if value >= wanted else "NO")
+
+
+def _outcomes(conversations: Iterable[Conversation], folder: Path) -> Outcomes:
+    """What each ranking finds for all questions, each conversation in a memory of its own."""
+    found: Outcomes = {}
     for conversation in conversations:
-        with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
-            store.put_all(_notes(conversation))
-            for question, evidence in conversation.questions:
-                found = [note.title for note in store.search(question, k=50)]
-                for k, recall in recalls.items():
-                    recall.append(len(evidence & set(found[:k])) / len(evidence))
-                ranks.append(next((1 / rank for rank, title in enumerate(found, 1) if title in evidence), 0.0))
-    return (sum(figures) / len(figures) for figures in (*recalls.values(), ranks))
+        with MemoryStore(folder / conversation.name) as store:
+            if not store.count():
+                store.put_all(conversation.notes)
+            store.embed()
+            for name, search in _rankings(store).items():
+                found.setdefault(name, []).extend(ask(search, conversation.cases))
+    return found
+
+
+def _rankings(store: MemoryStore) -> dict[str, Search]:
+    notes = {note.id: note for note in store.list()}
+
+    def ranking(ids: Callable[[str], list[str]]) -> Search:
+        return lambda query, k: [notes[id] for id in ids(query)[:k]]
+
+    return {
+        "all words": ranking(partial(_by_all_words, store)),
+        _BY_WORDS: by_mode(store, "words"),
+        "meaning": by_mode(store, "meaning"),
+        "reciprocal ranks": ranking(partial(_by_ranks, store)),
+        _OURS: by_mode(store, "fused"),
+    }
+
+
+def _by_all_words(store: MemoryStore, query: str) -> list[str]:
+    """The ranking of the specification."""
+    with closing(sqlite3.connect(store.db_path)) as db:
+        rows = db.execute(
+            "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
+            " WHERE memories_fts MATCH :match ORDER BY bm25(memories_fts), m.updated_at DESC",
+            {"match": any_term(re.findall(r"\w+", query))},
+        ).fetchall()
+    return [id for (id,) in rows]
+
+
+def _by_ranks(store: MemoryStore, query: str) -> list[str]:
+    scores: dict[str, float] = {}
+    modes: tuple[Mode, ...] = ("words", "meaning")
+    for mode in modes:
+        for rank, found in enumerate(store.ranking.rank(Question(query, Filter(), _ALL, mode)), start=1):
+            scores[found.id] = scores.get(found.id, 0) + 1 / (_RRF + rank)
+    return sorted(scores, key=scores.__getitem__, reverse=True)
 
 
 def _prompted(conversations: list[Conversation]) -> Iterator[float]:
     """How often prompts are answered, all conversations in one memory, each a project."""
     own, right, other, everyday = [], [], [], []
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
-        store.put_all(note for each in conversations for note in _notes(each))
+        store.ranking.ranker = by_words_alone
+        store.put_all(note for each in conversations for note in each.notes)
         for here, there in zip(conversations, [*conversations[1:], conversations[0]], strict=True):
-            for question, evidence in here.questions:
-                told = select_recall(store, question, project=here.name, known=set())
-                own.append(bool(told))
-                if told:
-                    right.append(bool(evidence & {note.title for note in told}))
-                other.append(bool(select_recall(store, question, project=there.name, known=set())))
-            everyday += [bool(select_recall(store, ask, project=here.name, known=set())) for ask in _EVERYDAY]
+            for case in here.cases:
+                given = _injected(store, case.query, here)
+                own.append(bool(given))
+                if given:
+                    right.append(bool({*case.relevant_ids} & {note.id for note in given}))
+                other.append(bool(_injected(store, case.query, there)))
+            everyday += [bool(_injected(store, prompt, here)) for prompt in _EVERYDAY]
     return (sum(answers) / len(answers) for answers in (own, right, other, everyday))
 
 
-def _notes(conversation: Conversation) -> Iterator[Memory]:
-    for title, text in conversation.notes.items():
-        name = f"{conversation.name}-{title}".replace(":", "-")
-        yield Memory(name, "semantic", title, text, conversation.name)
+def _injected(store: MemoryStore, prompt: str, conversation: Conversation) -> list[Memory]:
+    return select_recall(store, prompt, project=conversation.name, known=set())
 
 
 if __name__ == "__main__":

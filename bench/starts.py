@@ -93,7 +93,7 @@ def _cases(folder: Path, size: int) -> Iterator[Case]:
         show(f"writing {size:,} notes")
         corpus.write_store(home, size)
     show("indexing them")
-    subprocess.run([_PROGRAM, "reindex"], env=_environment(plain), check=True, capture_output=True)
+    subprocess.run([_PROGRAM, "status"], env=_environment(plain), check=True, capture_output=True)
     without = {**_environment(twins), "ANAMNESIS_BRIDGE": "off"}  # else it starts a reconciliation of its own
     subprocess.run([_PROGRAM, "engram", "stats"], env=without, check=True, capture_output=True)
     subprocess.run([_PROGRAM, "bridge", "reconcile"], env=_environment(twins), check=True, capture_output=True)

@@ -9,12 +9,27 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.waiting import wait_until
+from tests.web.daemon import Daemon
 
 from anamnesis.store import MemoryStore
 
 TOOLS = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
 # What nobody needs to list tools or to answer a prompt in a folder that is no git repository.
-HEAVY = {"asyncio", "click", "email", "http", "logging", "rich", "secrets", "socket", "subprocess", "tempfile", "yaml"}
+HEAVY = {
+    "asyncio",
+    "click",
+    "email",
+    "http",
+    "logging",
+    "numpy",
+    "rich",
+    "secrets",
+    "socket",
+    "subprocess",
+    "tempfile",
+    "yaml",
+}
 
 
 def imported(home: Path, given: bytes, *arguments: str) -> tuple[bytes, set[str]]:
@@ -71,7 +86,7 @@ def test_recall_imports_what_finds_and_shows_a_note(home: Path) -> None:
     assert b"Zebra crossing" in printed
     unneeded = {"anamnesis.mcp", "anamnesis.git", "anamnesis.engram.schema", "anamnesis.notes.redaction", "hashlib"}
     assert modules & (HEAVY | unneeded) == set()
-    assert len(ours(modules)) <= 50, ours(modules)
+    assert len(ours(modules)) <= 52, ours(modules)
 
 
 def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
@@ -81,3 +96,21 @@ def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
     assert (
         modules & (HEAVY | {"anamnesis.store", "anamnesis.notes", "anamnesis.project", "sqlite3", "hashlib"}) == set()
     )
+
+
+def test_with_a_daemon_recall_and_search_leave_the_model_to_it(home: Path) -> None:
+    """Neither imports numpy, and the hook nothing but a socket more than without a daemon."""
+    daemon = Daemon(home)
+    try:
+        wait_until(lambda: json.loads(daemon.ask("GET", "/ready").body).get("not_embedded") == 0)
+        wait_until(lambda: daemon.ask("POST", "/recall", '{"query": "zebra", "mode": "meaning"}').status == 200)
+        event = {"session_id": "s1", "cwd": str(home), "hook_event_name": "x", "prompt": "where do zebras cross?"}
+        printed, modules = imported(home, json.dumps(event).encode(), "recall")
+        assert b"Zebra crossing" in printed
+        assert modules & (HEAVY | {"anamnesis.meaning"}) == {"socket"}
+        assert len(ours(modules)) <= 54, ours(modules)
+        printed, modules = imported(home, b"", "search", "zebra")
+        assert b"Zebra crossing" in printed
+        assert modules & {"numpy", "http", "email", "anamnesis.meaning"} == set()
+    finally:
+        assert daemon.stop() == (0, "")

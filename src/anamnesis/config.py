@@ -29,12 +29,14 @@ _NONE = "none"
 # They are refused with a sentence where they are used; any other setting falls back to its default.
 _REFUSED_IN_USE = ("machine_id", "remote", "token")
 DEFAULT_VERSIONS = 50
+# Returns a value as it is stored; raises if it cannot be one.
+Rule = Callable[[str], str]
 
 
 def _machine_id(text: str) -> str:
     if not re.fullmatch(r"[\w.-]{1,64}", text):
         raise InvalidArgument(
-            f"machine_id {text!r} has characters that it cannot have.",
+            f"{text!r} has characters that it cannot have.",
             "Use up to 64 letters, digits, dots, dashes and underscores.",
         )
     return text
@@ -44,22 +46,16 @@ def _remote(text: str) -> str:
     """A git remote that git cannot take for an option or a command."""
     if text.startswith("-") or "::" in text or not text.isprintable() or not text.strip():
         raise InvalidArgument(
-            f"remote {text!r} is not the address of a git repository.",
+            f"{text!r} is not the address of a git repository.",
             "Use a form like git@host:notes.git, https://host/notes.git or /path/to/notes.git.",
         )
-    return text
-
-
-def _budget(text: str) -> str:
-    if not text.isdecimal() or not 500 <= int(text) <= 100_000:
-        raise InvalidArgument(f"inject_budget {text!r} is not a number of characters from 500 to 100000.")
     return text
 
 
 def _token(text: str) -> str:
     if len(text) < _LEAST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
         raise InvalidArgument(
-            "token cannot be used.", f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks."
+            "cannot be used.", f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks."
         )
     return text
 
@@ -70,34 +66,28 @@ def _text(text: str) -> str:
     return text
 
 
-def _versions(text: str) -> str:
-    if not text.isdecimal() or int(text) > 10_000:
-        raise InvalidArgument(f"versions {text!r} is not a whole number from 0 to 10000.")
-    return text
-
-
-def _whole(text: str) -> str:
-    if not text.isdecimal() or not 0 < int(text) <= 1_000_000:
-        raise InvalidArgument(f"{text!r} is not a whole number from 1 to 1000000.")
-    return text
-
-
-def _on_or_off(text: str) -> str:
-    if text not in ("on", "off"):
-        raise InvalidArgument(f"{text!r} is neither on nor off.")
-    return text
-
-
-def _provider(text: str) -> str:
-    if text not in ("heuristic", "openai"):
-        raise InvalidArgument(f"reflection_provider {text!r} is not one of heuristic, openai.")
-    return text
-
-
 def _url(text: str) -> str:
     if not text.startswith(("https://", "http://")) or not text.isprintable():
-        raise InvalidArgument(f"reflection_base_url {text!r} is not an http or https address.")
+        raise InvalidArgument(f"{text!r} is not an http or https address.")
     return text
+
+
+def _whole(least: int, most: int) -> Rule:
+    def check(text: str) -> str:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise InvalidArgument(f"{text!r} is not a whole number from {least} to {most}.")
+        return text
+
+    return check
+
+
+def _one_of(*values: str) -> Rule:
+    def check(text: str) -> str:
+        if text not in values:
+            raise InvalidArgument(f"{text!r} is not one of {', '.join(values)}.")
+        return text
+
+    return check
 
 
 class Setting(NamedTuple):
@@ -107,7 +97,7 @@ class Setting(NamedTuple):
     variable: str
     purpose: str
     default: str
-    rule: Callable[[str], str] = str
+    rule: Rule = str
     is_secret: bool = False
 
     def check(self, text: str) -> str:
@@ -115,8 +105,6 @@ class Setting(NamedTuple):
         try:
             return self.rule(text)
         except InvalidArgument as error:
-            if error.message.startswith(self.name):
-                raise
             raise InvalidArgument(f"{self.name} {error.message}", error.hint) from error
 
 
@@ -139,7 +127,7 @@ SETTINGS = (
         "ANAMNESIS_BRIDGE",
         "Whether notes and Engram's observations are one memory, where there is an `engram.db`: `on` or `off`.",
         "on",
-        _on_or_off,
+        _one_of("on", "off"),
     ),
     Setting(
         "versions",
@@ -147,22 +135,24 @@ SETTINGS = (
         "How many earlier versions of each note `history` has besides those in git: 0 to 10000, together at most 20,000"
         " characters for each. They stay on this machine.",
         str(DEFAULT_VERSIONS),
-        _versions,
+        _whole(0, 10_000),
     ),
-    Setting("sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole),
+    Setting(
+        "sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole(1, 1_000_000)
+    ),
     Setting(
         "inject_budget",
         "ANAMNESIS_INJECT_BUDGET",
         "How many characters a starting session is told at the most.",
         str(DEFAULT_BUDGET),
-        _budget,
+        _whole(500, 100_000),
     ),
     Setting(
         "reflection_provider",
         "ANAMNESIS_REFLECTION_PROVIDER",
         "Who summarises sessions: `heuristic`, or `openai` for any endpoint that speaks its dialect.",
         "heuristic",
-        _provider,
+        _one_of("heuristic", "openai"),
     ),
     Setting("reflection_model", "ANAMNESIS_REFLECTION_MODEL", "The model that summarises.", "gpt-4o-mini", _text),
     Setting(
@@ -173,8 +163,16 @@ SETTINGS = (
         _url,
     ),
     Setting("reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", _NONE, _text, is_secret=True),
-    Setting("reflection_timeout", "ANAMNESIS_REFLECTION_TIMEOUT", "Seconds to wait for it.", "30", _whole),
-    Setting("reflection_max_tokens", "ANAMNESIS_REFLECTION_MAX_TOKENS", "How long its answer may be.", "1000", _whole),
+    Setting(
+        "reflection_timeout", "ANAMNESIS_REFLECTION_TIMEOUT", "Seconds to wait for it.", "30", _whole(1, 1_000_000)
+    ),
+    Setting(
+        "reflection_max_tokens",
+        "ANAMNESIS_REFLECTION_MAX_TOKENS",
+        "How long its answer may be.",
+        "1000",
+        _whole(1, 1_000_000),
+    ),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
 STRICT_VARIABLE = "ANAMNESIS_ENGRAM_STRICT"
@@ -185,7 +183,8 @@ ENGRAM_VARIABLES = {
     "ENGRAM_PROJECT": "The project of `engram mcp`; else that of its folder.",
     STRICT_VARIABLE: "`1`, `true` or `on`: behave as Engram was recorded to, where by default its specification holds"
     " or Anamnesis is safer. What its clients send is then stored as it was sent, without redaction and with the names"
-    " of projects as they are, and a hard delete passes over a row that is marked as deleted. The differences are in"
+    " of projects as they are, a hard delete passes over a row that is marked as deleted, and a search finds only what"
+    " has all of its words. The differences are in"
     " [HTTP](http-api.md#where-it-differs-from-engram-on-purpose).",
 }
 

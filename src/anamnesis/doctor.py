@@ -39,7 +39,7 @@ def examine(settings: Settings) -> list[Finding]:
     found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home)]
     try:
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
-            found += [*_index(store), *_files(store), *_bridge(store, settings)]
+            found += [*_index(store), *_vectors(store), *_files(store), *_bridge(store, settings)]
     except AnamnesisError as error:
         found.append(Finding(str(home), error.message, error.hint or "Make it readable."))
     return found
@@ -103,6 +103,13 @@ def _index(store: MemoryStore) -> Iterator[Finding]:
         changed = f"{drift.added} new, {drift.updated} edited and {drift.removed} removed"
         fault = f"It has missed files: {changed}."
         yield Finding(subject, fault, "Bring it up to date.", _with(store, MemoryStore.refresh))
+
+
+def _vectors(store: MemoryStore) -> Iterator[Finding]:
+    if faults := store.ranking.damage():
+        fault = f"It is damaged: {faults[0]}."
+        discard = _with(store, lambda again: again.ranking.discard())
+        yield Finding(str(store.root / "vectors.db"), fault, "Delete it; the notes are embedded anew.", discard)
 
 
 def _files(store: MemoryStore) -> Iterator[Finding]:

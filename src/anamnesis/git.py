@@ -70,14 +70,18 @@ def git(
     as_user: bool = False,
     timeout: float = LOCAL_TIMEOUT,
     connect_timeout: float | None = None,
+    most: int = -1,
 ) -> bytes:
-    """Run git in a folder and return its output. With `connect_timeout`, a remote has to answer within it."""
+    """Run git in a folder and return its output, or the first `most` bytes of it.
+
+    With `connect_timeout`, a remote has to answer within it.
+    """
     settings = [word for each in _NEUTRAL for word in ("-c", each)]
     command = ["git", *settings, *options, *arguments]
     environment = {**_environment(as_user), **(variables or {})}
     deadline = time.monotonic() + timeout
     while True:
-        code, output, errors = _run(command, folder, environment, input, deadline, connect_timeout)
+        code, output, errors = _run(command, folder, environment, input, deadline, connect_timeout, most)
         if code == 0:
             return output
         if not _lock_is_gone(folder, errors, deadline):
@@ -91,6 +95,7 @@ def _run(
     input: bytes | None,
     deadline: float,
     connect_timeout: float | None,
+    most: int,
 ) -> tuple[int, bytes, str]:
     with contextlib.ExitStack() as opened:
         # Files, not pipes: a connection that ssh keeps open for reuse inherits them, and reading a pipe would block.
@@ -110,7 +115,7 @@ def _run(
             _running.discard(process)
         output.seek(0)
         errors.seek(0)
-        return process.returncode, output.read(), errors.read().decode("utf-8", "replace")
+        return process.returncode, output.read(most), errors.read().decode("utf-8", "replace")
 
 
 def _start(

@@ -31,6 +31,8 @@ _PAGE = 50
 # The number of newest global notes that are candidates, unless the budget holds more; and of those that search finds.
 _MOST_GLOBAL = 200
 _MOST_ABOUT = 50
+# The notes about what is at hand, besides the others of the project.
+_MOST_AT_HAND = 8
 # No note takes fewer characters, with its heading and origin.
 _SHORTEST_NOTE = 100
 # The part of the budget that one note may have where not all of them fit.
@@ -44,23 +46,28 @@ def resolve_project_key(cwd: str | Path) -> str:
     return find_project(cwd, settings.home, settings.user_home).key
 
 
-def select_inject(store: MemoryStore, *, project: str, k: int = 8, budget: int = DEFAULT_BUDGET) -> list[Memory]:
-    """The notes for the start of a session: the pinned ones, the global ones that `budget` may hold, and up to k others
-    of the project.
+def select_inject(
+    store: MemoryStore, *, project: str, k: int = 8, budget: int = DEFAULT_BUDGET, at_hand: Sequence[str] = ()
+) -> list[Memory]:
+    """The notes for the start of a session: the pinned ones, the global ones that `budget` may hold, up to k others of
+    the project, and those about what is `at_hand` or was left open.
 
     Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
     Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere.
     """
+    from anamnesis.at_hand import open_ends  # that a prompt does not need
+
     superseded = store.superseded_ids()
     episodes = _newest(store, superseded, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
     wanted = max(0, k - len(episodes))
     durable = [note for kind in _DURABLE for note in _newest(store, superseded, wanted, project=project, type=kind)]
     durable.sort(key=_recency, reverse=True)
     ours = [*durable[:wanted], *episodes]
-    chosen = ours
+    hints = [*at_hand, *(open_ends(episodes[0].body) if episodes else ())]
+    chosen = [*ours, *_about(store, project, hints, {note.id for note in ours})]
     if project != GLOBAL:
         most = max(_MOST_GLOBAL, budget // _SHORTEST_NOTE)
-        chosen = [*_global_notes(store, superseded, project, ours, most), *ours]
+        chosen = [*_global_notes(store, superseded, project, ours, most, hints), *chosen]
     first = {note.id: note for note in _pinned(store, superseded, project)}
     return [*first.values(), *(note for note in chosen if note.id not in first)]
 
@@ -150,12 +157,29 @@ def _recency(note: Memory) -> tuple[str, float]:
     return note.updated_at, note.confidence
 
 
+def _about(store: MemoryStore, project: str, hints: Sequence[str], known: set[str]) -> list[Memory]:
+    """The other notes of the project that are about one of the hints, which are words, the best first."""
+    words = list(dict.fromkeys(word for hint in hints for word in hint.split()))
+    if not words:
+        return []
+    hits = store.hits(" ".join(words), project=project, k=_MOST_AT_HAND + len(known))
+    found = {hit.memory.id: hit.memory for hit in hits if hit.memory.id not in known and _is_due(hit.memory)}
+    held, named, notes, total = store.coverage(words, list(found))
+    asked = [{word: notes[word] for word in hint.split()} for hint in hints]
+    about = [
+        note
+        for id, note in found.items()
+        if any(is_about(held[id] & hint.keys(), named[id] & hint.keys(), hint, total) for hint in asked)
+    ]
+    return about[:_MOST_AT_HAND]
+
+
 def _global_notes(
-    store: MemoryStore, superseded: set[str], project: str, ours: list[Memory], most: int
+    store: MemoryStore, superseded: set[str], project: str, ours: list[Memory], most: int, hints: Sequence[str]
 ) -> list[Memory]:
-    """The global notes: first those that share words with this project, then the newest."""
+    """The global notes: first those that share words with this project and with what is at hand, then the newest."""
     notes = _newest(store, superseded, most, project=GLOBAL)
-    matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours)]))
+    matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours), *hints]))
     if len(notes) == most:  # older ones may matter more
         about = store.search(" ".join(sorted(matters)), project=GLOBAL, k=_MOST_ABOUT)
         known = {note.id for note in notes}

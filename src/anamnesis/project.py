@@ -136,7 +136,7 @@ def _repository_name(folder: Path) -> str:
 
 def git_says(folder: Path, *arguments: str) -> str:
     """git's output for a folder; "" if it fails. git is started only where it may find a repository."""
-    if not _may_be_in_repository(folder):
+    if not may_be_in_repository(folder):
         return ""
     from anamnesis.git import GitFailed, git  # 5 ms that most commands need not spend
 
@@ -147,7 +147,7 @@ def git_says(folder: Path, *arguments: str) -> str:
     return said.decode("utf-8", "replace").strip()
 
 
-def _may_be_in_repository(folder: Path) -> bool:
+def may_be_in_repository(folder: Path) -> bool:
     """Whether the folder or one above it has a `.git`, or the HEAD that a bare repository has in its place."""
     real = os.path.realpath(folder)
     places = [real, *map(str, Path(real).parents)]

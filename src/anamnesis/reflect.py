@@ -15,6 +15,10 @@ from typing import Any
 from anamnesis.capture import HeuristicSummarizer, ParsedSession, Summarizer, SummaryResult
 from anamnesis.config import Reflection
 
+# What can go wrong when a model is asked: it is not reached, or its answer is malformed.
+UNREACHED = (OSError, http.client.HTTPException)
+MALFORMED = (ValueError, LookupError, TypeError)
+FAILURES = (*UNREACHED, *MALFORMED)
 FALLBACK = "heuristic (the model failed)"
 _MOST_ASKS = 40
 _LONGEST_TEXT = 4_000
@@ -42,34 +46,44 @@ class ModelSummarizer:
 
     def summarize(self, session: ParsedSession) -> SummaryResult | None:
         try:
-            answer = self._ask(session)
+            answer = ask(self._settings, _TASK, _prompt(session))
             if answer.strip().strip('"`') == _SKIP:
                 return None
             title, body = _title_and_body(answer)
-        except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+        except FAILURES:
             kept = HeuristicSummarizer().summarize(session)
             return kept and SummaryResult(kept.title, kept.body, FALLBACK)
         return SummaryResult(title, body, self._settings.model)
 
-    def _ask(self, session: ParsedSession) -> str:
-        settings = self._settings
-        content = {
-            "model": settings.model,
-            "max_tokens": settings.max_tokens,
-            "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": _prompt(session)}],
-        }
-        if not settings.base_url.startswith(("https://", "http://")):
-            raise ValueError(settings.base_url)
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {settings.api_key}"}
-        request = urllib.request.Request(  # noqa: S310
-            f"{settings.base_url.rstrip('/')}/chat/completions", json.dumps(content).encode("ascii"), headers
-        )
-        with urllib.request.urlopen(request, timeout=settings.timeout) as response:  # noqa: S310
-            answer: Any = json.loads(response.read(_MOST_BYTES))
-        text = answer["choices"][0]["message"]["content"]
-        if not isinstance(text, str):
-            raise TypeError("The answer is no text.")
-        return text
+
+def ask(settings: Reflection, task: str, content: str) -> str:
+    """What the model answers. Raises what FAILURES names if it cannot be reached, or if the answer is malformed."""
+    request_body = {
+        "model": settings.model,
+        "max_tokens": settings.max_tokens,
+        "messages": [{"role": "system", "content": task}, {"role": "user", "content": content}],
+    }
+    if not settings.base_url.startswith(("https://", "http://")):
+        raise ValueError(settings.base_url)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {settings.api_key}"}
+    request = urllib.request.Request(  # noqa: S310
+        f"{settings.base_url.rstrip('/')}/chat/completions", json.dumps(request_body).encode("ascii"), headers
+    )
+    with urllib.request.urlopen(request, timeout=settings.timeout) as response:  # noqa: S310
+        answer: Any = json.loads(response.read(_MOST_BYTES))
+    text = answer["choices"][0]["message"]["content"]
+    if not isinstance(text, str):
+        raise TypeError("The answer is no text.")
+    return text
+
+
+def json_object(answer: str) -> dict[str, Any]:
+    """The JSON object in an answer, which may be wrapped in a fence."""
+    start, end = answer.find("{"), answer.rfind("}")
+    found = json.loads(answer[start : end + 1]) if start >= 0 else None
+    if not isinstance(found, dict):
+        raise ValueError("The answer holds no JSON object.")
+    return found
 
 
 def _prompt(session: ParsedSession) -> str:
@@ -88,11 +102,7 @@ def _prompt(session: ParsedSession) -> str:
 
 
 def _title_and_body(answer: str) -> tuple[str, str]:
-    """The JSON object in an answer, which may be wrapped in a fence."""
-    start, end = answer.find("{"), answer.rfind("}")
-    found = json.loads(answer[start : end + 1]) if start >= 0 else None
-    if not isinstance(found, dict):
-        raise ValueError("The answer holds no JSON object.")
+    found = json_object(answer)
     title, body = " ".join(str(found["title"]).split())[:80], str(found["body"]).strip()
     if not title or not body:
         raise ValueError("The answer is empty.")

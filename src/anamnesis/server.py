@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -82,6 +82,9 @@ def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
         with opening:
             if not vaults:
                 vaults.append(opened.enter_context(_open(settings)))
+                from anamnesis.embedder import Embedder
+
+                opened.enter_context(closing(Embedder(vaults[0].notes)))
             return vaults[0].notes
 
     return store

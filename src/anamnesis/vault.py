@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -15,6 +16,7 @@ from anamnesis.config import DEFAULT_VERSIONS
 from anamnesis.errors import InvalidArgument
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
+from anamnesis.store.question import Question, Ranked, Ranker, by_words_alone
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from anamnesis.bridge.bridge import Bridge, Progress
     from anamnesis.bridge.upkeep import State
     from anamnesis.config import Settings
+    from anamnesis.engram.record import SearchResult
+    from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.history.version import Revision
     from anamnesis.store.change_log import Written
@@ -29,6 +33,11 @@ if TYPE_CHECKING:
 
 # How many changes the opening of a vault reconciles; a background process does the rest.
 _AT_ONCE = 200
+# For how many seconds a search embeds notes that no daemon has embedded; those that are left are found by their words.
+_EMBED_SECONDS = 0.2
+
+# The pid file of a daemon, beside engram.db.
+_DAEMON = "daemon.json"
 
 T = TypeVar("T")
 
@@ -43,15 +52,25 @@ def find_engram(settings: Settings) -> Path | None:
 
 
 def open_vault(
-    settings: Settings, *, only_to_read: bool = False, pending: bool = False, engram: Shared | None = None
+    settings: Settings,
+    *,
+    only_to_read: bool = False,
+    pending: bool = False,
+    engram: Shared | None = None,
+    light: bool = False,
 ) -> Vault:
     """The memory of this machine. If its bridge cannot be opened, that is logged, and the notes are there without it.
 
-    A vault that is opened `only_to_read` writes nothing but the index of its notes. What is `pending` between notes
-    and observations can be left for later. A connection to engram.db that is open already is given as `engram`.
+    A vault that is opened `only_to_read` writes nothing but the index and the vectors of its notes. What is `pending`
+    between notes and observations can be left for later. A connection to engram.db that is open already is given as
+    `engram`. Where a daemon runs, it compares the meaning of notes for this process; without one, this process does it,
+    unless it is to stay `light`.
     """
     path = find_engram(settings)
     opened = Vault(settings.home, path, settings.user_home, only_to_read=only_to_read, versions=settings.versions)
+    ranking = opened.notes.ranking
+    ranking.embed_seconds = _EMBED_SECONDS
+    ranking.ranker = _ranker(settings, by_words_alone if light else ranking.rank_here)
     if path and not only_to_read:
         try:
             opened.connect(engram or path, settings.machine_id)
@@ -62,6 +81,25 @@ def open_vault(
 
             run_in_background("bridge", "reconcile")
     return opened
+
+
+def _ranker(settings: Settings, otherwise: Ranker) -> Ranker:
+    """Asks the daemon if there may be one; without its file, nothing is imported for that."""
+
+    @cache
+    def client() -> Ranker:
+        from anamnesis.daemon_client import DaemonClient
+
+        return DaemonClient(settings, otherwise)
+
+    def rank(question: Question) -> list[Ranked] | None:
+        try:
+            file = settings.engram_db().with_name(_DAEMON)
+        except InvalidArgument:
+            return otherwise(question)
+        return (client() if file.exists() else otherwise)(question)
+
+    return rank
 
 
 class Vault:
@@ -146,6 +184,12 @@ class Vault:
             yield db
         finally:
             self._safely(lambda bridge: bridge.follow_rows(mark), default=(mark, True))
+
+    def recall(self, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
+        """The observations whose notes answer a query that Engram's search finds nothing for; none without a bridge."""
+        from anamnesis.bridge.recall import recall
+
+        return self._safely(lambda _: recall(self.notes, db, query, filters), default=[])
 
     def status(self) -> State | None:
         """What notes and observations hold, and what is pending between them.

@@ -63,6 +63,9 @@ CASES: list[list[str]] = [
     ["show", NOTE],
     ["show", NOTE, "--json"],
     ["show", HOSTILE],
+    ["related", NOTE],
+    ["related", NOTE, "--json"],
+    ["related", HOSTILE],
     ["history", NOTE],
     ["history", NOTE, "--json"],
     ["history", NOTE, "--restore", "1"],
@@ -108,6 +111,14 @@ CASES: list[list[str]] = [
     ["import", "claude", "--from", HOSTILE],
     ["reindex"],
     ["reindex", "--json"],
+    ["eval", "build"],
+    ["eval", "build", "--json"],
+    ["eval", "run", "cases.jsonl", "--mode", "words"],
+    ["eval", "run", "cases.jsonl", "--mode", "words", "--json"],
+    ["eval", "run", HOSTILE],
+    ["eval", "run", "--locomo", HOSTILE],
+    ["eval", "compare", "hostile.json", "hostile.json"],
+    ["eval", "compare", HOSTILE, HOSTILE],
     ["doctor"],
     ["doctor", "--json"],
     ["doctor", "--fix"],
@@ -230,6 +241,10 @@ def fill(path: Path) -> None:
 def hostile(hostile_home: Path, tmp_path: Path) -> Command:
     command = Command(tmp_path)
     shutil.copytree(hostile_home, tmp_path, dirs_exist_ok=True)
+    case = {"query": f"PWN {HOSTILE}", "relevant_ids": [NOTE], "kind": HOSTILE}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case) + "\n" + json.dumps({**case, "kind": "other"}))
+    outcome = {"query": HOSTILE, "kind": HOSTILE, "relevant": 1, "ranks": [1], "shown": 1, "tokens": 1}
+    (tmp_path / "hostile.json").write_text(json.dumps({"outcomes": [{**outcome, "milliseconds": 1.0}]}))
     command.variables |= {
         "ANAMNESIS_MACHINE_ID": HOSTILE,
         "ANAMNESIS_GIT_REMOTE": f"/nowhere/{NAME}",

@@ -62,7 +62,7 @@ def test_json_of_each_command_has_the_documented_shape(anamnesis: Command) -> No
     assert status["by_type"] == {"procedural": 1}
     assert status["by_project"] == {"demo": 1}
     assert status["total"] == 1
-    assert anamnesis("reindex", "--json").json == {"indexed": 1, "unreadable_files": 0}
+    assert anamnesis("reindex", "--json").json == {"indexed": 1, "embedded": 1, "unreadable_files": 0}
     assert anamnesis("doctor", "--json").json == {"fixed": [], "faults": []}
     assert [each["id"] for each in anamnesis("delete", note["id"], "--json").json] == [note["id"]]
     (trashed,) = anamnesis("restore", "--json").json

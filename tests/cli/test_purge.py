@@ -219,3 +219,32 @@ def test_a_sync_that_was_killed_leaves_no_copy_behind_a_purge(anamnesis: Command
     (stage / ".0.1-1.tmp").write_text(f"It says {BODY} here.", "utf-8")
     anamnesis("delete", "--purge", "--yes", note_id)
     assert not stage.exists()
+
+
+def long(text: str) -> str:
+    """A text of several passages, whose words vectors.db holds too."""
+    return "\n".join([text, *(f"Line {number} is about the weather and says nothing else." for number in range(40))])
+
+
+def test_a_purge_removes_what_meaning_knows_of_a_note_but_not_what_another_note_says_too(anamnesis: Command) -> None:
+    with anamnesis.store() as store:
+        note = store.write(type="semantic", title="About it", body=long(BODY))
+        store.embed()
+        store.update(note.id, body=long(REVISED))
+        other = store.write(type="semantic", title="Shared", body=long("nothing of that kind"))
+        copy = store.write(type="semantic", title="Shared", body=long("nothing of that kind"))
+        store.embed()
+    assert "vectors.db" in {name.removesuffix("-wal") for name in holding(anamnesis.home)}
+    assert anamnesis("delete", "--purge", "--yes", note.id, copy.id).code == 0
+    assert holding(anamnesis.home) == {}
+    with anamnesis.store() as store:
+        assert [hit.memory.id for hit in store.hits("Shared", mode="meaning")] == [other.id]
+        assert store.ranking.pending() == 0
+
+
+def test_a_damaged_file_of_vectors_does_not_stop_a_purge(anamnesis: Command) -> None:
+    note_id = write(anamnesis)
+    (anamnesis.home / "vectors.db").write_bytes(b"no database at all, but long enough to be read as one" * 90)
+    done = anamnesis("delete", "--purge", "--yes", "--json", note_id)
+    assert done.json["is_erased"] is True
+    assert holding(anamnesis.home) == {}

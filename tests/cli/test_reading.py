@@ -135,6 +135,20 @@ def test_what_is_there_can_be_read(reading: Command, disk: str, state: Callable[
     assert " and 1 changed observation." in " ".join(each["fault"] for each in doctor.json["faults"])
 
 
+@pytest.mark.parametrize("state", [current, stale, absent])
+@pytest.mark.parametrize("disk", DISKS)
+def test_notes_are_found_by_meaning_on_a_disk_that_cannot_be_written(
+    reading: Command, disk: str, state: Callable[[Path], None]
+) -> None:
+    with MemoryStore(reading.home) as store:
+        store.write(type="semantic", title="Pods", body="kubectl rollout restart")
+        store.embed()
+    state(reading.home)
+    done = OnDisk(reading, disk)("search", "kubernetes", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.json[0]["title"] == "Pods"
+
+
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("disk", ["read-only", "closed", "full"])
 def test_no_file_is_left_on_a_disk_that_cannot_be_written(
@@ -150,8 +164,9 @@ def test_no_file_is_left_on_a_disk_that_cannot_be_written(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but the index, which is derived from the notes."""
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and "index." not in path.name}
+    """Every file but the index and the vectors, which are derived from the notes."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path): path.read_bytes() for path in files if not path.name.startswith(("index.", "vectors.db"))}
 
 
 @pytest.mark.parametrize("is_new", [False, True])

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,30 @@ def hook(tmp_path: Path) -> Iterator[Hook]:
         for number in range(60):
             store.write(type="semantic", title=f"Filler {number}", body=f"Filler text number {number}.", project="x")
     yield made
+
+
+def test_inject_tells_an_old_note_about_the_branch_and_the_changed_files(hook: Hook) -> None:
+    """Although 30 newer notes exist."""
+    commands = ["init --quiet --initial-branch=main", "add --all", "commit --quiet -m start", "checkout --quiet -b B"]
+    (hook.cwd / "src/db").mkdir(parents=True)
+    (hook.cwd / "src/db/pool.py").write_text("pool = 1\n")
+    for command in commands:
+        words = command.replace(" B", " fix/sqlite-busy-timeout").split()
+        identity = ["-c", "user.name=x", "-c", "user.email=x"]
+        subprocess.run(["git", *identity, *words], cwd=hook.cwd, check=True)
+    (hook.cwd / "src/db/pool.py").write_text("pool = 2\n")
+    with MemoryStore(hook.home) as store:
+        old = store.write(type="semantic", title="SQLite needs a busy timeout", body="5 s each.", project="work")
+        store.put(replace(old, updated_at="2020-01-01T00:00:00+00:00"))
+        for number in range(30):
+            store.write(type="semantic", title=f"Newer {number}", body=f"Unrelated {number}.", project="work")
+    shown = hook("inject", hook.event(source="startup"))
+    assert "SQLite needs a busy timeout" in shown
+    assert shown.count("] Newer ") == 8
+    subprocess.run(["git", "checkout", "--quiet", "--force", "main"], cwd=hook.cwd, check=True)
+    shown = hook("inject", hook.event(source="startup", session_id="s2"))
+    assert "SQLite needs a busy timeout" not in shown
+    assert shown.count("] Newer ") == 8
 
 
 def test_inject_tells_the_notes_of_the_agents_folder(hook: Hook) -> None:

@@ -192,3 +192,64 @@ def test_a_session_is_told_the_same_amount_however_much_is_known(tmp_path: Path,
     assert all(f"What is to be known of {number}. " * 9 in shown for number in told)
     left_out = re.search(r"^(\d+) more notes did not fit: ", shown, re.MULTILINE)
     assert bool(left_out) == (count > 10)
+
+
+def about_sqlite(number: int = 0, **changes: object) -> Memory:
+    body = "Set busy_timeout on every connection of the pool: SQLite waits for the lock instead of failing."
+    return note(number, id=f"s{number}", title="SQLite: busy timeout", body=body, **changes)
+
+
+def test_an_old_note_about_what_is_at_hand_is_selected_beyond_the_newest(store: MemoryStore) -> None:
+    store.put(about_sqlite())
+    store.put_all([note(number) for number in range(1, 31)])
+    newest = titles(store)
+    assert "SQLite: busy timeout" not in newest
+    found = select_inject(store, project="acme", at_hand=["sqlite busy timeout", "db pool"])
+    assert [each.title for each in found] == [*newest, "SQLite: busy timeout"]
+
+
+def test_what_the_last_session_left_open_is_at_hand(store: MemoryStore) -> None:
+    store.put(about_sqlite())
+    store.put_all([note(number) for number in range(1, 31)])
+    store.put(note(40, type="episodic", title="Session", body="**Next steps:**\n- SQLite: find the right busy timeout"))
+    assert titles(store)[-1] == "SQLite: busy timeout"
+    store.put(note(41, type="episodic", title="Newer", body="**Next steps:**\n- water the flowers"))
+    assert "SQLite: busy timeout" not in titles(store)
+
+
+@pytest.mark.parametrize("budget", [1_500, 3_000, 8_000])
+def test_a_wrong_hint_does_not_push_out_the_specified_selection(store: MemoryStore, budget: int) -> None:
+    store.put(note(1, tags=["pinned"], title="Pinned"))
+    store.put_all([about_sqlite(number) for number in range(2, 22)])
+    store.put_all([note(number, body="long " * 60) for number in range(30, 50)])
+    store.put(note(60, type="episodic", title="Session"))
+
+    def shown(*hints: str) -> list[str]:
+        selected = select_inject(store, project="acme", budget=budget, at_hand=hints)
+        return re.findall(r"^## \[\w+\] (.*)$", render_inject(selected, budget), re.MULTILINE)
+
+    floor = shown()
+    wrong = shown("sqlite busy timeout")
+    assert wrong[: len(floor)] == floor
+    assert (len(wrong) > len(floor)) == (budget == 8_000)
+
+
+def test_of_the_global_notes_those_about_what_is_at_hand_come_first(store: MemoryStore) -> None:
+    store.put(about_sqlite(project="global"))
+    store.put_all([note(number, project="global") for number in range(1, 300)])
+    found = select_inject(store, project="acme", at_hand=["sqlite busy timeout"])
+    assert found[0].title == "SQLite: busy timeout"
+
+
+def test_notes_about_what_is_at_hand_are_no_others_than_a_session_may_get(store: MemoryStore) -> None:
+    store.put_all(
+        [
+            about_sqlite(0, type="episodic", tags=["reflected"]),
+            about_sqlite(1, project="other"),
+            about_sqlite(2),
+            note(3, supersedes="s2"),
+        ]
+    )
+    store.put_all([note(number) for number in range(4, 30)])
+    found = select_inject(store, project="acme", at_hand=["sqlite busy timeout"])
+    assert "SQLite: busy timeout" not in [each.title for each in found]

@@ -249,3 +249,31 @@ def test_search_memories_is_the_search_without_a_server(store: MemoryStore, agen
     assert list(found) == [*KEYS, "body"]
     assert found["body"] == body
     assert search_memories(store, "zebra", project="other") == []
+
+
+def test_a_note_is_read_with_the_ids_and_titles_of_related_ones(store: MemoryStore, agent: Agent) -> None:
+    written = [
+        store.write(type="semantic", title=title, body="kubectl rollout restart deployment web")
+        for title in ("Pods", "Restart the pods", "Restarting pods in the cluster")
+    ]
+    store.write(type="semantic", title="Pancakes", body="Two eggs.")
+    note, *others = written
+    assert "related" not in agent("memory_get", id=note.id)
+    named = {(each.id, each.title) for each in others}
+    assert {(each["id"], each["title"]) for each in agent("memory_get", id=note.id, related=True)["related"]} == named
+    assert len(agent("memory_get", id=note.id, related=1)["related"]) == 1
+    assert len(agent("memory_get", id=note.id, related="1")["related"]) == 1
+    assert "related" not in agent("memory_get", id=note.id, related=False)
+    refused = agent.result("memory_get", id=note.id, related="many")
+    assert refused["content"][0]["text"] == 'related is "many", but must be a whole number, true or false.'
+
+
+def test_a_writer_is_told_which_notes_say_nearly_the_same(store: MemoryStore, agent: Agent) -> None:
+    old = store.write(type="semantic", title="Restart pods", body="kubectl rollout restart deployment web")
+    store.embed()
+    text = {"title": "RESTART pods", "body": "Kubectl rollout restart deployment web."}
+    new = agent("memory_write", type="semantic", **text)
+    assert new["resembles"] == [{"id": old.id, "title": "Restart pods"}]
+    assert "resembles" not in agent("memory_update", id=new["id"], tags=["k8s"])
+    assert "resembles" not in agent("memory_update", id=new["id"], title="Pancakes", body="Two eggs, flour.")
+    assert agent("memory_update", id=new["id"], **text)["resembles"] == [{"id": old.id, "title": "Restart pods"}]

@@ -42,7 +42,8 @@ def test_any_text_has_parts_in_lower_case_and_a_query_of_plain_terms(text: str) 
 
 
 def test_a_path_is_a_phrase_and_its_words() -> None:
-    assert sought("where is src/auth/token.py") == ({"src": 1, "auth": 1, "token": 1, "py": 1}, ["src auth token py"], [])
+    words, wholes, named = sought("where is src/auth/token.py")
+    assert (list(words), wholes, named) == (["src", "auth", "token", "py"], {"src auth token py": []}, [])
 
 
 @pytest.fixture
@@ -68,6 +69,7 @@ def first(store: MemoryStore, query: str, mode: Mode) -> str:
         *(("getUserById", "user id"), ("getUserById", "get user by id"), ("getUserById", "get_user_by_id")),
         *(("get_user_by_id", "getUserById"), ("get user by id", "getUserById"), ("GetUserByID", "get-user-by-id")),
         *(("HTTP2", "HTTP_2"), ("HTTP/2", "http2"), ("HTTP_2", "HTTP2"), ("src/auth/token.py", "token.py")),
+        *(("youtube", "YouTube"), ("YouTube", "youtube"), ("the tube", "YouTube")),
         *(("src/auth/tokenStore.py", "token store"), ("TokenStore", "token_store"), ("getUserById", "users")),
     ],
 )

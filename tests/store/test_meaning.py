@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.remains import BODY, holding
 
 from anamnesis.meaning.model import Model, load
 from anamnesis.store import MemoryStore
 from anamnesis.store.fused import fused_search
 from anamnesis.store.meaning import Meaning
+from anamnesis.store.purging import erase, purge
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question
 
@@ -49,6 +51,16 @@ def test_a_note_is_found_by_another_word_for_it(found: Found) -> None:
     assert found.ids("kubernetes")[0] == pods
 
 
+def test_one_incidental_word_does_not_outweigh_the_meaning_of_a_whole_question(found: Found) -> None:
+    """Words that no note holds count as words of the question, too."""
+    pods = found.write("kubectl rollout restart", "Pods keep the old environment until they are recreated.")
+    found.write("Table service", "The service at breakfast was slow, but the coffee was good.")
+    for topic in ("Pancakes", "Holidays", "Chess", "Birds", "Gardening"):
+        found.write(topic, f"Some words about {topic.lower()} and the weather.")
+    found.meaning.follow()
+    assert found.ids("why does my kubernetes service see stale variables and ancient configuration", 1) == [pods]
+
+
 def test_a_note_that_is_not_embedded_yet_is_found_by_its_words(found: Found) -> None:
     found.write("Pancakes", "Two eggs, flour and milk.")
     found.meaning.follow()
@@ -81,7 +93,8 @@ def test_changed_deleted_and_superseded_notes(found: Found) -> None:
     found.meaning.follow()
     assert found.ids("kubernetes", 1) == [cake]
     found.store.delete(cake)
-    assert found.ids("kubernetes") == [pods]
+    assert found.ids("kubernetes") == []
+    assert found.ids("owl") == [pods]
     new = found.store.write(type="semantic", title="Owls", body="Owls hunt at night.", supersedes=pods).id
     assert found.ids("owl") == [new]
 
@@ -115,6 +128,41 @@ def test_a_rebuilt_index_has_other_numbers(found: Found) -> None:
 def test_the_vectors_of_another_process_are_seen(found: Found, tmp_path: Path) -> None:
     pods = found.write("Pods", "kubectl rollout restart")
     found.write("Pancakes", "eggs and flour")
-    assert found.ids("kubernetes", 2)
+    assert found.ids("kubernetes", 2) == []
     Found(tmp_path).meaning.follow()
     assert found.ids("kubernetes", 1) == [pods]
+
+
+def test_searches_of_a_script_wait_for_a_backlog_until_their_time_is_used_up(tmp_path: Path) -> None:
+    """And a few new notes are embedded all the same, so that a script finds by meaning what it has just written."""
+    with MemoryStore(tmp_path) as store:
+        for number in range(40):
+            store.write(type="semantic", title=f"Note {number}", body="The beach was empty.")
+        store.ranking.embed_seconds = 0.0
+        store.search("sand")
+        assert store.ranking.pending() == 40
+        store.ranking.embed_seconds = 60.0
+        store.search("sand")
+        assert store.ranking.pending() == 0
+        store.ranking.embed_seconds = 0.0
+        pods = store.write(type="semantic", title="Restarting pods", body="kubectl rollout restart deployment web")
+        assert store.search("kubernetes")[0].id == pods.id
+
+
+def test_a_note_that_is_purged_while_it_is_embedded_leaves_nothing(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        note = store.write(type="semantic", title="Diary", body=f"It says {BODY}.\n{LONG}\n{LONG}")
+        store.write(type="semantic", title="Other", body=f"{LONG}\n{LONG}")
+
+        def model() -> Model:
+            purge(store, note.id)
+            erase(store)
+            return load()
+
+        meaning = Meaning(store._index, store.log, tmp_path / "vectors.db", model)
+        meaning.follow()
+        meaning.close()
+    assert holding(tmp_path) == {}
+    with MemoryStore(tmp_path) as store:
+        assert store.ranking.pending() == 0
+        assert [hit.memory.title for hit in store.hits("weather", mode="meaning")] == ["Other"]

@@ -13,11 +13,11 @@ from anamnesis.cli.help import HELP_OPTION, add_help, show_help, suggestion
 from anamnesis.errors import AnamnesisError
 
 GROUPS = {
-    "Find and read": ("search", "list", "show", "history", "status"),
+    "Find and read": ("search", "list", "show", "related", "history", "status"),
     "Write and change": ("write", "edit", "tag", "untag", "move", "pin", "unpin", "delete", "restore", "review"),
     "Other machines": ("sync", "conflicts"),
     "Set up": ("init", "uninstall", "config", "project", "import", "completion"),
-    "Look after": ("doctor", "reindex", "bridge"),
+    "Look after": ("doctor", "reindex", "bridge", "eval"),
     "For agents": ("serve", "daemon", "engram", "inject", "recall", "capture"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)

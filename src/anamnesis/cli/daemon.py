@@ -54,7 +54,7 @@ def status(as_json: bool) -> None:
            "database": the path of engram.db, or null}
     """
     from anamnesis.cli.output import print_json, print_lines  # slow to import, and serving does not need it
-    from anamnesis.daemon.pid_file import PidFile
+    from anamnesis.pid_file import PidFile
 
     pid_file = PidFile(settings().engram_db())
     running = pid_file.running()
@@ -76,7 +76,7 @@ def stop(as_json: bool) -> None:
     JSON: {"stopped", "pid"}
     """
     from anamnesis.cli.output import print_json
-    from anamnesis.daemon.pid_file import PidFile
+    from anamnesis.pid_file import PidFile
 
     stopped = PidFile(settings().engram_db()).stop(_STOP_SECONDS)
     if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.cli.naming import Named, ask, confirm_guesses, name_note
+from anamnesis.cli.naming import Named, ask, chosen, name_note
 from anamnesis.cli.options import as_json, note_id, open_memory, open_store, yes_option
 from anamnesis.cli.output import in_a_line, print_json
 from anamnesis.errors import InvalidNote, NoteNotFound
@@ -45,11 +45,7 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
         _purge(note_ids, yes, as_json)
         return
     with open_store() as store:
-        names = [name_note(store, given) for given in note_ids]
-        for each in names:
-            store.get(each.id)  # raises before any is deleted
-        confirm_guesses(names, "Delete", yes)
-        deleted = [store.delete(each) for each in dict.fromkeys(name.id for name in names)]
+        deleted = [store.delete(note.id) for note in chosen(store, note_ids, "Delete", yes)]
     if as_json:
         print_json([as_dict(note) for note in deleted])
     else:

@@ -10,7 +10,7 @@ import click
 from anamnesis.cli.editor import edited
 from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
-from anamnesis.cli.output import print_json, tell_redacted
+from anamnesis.cli.output import print_json, resemblance, tell_redacted
 from anamnesis.errors import AnamnesisError, InvalidNote
 from anamnesis.notes import Memory, as_dict, parse, render
 from anamnesis.notes.foreign import as_reviewed
@@ -35,6 +35,7 @@ def command(note_id: str, as_json: bool) -> None:
         else:
             try:
                 note = _save(store, before, text)
+                _tell_resembling(store, before, note)
             except AnamnesisError as error:
                 error.hint = f"{error.hint} What you typed is in {_keep(text)}.".strip()
                 raise
@@ -52,6 +53,12 @@ def _save(store: MemoryStore, before: Memory, text: str) -> Memory:
     note = store.update(before.id, expected=before, **given)
     tell_redacted(given, note)
     return note
+
+
+def _tell_resembling(store: MemoryStore, before: Memory, note: Memory) -> None:
+    if (note.title, note.body) != (before.title, before.body):
+        for line in resemblance(store, note):
+            click.echo(line, err=True)
 
 
 def _keep(text: str) -> Path:

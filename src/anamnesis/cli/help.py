@@ -27,6 +27,7 @@ EXAMPLES = {
         "anamnesis list --source session-end --since yesterday",
     ),
     "anamnesis show": ("anamnesis show @1", "anamnesis show 4CWPY7", 'anamnesis show "Use WAL mode"'),
+    "anamnesis related": ("anamnesis related @1", 'anamnesis related "Use WAL mode" -k 3'),
     "anamnesis history": ("anamnesis history @1", 'anamnesis history "Use WAL mode" --restore 2'),
     "anamnesis status": ("anamnesis status", "anamnesis status --json"),
     "anamnesis write": (
@@ -54,6 +55,11 @@ EXAMPLES = {
     "anamnesis doctor": ("anamnesis doctor", "anamnesis doctor --fix"),
     "anamnesis reindex": ("anamnesis reindex",),
     "anamnesis bridge": ("anamnesis bridge status", "anamnesis bridge reconcile"),
+    "anamnesis eval": (
+        "anamnesis eval build -o cases.jsonl",
+        "anamnesis eval run cases.jsonl",
+        "anamnesis eval compare cases.jsonl --a words --b fused",
+    ),
     "anamnesis daemon": ("anamnesis daemon --background", "anamnesis daemon stop"),
 }
 # What other programs call our commands.

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from anamnesis.cli.completing import complete_tags
-from anamnesis.cli.naming import confirm_guesses, name_note
+from anamnesis.cli.naming import chosen
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import in_a_line, print_json, tell_redacted
 from anamnesis.errors import InvalidArgument
@@ -20,9 +20,7 @@ Change = Callable[[Memory], dict[str, Any]]
 def change_notes(given: Sequence[str], change: Change, *, as_json: bool, question: str = "", yes: bool = True) -> None:
     """Change each of these notes, and print what they are now. Before any is changed, all are found."""
     with open_store() as store:
-        names = [name_note(store, each) for each in given]
-        notes = [store.get(each) for each in dict.fromkeys(name.id for name in names)]
-        confirm_guesses(names, question, yes)
+        notes = chosen(store, given, question, yes)
         changed = [(note, store.update(note.id, expected=note, **change(note))) for note in notes]
     for before, note in changed:
         tell_redacted(change(before), note)

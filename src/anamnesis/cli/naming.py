@@ -14,7 +14,7 @@ from anamnesis.cli.output import SHORT_ID, in_a_line, on_terminal
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.plain import one_line
 from anamnesis.plural import counted
-from anamnesis.store import MemoryStore
+from anamnesis.store import Memory, MemoryStore
 from anamnesis.store.lookup import Name, named
 
 _ROW = re.compile(r"@([0-9]{1,9})")
@@ -48,6 +48,14 @@ def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: boo
 def full_id(store: MemoryStore, given: str) -> str:
     """The id of the note that an argument names."""
     return name_note(store, given).id
+
+
+def chosen(store: MemoryStore, given: Iterable[str], verb: str, yes: bool) -> list[Memory]:
+    """The notes that arguments name, each once, all of them found, and the guesses confirmed."""
+    names = [name_note(store, each) for each in given]
+    notes = [store.get(each) for each in dict.fromkeys(name.id for name in names)]
+    confirm_guesses(names, verb, yes)
+    return notes
 
 
 def confirm_guesses(names: Sequence[Named], verb: str, yes: bool) -> None:

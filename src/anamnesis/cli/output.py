@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from anamnesis.cli.screen import Screen
     from anamnesis.notes import Memory
+    from anamnesis.store import MemoryStore
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 # How much of an id lists show: its end, which is random. Two of 100,000 notes have the same with a chance of 1 in 200.
@@ -44,6 +45,14 @@ def tell_redacted(given: Mapping[str, object], note: Memory) -> None:
 
     if told := warning(redacted_kinds(given, note)):
         click.echo(told, err=True)
+
+
+def resemblance(store: MemoryStore, note: Memory, named: Collection[str] = ()) -> Iterator[str]:
+    """A line with the other notes that say nearly the same as a new text, if there are any that were not `named`."""
+    from anamnesis.store.resembling import resembling
+
+    if alike := [each for each in resembling(store, note) if each.id not in named]:
+        yield f"This resembles: {'; '.join(f'{each.id} {in_a_line(each.title)}' for each in alike)}"
 
 
 def print_json(value: Any) -> None:

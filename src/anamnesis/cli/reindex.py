@@ -1,12 +1,15 @@
-"""`anamnesis reindex`: rebuilds the index from the files."""
+"""`anamnesis reindex`: rebuilds the index from the files, and embeds the notes that are not embedded yet."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import print_json, progress_bar
 from anamnesis.plural import counted
+from anamnesis.store import MemoryStore
 
 
 @click.command()
@@ -14,16 +17,44 @@ from anamnesis.plural import counted
 def command(as_json: bool) -> None:
     """Rebuild the index from the note files. No note is changed, and searches work while it runs.
 
-    JSON: {"indexed", "unreadable_files"}
+    Then embeds the notes that are not embedded yet, so that they are found by meaning. Ctrl-C stops that; what is done
+    is kept, and the next run goes on there.
+
+    JSON: {"indexed", "embedded", "unreadable_files"}
     """
     with open_store() as store:
         with progress_bar("Reading notes") as progress:
             indexed = store.reindex(progress)
         unreadable = len(store.problems())
+        is_whole = _embed(store)
+        embedded = indexed - store.ranking.pending()
     if as_json:
-        print_json({"indexed": indexed, "unreadable_files": unreadable})
+        print_json({"indexed": indexed, "embedded": embedded, "unreadable_files": unreadable})
     else:
         click.echo(f"Indexed {counted(indexed, 'note')}.")
         if unreadable:
             files = counted(unreadable, "file is not a note", "files are not notes")
             click.echo(f"{files}; `anamnesis doctor` says why.", err=True)
+    if not is_whole:
+        click.echo(f"{embedded:,} of {counted(indexed, 'note')} are embedded; `anamnesis reindex` goes on.", err=True)
+        sys.exit(130)
+
+
+def _embed(store: MemoryStore) -> bool:
+    """Embed all notes, and remove the vectors of deleted ones; False if the user interrupted that."""
+    total = store.ranking.pending()
+    try:
+        with progress_bar("Embedding notes") as progress:
+            done = 0
+
+            def report(size: int) -> None:
+                nonlocal done
+                done += size
+                if progress:
+                    progress(min(done, total), total)
+
+            store.embed(report)
+        store.ranking.forget_deleted()
+    except KeyboardInterrupt:
+        return False
+    return True

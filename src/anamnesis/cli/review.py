@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.cli.naming import confirm_guesses, name_note
+from anamnesis.cli.naming import chosen
 from anamnesis.cli.options import as_json, note_id, open_store, yes_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import Memory, as_dict
@@ -38,12 +38,9 @@ def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, 
         found = waiting(store)
         if is_accepted is not None:
             decide = accept if is_accepted else reject
-            names = [] if are_all else [name_note(store, given) for given in note_ids]
-            ids = [note.id for note in found] if are_all else [each.id for each in names]
-            for each in ids:
-                store.get(each)  # raises before any is reviewed
-            confirm_guesses(names, "Accept" if is_accepted else "Reject", yes)
-            found = [decide(store, each) for each in dict.fromkeys(ids)]
+            if not are_all:
+                found = chosen(store, note_ids, "Accept" if is_accepted else "Reject", yes)
+            found = [decide(store, note.id) for note in found]
     if as_json:
         print_json([as_dict(note) for note in found])
     elif is_accepted is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,12 @@ _LONGEST_AGE = 5
 _WIDEST_PROJECT = 16
 
 
-def draw_rows(screen: Screen, notes: Sequence[Memory], marks: Sequence[Sequence[Span]] = ()) -> None:
+def draw_rows(
+    screen: Screen, notes: Sequence[Memory], marks: Sequence[Sequence[Span]] = (), weak: Container[str] = ()
+) -> None:
     """Print a line per note: its number, short id, age, the last part of its project, and its title.
 
-    `marks` are the parts of each title that a search matched.
+    `marks` are the parts of each title that a search matched, `weak` the ids of notes that hardly fit it.
     """
     from rich.cells import cell_len
     from rich.text import Text
@@ -38,7 +40,7 @@ def draw_rows(screen: Screen, notes: Sequence[Memory], marks: Sequence[Sequence[
     widest = min(max(map(cell_len, projects), default=0), _WIDEST_PROJECT, screen.width // 5)
     digits = len(str(len(notes)))
     for number, (note, project) in enumerate(zip(notes, projects, strict=True), start=1):
-        title = Text(in_a_line(note.title), "bold")
+        title = Text(in_a_line(note.title), "dim" if note.id in weak else "bold")
         for start, end in marks[number - 1] if marks else ():
             title.stylize("yellow", start, end)
         pin = ("★ ", "yellow") if PINNED in note.tags else ""

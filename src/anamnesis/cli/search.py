@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.cli.explained import draw_explained
 from anamnesis.cli.last_result import remember
 from anamnesis.cli.nothing_found import nothing_found
-from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, sort_option
+from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
 from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
+from anamnesis.recall.mode import Mode
 from anamnesis.store import Hit
 from anamnesis.store.marking import Span, matches
 
@@ -31,26 +33,42 @@ _EXCERPT = 240
 @filters
 @click.option("-k", type=click.IntRange(min=0), default=8, show_default=True, help="How many at the most.")
 @sort_option("score")
+@click.option("--words", "mode", flag_value="words", default=None, help="Rank by words alone, not by meaning.")
 @long_option
+@click.option("--explain", is_flag=True, help="Show why each note was found: its words, its passage, its score.")
 @as_json
-def command(query: tuple[str, ...], k: int, order: str, is_long: bool, as_json: bool, **wanted: Any) -> None:
-    """Find the notes that best match any words of QUERY, the best first.
+def command(
+    query: tuple[str, ...],
+    k: int,
+    order: str,
+    mode: Mode | None,
+    is_long: bool,
+    explain: bool,
+    as_json: bool,
+    **wanted: Any,
+) -> None:
+    """Find the notes that best match QUERY by words and meaning, the best first.
 
     A phrase in double quotes counts as it stands: anamnesis search '"busy timeout" sqlite'.
 
-    On a terminal, a line per note as in `anamnesis list`; with --long, the part of each that matches. Any --sort
-    orders the K best.
+    On a terminal, a line per note as in `anamnesis list`; with --long, the part of each that matches. Notes that do
+    not clearly fit are dim. Of notes that match alike, those of this folder's project come first. Any --sort orders
+    the K best.
 
     \b
     In a pipe: id, score, type, project, title, separated by tabs.
     JSON: [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at",
             "updated_at", "prov_source", "prov_model", "prov_session", "confidence",
-            "supersedes", "body", "score"}]
+            "supersedes", "body", "score", "fit", "weak"}]
+    With --explain also "why": {"words", "passage", "parts", "evidence"}.
     """
     text = " ".join(query)
     with open_memory(only_to_read=True) as vault:
         project = wanted.pop("project")
-        hits = vault.notes.hits(text, k=k, project=project, **wanted)
+        at_hand = None if project or mode else project_here().key
+        hits = vault.notes.hits(
+            text, k=k, project=project, mode=mode or "fused", explain=explain, at_hand=at_hand, **wanted
+        )
         if not hits and project:
             vault.notes.check_project(project)
         for_people = on_terminal() and not as_json
@@ -60,20 +78,31 @@ def command(query: tuple[str, ...], k: int, order: str, is_long: bool, as_json: 
     if order != "score":
         hits = _in_order(hits, order)
     if as_json:
-        print_json([{**as_dict(hit.memory), "score": round(hit.score, 6)} for hit in hits])
+        print_json([_as_dict(hit) for hit in hits])
     elif on_terminal():
         for line in advice:
             console().print(line, style="dim")
         shown = _worth_showing(hits)
         remember(hit.memory.id for hit in shown)
         with paged() as screen:
-            _draw_long(screen, text, shown) if is_long else _draw(screen, text, shown)
+            if shown and all(hit.is_weak for hit in shown):
+                screen.print("Nothing clearly fits; the closest notes:", style="yellow")
+            if explain:
+                draw_explained(screen, shown)
+            else:
+                _draw_long(screen, text, shown) if is_long else _draw(screen, text, shown)
         if bridge and bridge.waiting.observations:
             waiting = counted(bridge.waiting.observations, "observation is not a note", "observations are not notes")
             console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
     else:
         found = [(hit.memory, _score(hit)) for hit in _worth_showing(hits)]
         print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])
+
+
+def _as_dict(hit: Hit) -> dict[str, Any]:
+    fit = None if hit.fit is None else round(hit.fit, 3)
+    found = {**as_dict(hit.memory), "score": round(hit.score, 6), "fit": fit, "weak": hit.is_weak}
+    return {**found, "why": hit.why.shown()} if hit.why else found
 
 
 def _worth_showing(hits: list[Hit]) -> list[Hit]:
@@ -95,7 +124,8 @@ def _in_order(hits: list[Hit], order: str) -> list[Hit]:
 
 def _draw(screen: Screen, query: str, hits: list[Hit]) -> None:
     notes = [hit.memory for hit in hits]
-    draw_rows(screen, notes, matches([in_a_line(note.title) for note in notes], query))
+    marks = matches([in_a_line(note.title) for note in notes], query)
+    draw_rows(screen, notes, marks, {hit.memory.id for hit in hits if hit.is_weak})
 
 
 def _draw_long(screen: Screen, query: str, hits: list[Hit]) -> None:
@@ -110,9 +140,8 @@ def _draw_long(screen: Screen, query: str, hits: list[Hit]) -> None:
     ):
         note = hit.memory
         strength = "▮" * max(1, round(5 * hit.score / best)) if best > 0 else "▮"
-        head = Text.assemble(
-            (f"{number:>2} ", "dim"), _marked(note.title, title, "bold"), "  ", (f"{strength:<5}", "cyan")
-        )
+        named = _marked(note.title, title, "dim" if hit.is_weak else "bold")
+        head = Text.assemble((f"{number:>2} ", "dim"), named, "  ", (f"{strength:<5}", "cyan"))
         screen.print(head)
         screen.print(Text(f"   {note.id}  {note.type} · {note.project} · {age(note.updated_at)}", "dim"))
         screen.print(Padding(_excerpt(body, spans), (0, 0, 1, 3)))

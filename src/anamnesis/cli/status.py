@@ -33,6 +33,7 @@ def command(as_json: bool) -> None:
     \b
     JSON: {"root", "db_path", "machine_id", "total", "by_type": {TYPE: COUNT},
            "by_project": {...}, "by_scope": {...}, "unreadable_files",
+           "embedded": how many notes are found by meaning,
            "sync": {"initialized", "remote", "head", "dirty", "detail"},
            "bridge": {"database", "notes", "observations", "twins", "waiting": {...}} or null,
            "bridge_fault": why engram.db cannot be used, or null}
@@ -44,14 +45,23 @@ def command(as_json: bool) -> None:
         stats = store.stats()
         sync = configured_backend(store, settings()).state()
         unreadable = len(store.problems())
+        embedded = stats.total - store.ranking.pending()
         bridge, fault = _bridge(vault)
         halves = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
-            kept = {"unreadable_files": unreadable, "sync": asdict(sync), "bridge": halves, "bridge_fault": fault}
+            kept = {
+                "unreadable_files": unreadable,
+                "embedded": embedded,
+                "sync": asdict(sync),
+                "bridge": halves,
+                "bridge_fault": fault,
+            }
             print_json({**facts, **stats._asdict(), **kept})
         elif on_terminal():
             _draw(store, stats, unreadable)
+            if stats.total:
+                console().print(_embedding_line(embedded, stats.total), style="dim")
             console().print(_sync_line(sync), style="dim")
             if bridge:
                 console().print(_bridge_line(bridge), style="dim")
@@ -61,7 +71,8 @@ def command(as_json: bool) -> None:
             counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
             rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
             rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
-            rows += [("unreadable_files", unreadable), *(("sync", name, value) for name, value in asdict(sync).items())]
+            rows += [("unreadable_files", unreadable), ("embedded", embedded)]
+            rows += [("sync", name, value) for name, value in asdict(sync).items()]
             rows += [("bridge", name, value) for name, value in (halves or {}).items() if name != "waiting"]
             rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
             if bridge and bridge.waiting.total:
@@ -107,6 +118,11 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
     if unreadable:
         files = counted(unreadable, "file could not be read as a note", "files could not be read as notes")
         screen.draw("[yellow]{}:[/] anamnesis doctor", files)
+
+
+def _embedding_line(embedded: int, total: int) -> str:
+    notes = f"{embedded:,} of {counted(total, 'note is', 'notes are')} embedded"
+    return notes if embedded == total else f"{notes}: anamnesis reindex, or the daemon, embeds the rest"
 
 
 def _sync_line(sync: SyncState) -> str:

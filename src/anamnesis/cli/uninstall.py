@@ -69,7 +69,7 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
 
 def _tell_engram(database: Path, is_current: bool) -> None:
     """Print what happens to engram.db, and whether our daemon still holds the port of Engram's."""
-    from anamnesis.daemon.pid_file import PidFile
+    from anamnesis.pid_file import PidFile
 
     if database.parent == settings().home:
         click.echo(f"anamnesis: {database}, which Anamnesis made, stays where it is.", err=True)

@@ -13,7 +13,7 @@ from anamnesis.cli.context import settings
 from anamnesis.cli.editor import edited
 from anamnesis.cli.naming import Named, name_note
 from anamnesis.cli.options import as_json, open_store, project_option
-from anamnesis.cli.output import in_a_line, on_terminal, print_json, tell_redacted
+from anamnesis.cli.output import in_a_line, on_terminal, print_json, resemblance, tell_redacted
 from anamnesis.cli.reading_text import decoded, decoded_argument
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
@@ -46,8 +46,8 @@ def command(
     """Write a note. Without BODY, it is read from a pipe, or else from your editor.
 
     Where no TITLE is given, the first line of what is read is the title. ID is as in `anamnesis show`. Lines on
-    stderr say what was done to the text (secrets redacted, another encoding read) and warn of an exact duplicate and of
-    an ID that names no note.
+    stderr say what was done to the text (secrets redacted, another encoding read) and warn of a duplicate, of a
+    note that says nearly the same (where a daemon runs, whose model compares them), and of an ID that names no note.
 
     \b
     In a pipe: the id of the new note.
@@ -90,6 +90,7 @@ def _warnings(store: MemoryStore, note: Memory, older: Sequence[Named]) -> Itera
             f"{counted(len(same), 'note')} {has} the same title and text: {', '.join(same)}."
             f" To remove this one: anamnesis delete {note.id}"
         )
+    yield from resemblance(store, note, same)
 
 
 def _text(title: str, body: str | None) -> tuple[str, str, list[str]]:

@@ -25,13 +25,14 @@ def run(
 ) -> None:
     """Serve until a signal stops it. `announce` gets the address as soon as requests are answered."""
     listening = bind(host, port)
-    from anamnesis.daemon.pid_file import PidFile
+    from anamnesis.pid_file import PidFile
     from anamnesis.web.guard import build_guard
 
     with listening:
         guard = build_guard(host, settings.token)
         pid_file = PidFile(settings.engram_db())
-        with pid_file.held(host, listening.getsockname()[1]):
+        address, port = listening.getsockname()[:2]
+        with pid_file.held(address, port, settings.home):
             from anamnesis.daemon.serving import serve
 
             serve(listening, pid_file.database, guard, settings, announce)

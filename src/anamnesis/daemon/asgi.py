@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 from anamnesis.config import resolve_settings
 from anamnesis.daemon import LOOPBACK
-from anamnesis.daemon.pid_file import PidFile
 from anamnesis.daemon.serving import log_error, opened_app
+from anamnesis.pid_file import PidFile
 from anamnesis.web.app import App
 from anamnesis.web.asgi import AsgiApp
 from anamnesis.web.guard import build_guard
@@ -25,7 +25,8 @@ def _opened() -> Iterator[App]:
     guard = build_guard(LOOPBACK, settings.token)
     report = functools.partial(log_error, settings.home)
     # Only the server knows its port and its connections.
-    with pid_file.held(LOOPBACK, 0), opened_app(pid_file.database, settings, guard, report, lambda: 0) as opened:
+    held = pid_file.held(LOOPBACK, 0, settings.home)
+    with held, opened_app(pid_file.database, settings, guard, report, lambda: 0) as opened:
         yield opened
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 import traceback
@@ -14,11 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES
+from anamnesis.embedder import Embedder
+from anamnesis.errors import StoreUnavailable
 
 if TYPE_CHECKING:
     from watchfiles import Change
 
     from anamnesis.config import Settings
+    from anamnesis.engram.record import SearchResult
+    from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
     from anamnesis.vault import Vault
@@ -55,6 +60,7 @@ class Keeper:
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
         self._last_write = float("-inf")
         self._engram_fault = ""
+        self._embedder: Embedder | None = None
         self._creating = threading.Lock()
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
@@ -66,6 +72,12 @@ class Keeper:
     def vault(self) -> Vault:
         """The vault, once it is open; raises the error if it cannot be opened."""
         return self._opened.result()
+
+    def notes(self) -> MemoryStore:
+        """The notes; an error while they are being opened, which can take long."""
+        if not self._opened.done():
+            raise StoreUnavailable("The notes are being opened.", "Try again in a moment.")
+        return self.vault().notes
 
     def open_engram(self) -> None:
         """Create engram.db if there is none, and reconcile the notes with it, for some seconds at the most.
@@ -85,6 +97,11 @@ class Keeper:
             )
             self._behind.set()
 
+    def recall(self, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
+        """The observations that answer a query for which Engram's search finds nothing; none while notes are opened."""
+        is_open = self._opened.done() and not self._opened.exception()
+        return self.vault().recall(db, query, filters) if is_open else []
+
     def after_write(self, answer: Callable[[], object]) -> None:
         """Reconcile what was just written to engram.db; what fails stays pending.
 
@@ -95,6 +112,7 @@ class Keeper:
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_vault(partial(self._follow_writes, answer))
+        self._embed(requested=True)
 
     def status(self) -> dict[str, object]:
         """How much the notes and engram.db hold, and how much is pending between them."""
@@ -103,11 +121,12 @@ class Keeper:
         if error := self._opened.exception():
             return {"bridge": f"no notes: {error}"}
         vault = self.vault()
+        embedding = {"not_embedded": vault.notes.ranking.pending()}
         if vault.bridge is None:
-            return {"bridge": "off", "notes": vault.notes.count()}
+            return {"bridge": "off", "notes": vault.notes.count(), **embedding}
         state = vault.bridge.state()
         held = {"notes": state.notes, "observations": state.observations}
-        return {"bridge": "on", **held, "waiting": asdict(state.waiting)}
+        return {"bridge": "on", **held, "waiting": asdict(state.waiting), **embedding}
 
     def close(self) -> None:
         """Stop the threads between two changes, and close the vault."""
@@ -115,6 +134,8 @@ class Keeper:
         self._behind.set()
         for thread in self._threads:
             thread.join()
+        if self._embedder:
+            self._embedder.close()
         if not self._opened.exception():
             self.vault().try_to_erase(self._shared.path)
             self.vault().close()
@@ -174,7 +195,11 @@ class Keeper:
         from anamnesis.vault import open_vault
 
         try:
-            self._opened.set_result(open_vault(self._settings, pending=True, engram=self._shared))
+            vault = open_vault(self._settings, pending=True, engram=self._shared)
+            # Other processes ask this one to rank notes, and no search of its own embeds any: a thread does.
+            vault.notes.ranking.ranker, vault.notes.ranking.embed_seconds = None, 0.0
+            self._embedder = Embedder(vault.notes)
+            self._opened.set_result(vault)
         except Exception as error:  # the outermost boundary of the thread: waiting callers get the error
             self._log("cannot open the notes", reason=str(error))
             self._opened.set_exception(error)
@@ -194,6 +219,10 @@ class Keeper:
         if vault.reconcile(stop=self._stopping.is_set):
             self._log("bridge reconciled")
 
+    def _embed(self, *, requested: bool = False) -> None:
+        if self._embedder:
+            self._embedder.wake(requested=requested)
+
     def _watch(self) -> None:
         """Index changes of other programs in the notes' folders: by watching, or else by polling."""
         if self._opened.exception():
@@ -209,6 +238,7 @@ class Keeper:
                     self._log("cannot watch", reason=reason)
                 self._receive(store, [])
                 self._with_vault(self._follow)
+                self._embed()
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
@@ -237,6 +267,7 @@ class Keeper:
             elif paths:
                 self._receive(store, paths)
             self._with_vault(self._follow)
+            self._embed()
             if any(tree.name in paths for tree in trees) or watched != [_identity(tree) for tree in trees]:
                 return
             is_new = False

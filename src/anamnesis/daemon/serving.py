@@ -20,7 +20,14 @@ from anamnesis.daemon.descriptors import connection_room
 from anamnesis.daemon.keeper import Keeper
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
-from anamnesis.web import daemon_routes, engram_read_routes, engram_write_routes, mcp_route, plugin_routes
+from anamnesis.web import (
+    daemon_routes,
+    engram_read_routes,
+    engram_write_routes,
+    mcp_route,
+    plugin_routes,
+    recall_route,
+)
 from anamnesis.web.app import App, Report
 from anamnesis.web.engram_request import bound
 from anamnesis.web.guard import Guard
@@ -86,12 +93,13 @@ def opened_app(
         lanes = opened.enter_context(closing(Lanes(shared, keeper.after_write if settings.bridge else None)))
         metrics = Metrics()
         strict = settings.engram_strict
-        engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict)
+        engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict, recall=keeper.recall)
         plugins = bound(plugin_routes.routes(settings.home), strict=strict)
         mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
-        own = daemon_routes.routes([*engram, *plugins], metrics, lanes, connections, keeper.status)
+        recall = recall_route.routes(keeper.notes)
+        own = daemon_routes.routes([*engram, *plugins, *recall], metrics, lanes, connections, keeper.status)
         open_engram = None if is_there else keeper.open_engram
-        yield App(engram, [*plugins, *mcp, *own], lanes, guard, metrics, report, mounts, open_engram)
+        yield App(engram, [*plugins, *mcp, *recall, *own], lanes, guard, metrics, report, mounts, open_engram)
 
 
 def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
@@ -105,7 +113,7 @@ def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
         keeper.open_engram()
         return vault.around(lanes.connection())
 
-    memory = Memory(database, strict=settings.engram_strict)
+    memory = Memory(database, strict=settings.engram_strict, recall=keeper.recall)
     return build_server(vault.notes, engram=memory, settings=settings)
 
 

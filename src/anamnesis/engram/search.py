@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Callable, Mapping
+from typing import TypedDict
 
 from anamnesis.engram import normal, projects
 from anamnesis.engram.observations import COLUMNS
@@ -30,6 +33,19 @@ _IS_VALID = (
 )
 
 
+class Filters(TypedDict):
+    """The filters of a search, and how many results it may have."""
+
+    type: str
+    project: str
+    scope: str
+    limit: int
+
+
+# Finds observations otherwise than by all of their words, where there are none with all.
+Recall = Callable[[sqlite3.Connection, str, Filters], list[SearchResult]]
+
+
 def search(
     db: sqlite3.Connection,
     query: str,
@@ -44,19 +60,38 @@ def search(
 
     A blank query finds nothing. If the query is a topic key, that topic's observations come first.
     """
-    wanted = {
-        "project": projects.meant(db, project),
-        "type": valid(type),
-        "scope": normal.scope(scope) if scope else "",
-    }
-    limit = min(limit, MOST_RESULTS) if limit > 0 else DEFAULT_LIMIT
+    filters, wanted, limit = _wanted(db, type, project, scope, limit)
     values = {**wanted, "limit": limit, "key": valid(query), "match": match_expression(query, match_any)}
-    filters = [name for name, value in wanted.items() if value]
     found = _of_topic(db, filters, values) if "/" in query else []
     known = {result.id for result in found}
     if values["match"]:
         found += (result for result in _matching(db, filters, values) if result.id not in known)
     return found[:limit]
+
+
+def only(db: sqlite3.Connection, ranks: Mapping[int, float], given: Filters) -> list[SearchResult]:
+    """Of these observations, with the ranks that they are given, those that a search with such filters may find."""
+    filters, wanted, limit = _wanted(db, **given)
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))"
+        f" AND deleted_at IS NULL AND superseded_by IS NULL {_on_row(filters)}",
+        {**wanted, "ids": json.dumps([*ranks])},
+    )
+    found = [SearchResult(*(*row, ranks[row[0]])) for row in rows]
+    return sorted(found, key=lambda result: (result.rank, result.id))[:limit]
+
+
+def _wanted(
+    db: sqlite3.Connection, type: str, project: str, scope: str, limit: int
+) -> tuple[list[str], dict[str, str], int]:
+    """The names of the filters that are set, the values of all, and how many results are wanted."""
+    wanted = {
+        "project": projects.meant(db, project),
+        "type": valid(type),
+        "scope": normal.scope(scope) if scope else "",
+    }
+    filters = [name for name, value in wanted.items() if value]
+    return filters, wanted, min(limit, MOST_RESULTS) if limit > 0 else DEFAULT_LIMIT
 
 
 def match_expression(query: str, match_any: bool = False) -> str:

@@ -6,9 +6,7 @@ Each imports what it needs by itself: a plugin that starts `serve` connects half
 from __future__ import annotations
 
 import functools
-import sqlite3
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +15,7 @@ from anamnesis.engram_cli.console import read, tell
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
-
-Uses = Callable[[], AbstractContextManager[sqlite3.Connection]]
+    from anamnesis.vault import Vault
 
 
 def run_mcp(arguments: list[str], settings: Settings) -> None:
@@ -31,21 +28,28 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
     given = read(arguments, "--tools --project", equals=True)
     project = given.text("--project") or settings.engram_project
     with open_engram.connected(settings.engram_db(), check_same_thread=False) as db, ExitStack() as opened:
-        use = functools.cache(lambda: _uses(db, opened, settings))
+        open_once = functools.cache(lambda: _open(opened, settings))
         default_project = functools.cache(lambda: _default_project(project, settings.home))
-        memory = Memory(lambda: use()(), default_project, strict=settings.engram_strict)
+        memory = Memory(
+            lambda: open_once().around(db),
+            default_project,
+            strict=settings.engram_strict,
+            recall=lambda *asked: open_once().recall(*asked),
+        )
         server = build_server(memory, given.text("--tools"))
         # One call at a time: they share a connection, and what is saved first is there for what is asked next.
         serve(server, lambda trace: log(settings.home, "engram mcp error", trace=trace), at_once=1)
 
 
-def _uses(db: sqlite3.Connection, opened: ExitStack, settings: Settings) -> Uses:
-    """How a tool uses engram.db. Opens the notes, at the first call only: `tools/list` does not wait for them."""
+def _open(opened: ExitStack, settings: Settings) -> Vault:
+    """Open the notes: at the first call of a tool, as `tools/list` does not wait for them."""
+    from anamnesis.embedder import Embedder
     from anamnesis.vault import open_vault
 
     vault = opened.enter_context(open_vault(settings))
+    opened.enter_context(closing(Embedder(vault.notes)))
     opened.callback(vault.try_to_erase, settings.engram_db())
-    return functools.partial(vault.around, db)
+    return vault
 
 
 def _default_project(name: str, home: Path) -> str:

@@ -56,7 +56,7 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
     called = options.get("source") or text_of(event, "hook_event_name")
     source = _SOURCES.get(called, "session-end")
     project = options.get("project") or find_project(folder, settings.home, settings.user_home).key
-    with open_vault(settings) as vault:
+    with open_vault(settings, light=True) as vault:
         if session.statements:
             ids = told(settings.home, text_of(event, "session_id") or session.session_id)
             known = _recalled(vault.notes, ids, session)

@@ -25,7 +25,7 @@ def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
     session = text_of(event, "session_id")
     known = told(home, session)
     project = options.get("project") or find_project(working_folder(event), home, settings.user_home).key
-    with open_vault(settings, only_to_read=True) as vault:
+    with open_vault(settings, only_to_read=True, light=True) as vault:
         notes = select_recall(vault.notes, prompt, project=project, known=known)
     if notes:
         tell(home, session, known | {note.id for note in notes})

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from anamnesis.at_hand import at_hand
 from anamnesis.config import Settings, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.told import tell
@@ -21,14 +24,15 @@ _UNTRUSTED = (
 
 def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
     """The context for the session."""
-    project, notice = options.get("project", ""), ""
+    project, notice, hints = options.get("project", ""), "", list[str]()
     if not project:
-        found = find_project(working_folder(event), settings.home, settings.user_home)
-        project, notice = found.key, _UNTRUSTED if found.ignored else ""
+        folder = Path(working_folder(event))
+        found = find_project(folder, settings.home, settings.user_home)
+        project, notice, hints = found.key, _UNTRUSTED if found.ignored else "", at_hand(folder)
     given = options.get("budget")
     budget = int(setting("inject_budget").check(given)) if given else settings.inject_budget
-    with open_vault(settings, only_to_read=True) as vault:
-        notes = select_inject(vault.notes, project=project, budget=budget)
+    with open_vault(settings, only_to_read=True, light=True) as vault:
+        notes = select_inject(vault.notes, project=project, budget=budget, at_hand=hints)
     shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:
         from anamnesis.background import run_in_background

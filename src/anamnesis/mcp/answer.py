@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.mcp.dispatcher import Message, as_json
 from anamnesis.notes import Memory
 from anamnesis.plain import escaped
+
+if TYPE_CHECKING:
+    from anamnesis.store import Hit
 
 # How many characters an answer has at the most. It holds each note twice: as text, and as structure.
 BUDGET = 24_000
@@ -31,6 +34,16 @@ def described(note: Memory, *, body: bool = True, explain: bool = False) -> Mess
     keys = (*KEYS, "body") if body else KEYS
     more = [name for name in _PROVENANCE if explain and getattr(note, name) != _DEFAULTS[name]]
     return {name: getattr(note, name) for name in (*keys, *more)}
+
+
+def marked(hit: Hit, *, explain: bool = False) -> Message:
+    """A note that a search found, marked if it does not clearly fit; `explain` adds the score and its reasons."""
+    found = described(hit.memory, explain=explain) | ({"weak": True} if hit.is_weak else {})
+    if explain:
+        found["score"] = round(hit.score, 6)
+        found |= {} if hit.fit is None else {"fit": round(hit.fit, 3)}
+        found |= {"why": hit.why.shown()} if hit.why else {}
+    return found
 
 
 def fitted(notes: Iterable[Message], start: int = 0) -> list[Message]:

@@ -69,11 +69,12 @@ class Offered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Notes from a list of `total`, beginning with the one at `offset`."""
+    """Notes from a list of `total`, beginning with the one at `offset`, and what to know of all of them."""
 
     values: Sequence[Message]
     offset: int
     total: int
+    notice: str = ""
 
     @property
     def end(self) -> int:
@@ -134,6 +135,9 @@ class Tool:
         structured = shown if isinstance(shown, dict) else {"result": shown}
         text = shown if isinstance(shown, str) else escaped(as_json(shown))
         answer = {**text_result(text), "structuredContent": structured, "isError": False}
+        if part and part.notice:
+            answer["content"].insert(0, {"type": "text", "text": part.notice})
+            structured["notice"] = part.notice
         if part and part.end < part.total:
             shows = f"{part.offset + 1} to {part.end}" if part.values else "0"
             notice = f"{shows} of {part.total} notes. The next: {self.name} with offset={part.end}."

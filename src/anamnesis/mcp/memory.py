@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
-from anamnesis.mcp.answer import described, fitted, refuse_cut, shortened
+from anamnesis.mcp.answer import described, fitted, marked, refuse_cut, shortened
 from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
-from anamnesis.mcp.schema import optional, parameters, text, texts, whole, yes_or_no
+from anamnesis.mcp.schema import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
+from anamnesis.recall.mode import MODES, Mode
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -31,10 +32,15 @@ _LISTED_RESOURCES = 100
 _LONGEST_TITLE = 200
 # More rows of a list than an answer can hold, and more projects than a status names.
 _MOST_ROWS = 100
+_RELATED, _MOST_RELATED = 5, 10
+_LONGEST_NAME = 80
+
+_NOTHING_FITS = "Nothing in memory clearly fits this query; these are the closest notes."
 
 _PROJECT = optional(text("Only notes of this project: its key, or its last part if no other project has it."))
 _TYPE = optional(text("Only notes of this type.", enum=list(TYPES)))
 _SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.', enum=list(SCOPES)))
+_MODE = text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused")
 _ID = text("The id of a note.")
 _EXPLAIN = yes_or_no("Add the provenance where it is not the default (human, confidence 1).", default=False)
 
@@ -56,26 +62,30 @@ def search_memories(
     type: MemoryType | None = None,
     scope: Scope | None = None,
     k: int = 8,
+    mode: Mode = "fused",
     explain: bool = False,
 ) -> list[Message]:
-    """The k notes that best match a query, in the shape of the tools; `explain` adds scores and provenance."""
-    hits = store.hits(query, project=project, type=type, scope=scope, k=k)
-    return [
-        described(hit.memory, explain=explain) | ({"score": round(hit.score, 6)} if explain else {}) for hit in hits
-    ]
+    """The k notes that best match a query, in the shape of the tools; `explain` adds provenance, scores and reasons.
+
+    A note that does not clearly fit the query is marked as weak.
+    """
+    hits = store.hits(query, project=project, type=type, scope=scope, k=k, mode=mode, explain=explain)
+    return [marked(hit, explain=explain) for hit in hits]
 
 
 def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     def memory_search(query: str, k: int, offset: int, **given: Any) -> Part:
-        """Search memory by keyword (FTS5 BM25), optionally scoped by project/type/scope.
+        """Search memory by words and meaning, optionally scoped by project/type/scope.
 
         Read-only. Returns up to k ranked notes, each with its body and metadata (id, type, project,
         machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
-        "machine-local" (this machine only). A long body is cut and says how to read the rest."""
+        "machine-local" (this machine only). "weak" marks a note that does not clearly fit the query.
+        A long body is cut and says how to read the rest."""
         found = search_memories(store(), query, k=k + offset, **given)
         if not found and (project := given.get("project")):
             store().check_project(project)
-        return Part(fitted(found[offset:]), offset, len(found))
+        is_weak = found and all(note.get("weak") for note in found)
+        return Part(fitted(found[offset:]), offset, len(found), _NOTHING_FITS if is_weak else "")
 
     def memory_list(limit: int, offset: int, explain: bool, **filters: Any) -> Part:
         """List memory notes newest-first (titles + metadata, no bodies).
@@ -89,14 +99,19 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             memory.check_project(project)
         return Part(fitted([described(note, body=False, explain=explain) for note in notes]), offset, total)
 
-    def memory_get(id: str, offset: int, explain: bool) -> Message:
+    def memory_get(id: str, offset: int, related: int | bool, explain: bool) -> Message:
         """Read one note by its id, with its body and metadata.
 
-        Read-only. A long body is cut; offset reads on from there."""
-        note = described(store().get(id), explain=explain)
+        Read-only. A long body is cut; offset reads on from there. related adds the ids and titles of the notes that
+        are closest to it."""
+        memory = store()
+        note = described(memory.get(id), explain=explain)
         length = len(note["body"])
         if offset > length:
             raise InvalidArgument(f"offset is {offset}, but the body has {length} characters.")
+        if related:
+            hits = memory.related(id, k=_RELATED if related is True else min(related, _MOST_RELATED))
+            note["related"] = _named(hit.memory for hit in hits)
         return fitted([{**note, "body": note["body"][offset:]}], offset)[0]
 
     def memory_status() -> Message:
@@ -118,14 +133,16 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
     limit = whole("How many notes at the most.", default=100, minimum=0)
     offset = whole("How many notes to leave out first.", default=0, minimum=0)
     start = whole("How many characters of the body to leave out first.", default=0, minimum=0)
+    related = count_or_no("How many of the closest notes to name, up to 10, or true for 5.", default=0, minimum=0)
     query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
     filters = {"project": _PROJECT, "type": _TYPE, "scope": _SCOPE}
-    scores = {**_EXPLAIN, "description": f"Add the score of each note. {_EXPLAIN['description']}"}
+    why = "Add the score of each note, and why it has it: words, the closest passage, each part."
+    scores = {**_EXPLAIN, "description": f"{why} {_EXPLAIN['description']}"}
     return [
         Tool(
             memory_search,
             "Search memory",
-            parameters(query=query, **filters, k=most, offset=offset, explain=scores),
+            parameters(query=query, **filters, k=most, offset=offset, mode=_MODE, explain=scores),
             read_only=True,
         ),
         Tool(
@@ -134,7 +151,12 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             parameters(**filters, limit=limit, offset=offset, explain=_EXPLAIN),
             read_only=True,
         ),
-        Tool(memory_get, "Read a note", parameters(id=_ID, offset=start, explain=_EXPLAIN), read_only=True),
+        Tool(
+            memory_get,
+            "Read a note",
+            parameters(id=_ID, offset=start, related=related, explain=_EXPLAIN),
+            read_only=True,
+        ),
         Tool(memory_status, "Memory status", read_only=True, runs_git=True),
     ]
 
@@ -146,10 +168,11 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
         Use type = procedural (verified how-tos, decisions, fixes), semantic (facts, preferences,
         conventions), or episodic (what happened). scope = "portable" (default; syncs to your other
         machines) or "machine-local" (stays on this machine only, never synced). The note is tagged
-        with this machine as its origin. Returns the created note's metadata. This modifies the store,
-        so it is not auto-approved."""
+        with this machine as its origin. Returns the created note's metadata, and in resembles the notes
+        that say nearly the same, if any. This modifies the store, so it is not auto-approved."""
+        memory = store()
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
-        return _as_written(store().write(type=type, machine_id=machine_id, scope=scope, **given), given)
+        return _as_written(memory, memory.write(type=type, machine_id=machine_id, scope=scope, **given), given)
 
     def memory_update(id: str, **changes: Any) -> Message:
         """Change a note: only the given fields are replaced, the rest stays.
@@ -160,7 +183,8 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
         if not given:
             raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
         refuse_cut(id, given.get("body", ""))
-        return _as_written(store().update(id, **given), given)
+        memory = store()
+        return _as_written(memory, memory.update(id, **given), given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
@@ -190,13 +214,20 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
     ]
 
 
-def _as_written(note: Memory, given: dict[str, Any]) -> Message:
-    """The note, with the kinds of secrets that were redacted in the given fields, if any."""
+def _as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
+    """The note, with the kinds of secrets that were redacted in the given fields and the notes that say the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools need not wait for
+    from anamnesis.store.resembling import resembling
 
     kinds = redacted_kinds(given, note)
-    (written,) = fitted([described(note)])
-    return {**written, "redacted": kinds} if kinds else written
+    alike = resembling(store, note) if given.keys() & {"title", "body"} else []
+    more = {"redacted": kinds, "resembles": _named(alike)}
+    return fitted([described(note) | {name: value for name, value in more.items() if value}])[0]
+
+
+def _named(notes: Iterable[Memory]) -> list[Message]:
+    """Notes by their ids and titles."""
+    return [{"id": note.id, "title": one_line(note.title, _LONGEST_NAME)} for note in notes]
 
 
 def _sync_tool(store: Opened, settings: Settings) -> Tool:

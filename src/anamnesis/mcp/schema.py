@@ -33,6 +33,11 @@ def yes_or_no(description: str, **more: Any) -> Schema:
     return {"type": "boolean", "description": description, **more}
 
 
+def count_or_no(description: str, **more: Any) -> Schema:
+    """A number, or true for the usual one and false for none."""
+    return {"type": ["integer", "boolean"], "description": description, **more}
+
+
 def texts(description: str, **more: Any) -> Schema:
     return {"type": "array", "items": {"type": "string"}, "description": description, **more}
 
@@ -73,9 +78,10 @@ def _value(name: str, schema: Schema, given: object) -> Any:
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if given is None and "null" in kinds:
         return None
-    value = _as_kind(kinds[0], given)
+    kinds = [kind for kind in kinds if kind != "null"]
+    value = next((value for kind in kinds if (value := _as_kind(kind, given)) is not None), None)
     if value is None:
-        raise InvalidArgument(f"{name} is {_shown(given)}, but must be {_NAMES[kinds[0]]}.")
+        raise InvalidArgument(f"{name} is {_shown(given)}, but must be {', '.join(_NAMES[kind] for kind in kinds)}.")
     if "enum" in schema and value not in schema["enum"]:
         allowed = ", ".join(each for each in schema["enum"] if each is not None)
         raise InvalidArgument(f"{name} {_shown(given)} is not one of {allowed}.")

@@ -14,11 +14,15 @@ from anamnesis.meaning.model import Vectors
 _WORDS = 4.0
 _FALL = 0.8
 # The share of a note's own BM25; the rest is that of its best passage.
-NOTE = 0.7
+_NOTE = 0.7
 # How much of the advantage that many passages give by chance is taken from a note.
 _CHANCE = 0.25
 # The most that one word adds to BM25, in units of its inverse document frequency: k1 + 1.
 _SATURATION = 2.2
+# How close this model finds a note that has nothing to do with the query, on average, and how many such notes count.
+_AVERAGE, _SPREAD, _AVERAGE_NOTES = 0.45, 0.07, 20
+# The logit of `fit`: its constant, and the weights of its arguments.
+_FIT = (-15.0, 22.0, 0.6, 4.0)
 
 
 def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
@@ -32,22 +36,59 @@ def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     return best
 
 
-def words_weight(close: Vectors, holders: Sequence[int], total: int) -> float:
-    """How much BM25 counts beside closeness. `holders` says how many of `total` notes hold each of the query's words.
+def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
+    """How close each note is to another one: for each of its passages, in a column, the best cosine; their mean."""
+    found: Vectors = np.maximum.reduceat(cosines, starts).mean(1)
+    return found
+
+
+def fused(
+    close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int | None = None
+) -> Vectors:
+    """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
+
+    `holders` says how many of all notes hold each of the query's words, and `total` how many notes that are, if more
+    than those that are scored.
+    """
+    by_note, by_passage = weights(close, holders, total)
+    words = np.float32(by_note) * of_note
+    words += np.float32(by_passage) * of_passage
+    words += close
+    return words
+
+
+def weights(close: Vectors, holders: Sequence[int], total: int | None = None) -> tuple[float, float]:
+    """What a BM25 of 1 adds to a score: that of a note, and that of its best passage.
 
     Where the best note stands out by its meaning, words weigh less; where no note does, they decide.
     """
-    if not len(close) or not holders:
-        return 0.0
-    held = np.minimum(np.asarray(holders, np.float64), total)
-    ideal = _SATURATION * float(np.log(1 + (total - held + 0.5) / (held + 0.5)).sum())
+    held = np.asarray(holders, np.float64)
+    notes = max(len(close), total or 0)
+    ideal = _SATURATION * float(np.log(1 + (notes - held + 0.5) / (held + 0.5)).sum())
+    if not len(close) or ideal <= 0:
+        return 0.0, 0.0
     outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
-    return _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
+    weight = _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
+    return weight * _NOTE, weight * (1 - _NOTE)
 
 
-def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, weight: float) -> Vectors:
-    """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query."""
-    words = np.float32(weight * NOTE) * of_note
-    words += np.float32(weight * (1 - NOTE)) * of_passage
-    words += close
-    return words
+def background(close: Vectors) -> tuple[float, float]:
+    """The mean and the spread of how close notes are to a query that they have nothing to do with.
+
+    A few notes say little of either, so some average ones are counted with them.
+    """
+    total = len(close) + _AVERAGE_NOTES
+    mean = (float(close.sum()) + _AVERAGE_NOTES * _AVERAGE) / total
+    squares = float(((close - mean) ** 2).sum()) + _AVERAGE_NOTES * (_SPREAD**2 + (_AVERAGE - mean) ** 2)
+    return mean, math.sqrt(squares / total)
+
+
+def fit(closeness: float, outstanding: float, coverage: float) -> float:
+    """The probability that a note answers a query.
+
+    It depends on how close it is, by how many spreads more than other notes, and which part of the query's weight its
+    words cover.
+    """
+    constant, by_closeness, by_outstanding, by_coverage = _FIT
+    logit = constant + by_closeness * closeness + by_outstanding * outstanding + by_coverage * coverage
+    return 1 / (1 + math.exp(-min(max(logit, -30.0), 30.0)))

@@ -6,37 +6,23 @@ vectors of a note are found without reading it.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anamnesis.meaning.database import MOST_PASSAGES, Database
 from anamnesis.meaning.model import WIDTH, Vectors
 
 # A passage: int8 values, and the factor that makes them a vector of length one.
 PASSAGE = np.dtype([("scale", "<f4"), ("values", "i1", (WIDTH,))])
 Passages = NDArray[np.void]
-# Changes with the model, with how passages are made, and with the tables.
-VERSION = 2
-# A longer note is known by its beginning: 28,000 words.
-MOST_PASSAGES = 256
 _MOST_ASKED = 500
-_SCHEMA = """
-DROP TABLE IF EXISTS texts;
-DROP TABLE IF EXISTS files;
-DROP TABLE IF EXISTS words;
-CREATE TABLE texts (number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, passages BLOB NOT NULL);
-CREATE TABLE files (hash BLOB PRIMARY KEY, text INTEGER NOT NULL) WITHOUT ROWID;
--- The passages of texts that have several; a row is MOST_PASSAGES times the text's number, plus the passage's place.
-CREATE VIRTUAL TABLE words USING fts5(passage, tokenize='porter unicode61');
-"""
+_MOST_COUNTS = 50_000
 
 
 class Text(NamedTuple):
@@ -67,21 +53,11 @@ def packed(vectors: Vectors) -> Passages:
     return found
 
 
-class VectorFile:
-    """The file, for any number of threads and processes. A damaged file or one of another model is replaced."""
+class VectorFile(Database):
+    """The texts in the file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
-        self._counts: dict[str, int] = {}  # how many passages hold a word, "" for any
-        self._counted_at: tuple[int, int] | None = None
-
-    def close(self) -> None:
-        with self._lock:
-            if self._db:
-                self._db.close()
-            self._db = None
+    _counts: dict[str, int]  # how many passages hold a word, "" for any
+    _counted_at: tuple[sqlite3.Connection, int, int] | None = None
 
     def texts_of(self, files: Iterable[bytes]) -> dict[bytes, Text]:
         """The texts of those files that are known, by the files' hashes."""
@@ -90,50 +66,35 @@ class VectorFile:
             file: Text(number, np.frombuffer(data, PASSAGE)) for file, number, data in self._asked(query, list(files))
         }
 
-    def known(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
-        """The numbers of those texts that are known, by their hashes."""
-        return dict(self._asked("SELECT hash, number FROM texts WHERE hash IN ({})", list(hashes)))
-
-    def add(self, texts: Sequence[NewText]) -> dict[bytes, int]:
-        """Save texts; returns their numbers."""
-        numbers: dict[bytes, int] = {}
-        with self._used() as db, db:
+    def add(self, texts: Sequence[NewText], files: Mapping[bytes, Iterable[bytes]]) -> None:
+        """Save texts, and by the texts' hashes the files that hold them: in one transaction."""
+        with self.writing() as db:
             for text in texts:
-                row = db.execute(
+                (number,) = db.execute(
                     "INSERT INTO texts (hash, passages) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE SET hash = hash"
                     " RETURNING number",
                     (text.hash, text.passages.tobytes()),
                 ).fetchone()
-                first = (number := int(row[0])) * MOST_PASSAGES
-                numbers[text.hash] = number
+                first = number * MOST_PASSAGES
                 db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", (first, first + MOST_PASSAGES - 1))
                 if len(text.words) > 1:
                     rows = enumerate(text.words, start=first)
                     db.executemany("INSERT INTO words (rowid, passage) VALUES (?, ?)", rows)
-        return numbers
+                held = ((file, number) for file in files[text.hash])
+                db.executemany("INSERT OR REPLACE INTO files (hash, text) VALUES (?, ?)", held)
 
-    def link(self, files: Iterable[tuple[bytes, int]]) -> None:
-        """Record which text each of these files holds."""
-        with self._used() as db, db:
-            db.executemany("INSERT OR REPLACE INTO files (hash, text) VALUES (?, ?)", files)
-
-    def keep_only(self, files: Iterable[bytes]) -> int:
-        """Remove the texts that none of these files holds; returns how many were removed."""
-        with self._used() as db, db:
-            db.execute("CREATE TEMP TABLE kept (hash BLOB PRIMARY KEY)")
-            db.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((hash,) for hash in files))
-            db.execute("DELETE FROM files WHERE hash NOT IN (SELECT hash FROM kept)")
-            db.execute("DROP TABLE kept")
-            db.execute(
-                f"DELETE FROM words WHERE rowid / {MOST_PASSAGES} NOT IN (SELECT text FROM files)"  # every row
-            )
-            return db.execute("DELETE FROM texts WHERE number NOT IN (SELECT text FROM files)").rowcount
+    def link(self, files: Mapping[bytes, bytes]) -> list[bytes]:
+        """Record the texts that these files hold, by the texts' hashes; returns the files whose text is not known."""
+        query = "INSERT OR REPLACE INTO files (hash, text) SELECT ?, number FROM texts WHERE hash = ?"
+        with self.writing() as db:
+            return [file for file, text in files.items() if not db.execute(query, (file, text)).rowcount]
 
     def passage_counts(self, terms: Sequence[str]) -> tuple[list[int], int]:
         """How many passages of texts with several hold each of the terms, and how many there are."""
-        with self._used() as db:
+        with self.used() as db:
             (others_commits,) = db.execute("PRAGMA data_version").fetchone()
-            if self._counted_at != (now := (others_commits, db.total_changes)):
+            now = (db, others_commits, db.total_changes)
+            if now != self._counted_at or len(self._counts) > _MOST_COUNTS:
                 self._counted_at, self._counts = now, {}
                 (self._counts[""],) = db.execute("SELECT count(*) FROM words_docsize").fetchone()
             for term in terms:
@@ -144,54 +105,22 @@ class VectorFile:
 
     def passage_scores(self, match: str, texts: Sequence[int]) -> tuple[NDArray[np.int64], Vectors]:
         """The numbers of those of the texts that have passages that match, and the BM25 of the best passage of each."""
-        with self._used() as db:
+        with self.used() as db:
             query = (
                 "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
                 f" AND rowid / {MOST_PASSAGES} IN (SELECT value FROM json_each(?)) ORDER BY rowid"
             )
             rows = db.execute(query, (match, json.dumps(texts))).fetchall()
         found = np.array(rows, np.float64).reshape(-1, 2)
-        texts, starts = np.unique(found[:, 0].astype(np.int64) // MOST_PASSAGES, return_index=True)
-        if not len(texts):
-            return texts, np.empty(0, np.float32)
-        return texts, np.maximum.reduceat(found[:, 1], starts).astype(np.float32)
+        matched, starts = np.unique(found[:, 0].astype(np.int64) // MOST_PASSAGES, return_index=True)
+        if not len(matched):
+            return matched, np.empty(0, np.float32)
+        return matched, np.maximum.reduceat(found[:, 1], starts).astype(np.float32)
 
     def _asked(self, query: str, hashes: list[bytes]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []
-        with self._used() as db:
+        with self.used() as db:
             for start in range(0, len(hashes), _MOST_ASKED):
                 some = hashes[start : start + _MOST_ASKED]
                 rows += db.execute(query.format(",".join("?" * len(some))), some).fetchall()
         return rows
-
-    @contextlib.contextmanager
-    def _used(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            if self._db is None:
-                self._db = _opened(self._path)
-            yield self._db
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    try:
-        return _connect(path)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):  # locked, full, read-only: the file may be intact
-            raise
-    path.unlink()
-    return _connect(path)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    path.touch(mode=0o600)
-    db = sqlite3.connect(path, check_same_thread=False)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version != VERSION:
-            db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {VERSION:d}; COMMIT")
-    except sqlite3.DatabaseError:
-        db.close()
-        raise
-    return db

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import NamedTuple
 
 from anamnesis.recall.query import MOST_REPEATS, MOST_WORDS, asked, is_function_word
@@ -44,25 +45,27 @@ class Sought(NamedTuple):
     """What a query asks for if its identifiers are known by their parts.
 
     `words` are its words and phrases, with the parts in place of the identifiers. `wholes` are all spellings of the
-    identifiers, and its paths as phrases. `named` are the parts of each identifier.
+    identifiers, each with the parts that it stands for, and its paths as phrases. `named` are the parts of each
+    identifier.
     """
 
     words: Counter[str]
-    wholes: list[str]
+    wholes: dict[str, list[str]]
     named: list[list[str]]
 
 
 def sought(query: str) -> Sought:
-    words, wholes, named = Counter[str](), dict[str, None](), []
+    words, wholes, named = Counter[str](), dict[str, list[str]](), []
     for term, times in asked(query).terms.items():
         parts = parts_of(term)
         if parts:
-            wholes |= dict.fromkeys((" ".join(parts), "".join(parts)))
+            spellings = " ".join(parts), "".join(parts)
             parts = list(dict.fromkeys(part for part in parts if not is_function_word(part)) or parts)
+            wholes |= dict.fromkeys(spellings, parts)
             named.append(parts)
         for word in parts or [term.lower()]:
             if len(words) < MOST_WORDS or word in words:
                 words[word] = min(words[word] + times, MOST_REPEATS)
-    chains = [match[0] for match in _CHAIN.finditer(query)][:_MOST_CHAINS]
-    wholes |= dict.fromkeys(" ".join(_WORD.findall(chain.lower())) for chain in chains)
-    return Sought(words, [whole for whole in wholes if whole and whole not in words], named)
+    for match in islice(_CHAIN.finditer(query), _MOST_CHAINS):
+        wholes.setdefault(" ".join(_WORD.findall(match[0].lower())), [])
+    return Sought(words, {whole: parts for whole, parts in wholes.items() if whole and whole not in words}, named)

@@ -59,14 +59,15 @@ def is_about(held: Collection[str], named: Collection[str], notes: Mapping[str, 
     `held` are the prompt's telling words that the note holds, and `named` those in its title or tags; `notes` says of
     every telling word how many of `total` notes hold it. A single word is enough only if it names the note.
     """
-    weights = {word: _weight(count, total) for word, count in notes.items() if is_subject(word)}
+    weights = {word: weight(count, total) for word, count in notes.items() if is_subject(word)}
     explained = sum(weights.get(word, 0.0) for word in held)
     asked = sum(sorted(weights.values())[-_MOST_WORDS:])
     is_more = len(held) > 1 or any(word in weights for word in named)
-    return is_more and explained >= max(_SHARE * asked, _LEAST * _weight(0, total))
+    return is_more and explained >= max(_SHARE * asked, _LEAST * weight(0, total))
 
 
-def _weight(notes: int, total: int) -> float:
+def weight(notes: int, total: int) -> float:
+    """How much a word says that this many of `total` notes hold."""
     if notes >= _MANY_NOTES and 2 * notes >= total:
         return 0.0
     return math.log((total + _OTHER_NOTES) / (notes + _OTHERS_HOLDING))

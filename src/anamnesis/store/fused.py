@@ -2,53 +2,155 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from anamnesis.meaning.fusion import fused, words_weight
+from anamnesis.meaning.fusion import background, fit, fused, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
+from anamnesis.recall.telling import weight
+from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, telling
+from anamnesis.store.priors import Candidate, candidates, priors
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
-from anamnesis.store.question import Question, Ranked
-from anamnesis.store.search import ranked
-from anamnesis.store.word_scores import Compared, telling, word_scores
+from anamnesis.store.question import Question, Ranked, Why
+from anamnesis.store.search import ranked, word_scores
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
     from anamnesis.store.meaning import Meaning
 
-# Of notes that score alike, this many are compared by their age.
+# Of the notes after the k best, this many are compared by their priors and their age.
 _TIED = 24
+# A note that holds no word of the query and fits it with a lower probability is not found.
+_LEAST_FIT = 0.1
 
 
-def fused_search(db: Connection, asked: Question, meaning: Meaning) -> list[Ranked]:
-    """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average."""
-    query, k = asked.query, asked.k
-    notes = _selected(db, by_any_name(db, asked.wanted))
-    if not len(notes) or not k:
-        return []
+class _Compared(NamedTuple):
+    """The notes that a filter selects, how close each is to the query, and the BM25 of it and of its best passage."""
+
+    notes: Numbers
+    close: Vectors
+    of_note: Vectors
+    of_passage: Vectors
+    words: Words
+
+
+class _Chosen(NamedTuple):
+    """One of the best notes: its place among those compared, its score, and what of that its priors add."""
+
+    place: int
+    note: Candidate
+    score: float
+    priors: dict[str, float]
+
+
+def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[Ranked]:
+    """The k best notes, the newest first on a tie. A note that is not embedded yet is as close as the average.
+
+    A note that holds no word of the query and hardly fits it is not found.
+    """
+    compared = _compare(db, question, meaning)
+    chosen = _best(db, compared, question)
+    held, evidence = _evidence(db, compared, chosen)
+    whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
+    found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
+    hits = [hit._replace(fit=fit(**known), why=why) for hit, known, why in zip(found, evidence, whys, strict=True)]
+    return [hit for hit, words in zip(hits, held, strict=True) if words or (hit.fit or 0) >= _LEAST_FIT]
+
+
+def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
+    notes = selected(db, by_any_name(db, question.wanted))
+    of_note = np.zeros(len(notes), np.float32)
+    if not len(notes):
+        return _Compared(notes, of_note, of_note, of_note, Words([], [], {}, 0, {}))
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
-    close = _within(meaning.compare(db, meaning.query(query)), places)
+    close = within(meaning.compare(db, meaning.query(question.query)), places)
     closeness = np.full(len(notes), close.closeness.mean() if len(close.notes) else 0, np.float32)
     closeness[places[close.notes]] = close.closeness
-    texts = np.full(len(notes), -1)
-    long = close.counts > 1
-    texts[places[close.notes[long]]] = close.texts[long]
-    of_note = of_passage = np.zeros(len(notes), np.float32)
-    weight = 0.0
-    if asked.mode == "fused" and (words := telling(db, query)).holders:
-        weight = words_weight(closeness, words.holders, words.total)
+    words = telling(db, question.query)
+    of_passage = of_note
+    if question.mode == "fused":
+        texts = np.full(len(notes), -1)
+        long = close.counts > 1
+        texts[places[close.notes[long]]] = close.texts[long]
         compared = Compared(notes, places, closeness, texts)
-        of_note, of_passage = word_scores(db, meaning.file, words, compared, weight, k + _TIED)
-    score = fused(closeness, of_note, of_passage, weight)
-    best = np.argsort(-score, kind="stable")[: k + _TIED]
-    return ranked(db, _newest_first(db, notes[best], score[best])[:k])
+        by = weights(closeness, words.holders, words.total)
+        of_note, of_passage = best_bm25(db, meaning.file, words, compared, by, question.k + _TIED)
+    return _Compared(notes, closeness, of_note, of_passage, words)
 
 
-def _selected(db: Connection, wanted: Filter) -> Numbers:
+def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
+    """The k best notes by their scores and priors."""
+    if not len(compared.notes) or not question.k:
+        return []
+    words = compared.words
+    score = fused(compared.close, compared.of_note, compared.of_passage, words.holders, words.total)
+    places = _highest(score, question.k + _TIED)
+    notes = candidates(db, compared.notes[places].tolist())
+    added = priors(db, notes, question.at_hand) if question.mode == "fused" else [{}] * len(notes)
+    chosen = [
+        _Chosen(place, note, float(score[place]) + sum(some.values()), some)
+        for place, note, some in zip(places, notes, added, strict=True)
+    ]
+    chosen.sort(key=lambda each: (each.note.updated_at, each.note.id), reverse=True)
+    chosen.sort(key=lambda each: -round(each.score, 6))
+    return chosen[: question.k]
+
+
+def _highest(scores: Vectors, count: int) -> list[int]:
+    """The places of the highest scores, the highest first."""
+    some = np.argpartition(-scores, count)[:count] if count < len(scores) else np.arange(len(scores))
+    return [int(place) for place in some[np.argsort(-scores[some], kind="stable")]]
+
+
+def _evidence(
+    db: Connection, compared: _Compared, chosen: list[_Chosen]
+) -> tuple[list[set[str]], list[dict[str, float]]]:
+    """The words of the query that each note holds, and what says whether it answers the query."""
+    said = {word: weight(notes, compared.words.total) for word, notes in compared.words.notes.items()}
+    asked_for = sum(said.values()) or 1.0
+    held = held_words(db, compared.words, [each.note.number for each in chosen])
+    mean, spread = background(compared.close)
+    close = [float(compared.close[each.place]) for each in chosen]
+    return held, [
+        {
+            "closeness": near,
+            "outstanding": (near - mean) / spread,
+            "coverage": sum(said[word] for word in words) / asked_for,
+        }
+        for near, words in zip(close, held, strict=True)
+    ]
+
+
+def _whys(
+    db: Connection,
+    question: Question,
+    meaning: Meaning,
+    compared: _Compared,
+    chosen: list[_Chosen],
+    evidence: list[dict[str, float]],
+) -> list[Why]:
+    query = meaning.query(question.query)
+    words = word_scores(db, compared.words.whole, [each.note.number for each in chosen])
+    by_note, by_passage = weights(compared.close, compared.words.holders, compared.words.total)
+    found = []
+    for each, known in zip(chosen, evidence, strict=True):
+        close = float(compared.close[each.place])
+        passage, cosine = meaning.closest(db, each.note.id, query)
+        by_meaning = {"meaning": cosine, "length": close - cosine} if passage else {"average": close}
+        by_words = {
+            "words": by_note * float(compared.of_note[each.place]),
+            "passage": by_passage * float(compared.of_passage[each.place]),
+        }
+        parts = {**by_meaning, **by_words, **each.priors}
+        found.append(Why(words[each.note.number], passage, {name: part for name, part in parts.items() if part}, known))
+    return found
+
+
+def selected(db: Connection, wanted: Filter) -> Numbers:
     """The numbers of the notes that a filter selects and no other note supersedes, in order."""
     selected: dict[Filter, Numbers] = db.learned().selected
     if wanted not in selected:
@@ -61,14 +163,14 @@ def _selected(db: Connection, wanted: Filter) -> Numbers:
     return selected[wanted]
 
 
-def _within(close: Close, places: Numbers) -> Close:
+def within(close: Close, places: Numbers) -> Close:
     """Of the compared notes, those that are selected."""
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
     return close.where(known)
 
 
-def _newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
+def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
     """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
     query = "SELECT updated_at, id FROM memories WHERE number = :number"
     found = []

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.meaning.matrix import Close, Matrix
+from anamnesis.meaning.database import MOST_PASSAGES
+from anamnesis.meaning.fusion import likeness
+from anamnesis.meaning.matrix import Close, Matrix, Note
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
-from anamnesis.meaning.vectors import MOST_PASSAGES, VERSION, NewText, Text, VectorFile, hash_of, packed
-from anamnesis.store.change_log import Change, ChangeLog
+from anamnesis.meaning.vectors import NewText, VectorFile, hash_of, packed
+from anamnesis.store import queries
+from anamnesis.store.change_log import Change, ChangeLog, last_seq
+from anamnesis.store.ranking import FOLLOWER
+from anamnesis.store.tombstones import is_purged
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection, Index
 
-FOLLOWER = "meaning"
-_IDENTITY = str(VERSION)
 _MOST_QUERIES = 256
-# Changed notes that are embedded together; each batch takes up to a second.
+# Changed notes that are looked up together, and passages that are embedded together: up to a quarter of a second.
 _BATCH = 32
+_AT_ONCE = 8
+# Notes that are loaded into memory together.
+_LOADED = 2_048
+# The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
+_MOST_COMPARED = 16
+_WHILE_WAITING = 2
 
 
 class Meaning:
@@ -30,17 +40,19 @@ class Meaning:
 
     def __init__(self, index: Index, log: ChangeLog, path: Path, model: Callable[[], Model] = load) -> None:
         self.file = VectorFile(path)
+        self._written = VectorFile(path)  # searches do not wait for writes
         self.query = lru_cache(_MOST_QUERIES)(lambda text: model().query(text))
         self._model = model
         self._index = index
         self._log = log
         self._lock = threading.Lock()
         self._matrix = Matrix()
-        self._numbers: dict[str, int] = {}  # of the notes in the matrix, by their ids
         self._start, self._cursor = b"", 0  # which changes the matrix has
+        self._private: Connection | None = None
 
     def close(self) -> None:
         self.file.close()
+        self._written.close()
 
     def follow(self, report: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
         """Embed the notes that changed, until `stop`; returns how many were. `report` gets each batch's size after it.
@@ -49,13 +61,23 @@ class Meaning:
         """
         if self._index.is_private:
             return 0
+        done = 0
 
         def process(changes: Sequence[Change]) -> None:
-            self._embed(changes)
+            nonlocal done
+            self._embed(changes, stop)
+            done += len(changes)
             if report:
                 report(len(changes))
 
-        return self._log.follow(FOLLOWER, process, _IDENTITY, batch=_BATCH, stop=stop)
+        with contextlib.suppress(_Stopped):
+            self._log.follow(FOLLOWER, process, self._written.identity, batch=_BATCH, stop=stop)
+        return done
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether the model is loaded."""
+        return load.cache_info().currsize > 0
 
     def compare(self, db: Connection, query: Vectors) -> Close:
         """How close each note is to the query; notes that are not embedded yet are missing."""
@@ -63,37 +85,70 @@ class Meaning:
             self._refresh(db)
             return self._matrix.compare(query)
 
-    def _embed(self, changes: Sequence[Change]) -> None:
+    def closest(self, db: Connection, note_id: str, query: Vectors) -> tuple[str, float]:
+        """The passage of a note that is closest to the query, with its cosine; "" for one that is not embedded yet."""
+        row = db.execute("SELECT hash FROM standing_files WHERE memory_id = :id", {"id": note_id}).fetchone()
+        text = self.file.texts_of([row[0]]).get(row[0]) if row else None
+        if text is None:
+            return "", 0.0
+        cosines = text.passages["scale"] * (text.passages["values"] @ query)
+        best = int(cosines.argmax())
+        return passages(_texts(db, [note_id])[note_id])[best], float(cosines[best])
+
+    def compare_with(self, db: Connection, note: str) -> Close | None:
+        """How close each note is to this one; None if this one is not embedded."""
+        row = db.execute("SELECT hash FROM standing_files WHERE memory_id = :id", {"id": note}).fetchone()
+        text = self.file.texts_of(row).get(row[0]) if row else None
+        if text is None:
+            return None
+        own = text.passages[:: -(-len(text.passages) // _MOST_COMPARED)]
+        with self._lock:
+            self._refresh(db)
+            return self._matrix.compare(own["values"] * own["scale"][:, None], likeness)
+
+    def embed_note(self, note: str) -> None:
+        """Embed a note before those that are pending, unless it is long."""
+        found = self._index.read(lambda db: (_texts(db, [note]), _changed(db, note)))
+        if not self._index.is_private and len(passages(found[0].get(note, ""))) <= _WHILE_WAITING:
+            self._embed(found[1], bool)
+
+    def _embed(self, changes: Sequence[Change], stop: Callable[[], bool]) -> None:
         """Save the vectors of those texts that are not known, and which files hold them."""
         files = {change.hash: change.note_id for change in changes if change.hash}
-        unknown = {files[file]: file for file in files.keys() - self.file.texts_of(files).keys()}
-        if not unknown:
-            return
-        texts = self._index.read(lambda db: _texts(db, unknown))
-        hashes = {note: hash_of(text) for note, text in texts.items()}
-        numbers = self.file.known(hashes.values())
-        new = {hash: texts[note] for note, hash in hashes.items() if hash not in numbers}
-        numbers |= self.file.add(self._embedded(new))
-        self.file.link((unknown[note], numbers[hash]) for note, hash in hashes.items())
+        unknown = {files[file]: file for file in files.keys() - self._written.texts_of(files).keys()}
+        texts = self._index.read(lambda db: _texts(db, unknown)) if unknown else {}
+        held = {unknown[note]: hash_of(text) for note, text in texts.items()}
+        new: dict[bytes, list[bytes]] = {}
+        for file in self._written.link(held) if held else ():
+            new.setdefault(held[file], []).append(file)
+        pieces = {hash: passages(texts[files[some[0]]])[:MOST_PASSAGES] for hash, some in new.items()}
+        for number, group in enumerate(_in_turn(pieces)):
+            if number and stop():  # each call makes some progress
+                raise _Stopped
+            self._written.add(self._embedded(group), new)
+        if any(is_purged(self._index.path.parent, note) for note in texts):  # since its text was read
+            self._written.erase(lambda: self._index.read(queries.file_hashes))
 
-    def _embedded(self, texts: dict[bytes, str]) -> list[NewText]:
-        if not texts:
-            return []
-        words = {hash: passages(text)[:MOST_PASSAGES] for hash, text in texts.items()}
-        vectors = packed(self._model().passages([passage for some in words.values() for passage in some]))
+    def _embedded(self, texts: dict[bytes, list[str]]) -> list[NewText]:
+        vectors = packed(self._model().passages([passage for some in texts.values() for passage in some]))
         found, done = [], 0
-        for hash, some in words.items():
+        for hash, some in texts.items():
             found.append(NewText(hash, some, vectors[done : done + len(some)]))
             done += len(some)
         return found
 
     def _refresh(self, db: Connection) -> None:
         """Bring the matrix up to date with what the follower has embedded."""
-        query = "SELECT start, cursor FROM followers WHERE name = :name AND identity = :identity"
-        row = db.execute(query, {"name": FOLLOWER, "identity": _IDENTITY}).fetchone()
-        start, cursor = row or (b"", 0)
-        if start != self._start:
-            self._matrix, self._numbers, self._cursor = Matrix(), {}, 0
+        if self._index.is_private:  # nobody embeds: what vectors.db has of these files counts
+            start, cursor = b"private", last_seq(db)
+        else:
+            query = "SELECT start, cursor FROM followers WHERE name = :name AND identity = :identity"
+            row = db.execute(query, {"name": FOLLOWER, "identity": self.file.identity}).fetchone()
+            start, cursor = row or (b"", 0)
+        private = db if self._index.is_private else None
+        if start != self._start or private is not self._private:
+            self._private = private
+            self._matrix, self._cursor = Matrix(), 0
         if start and cursor != self._cursor:
             self._load(db, self._cursor, cursor)
         self._start, self._cursor = start, cursor
@@ -104,14 +159,34 @@ class Meaning:
             " (SELECT hash FROM standing_files WHERE standing_files.memory_id = changes.memory_id)"
             " FROM changes WHERE seq > :after AND seq <= :last",
             {"after": after, "last": last},
-        ).fetchall()
-        texts = self.file.texts_of(hash for _, _, hash in rows if hash)
-        changes: dict[int, Text | None] = {self._numbers.pop(id): None for id, _, _ in rows if id in self._numbers}
-        for id, number, hash in rows:
-            if text := texts.get(hash):
-                self._numbers[id] = number
-                changes[number] = text
-        self._matrix.update(changes)
+        )
+        while some := rows.fetchmany(_LOADED):  # all at once would be in memory twice
+            texts = self.file.texts_of(hash for _, _, hash in some if hash)
+            self._matrix.update({id: Note(number, texts[hash]) if hash in texts else None for id, number, hash in some})
+
+
+class _Stopped(Exception):
+    """Embedding was stopped between two texts; what is done is saved."""
+
+
+def _in_turn(texts: dict[bytes, list[str]]) -> Iterator[dict[bytes, list[str]]]:
+    """Texts with their passages, in groups of at most `_AT_ONCE` passages or of one text."""
+    group: dict[bytes, list[str]] = {}
+    count = 0
+    for hash, some in texts.items():
+        if group and count + len(some) > _AT_ONCE:
+            yield group
+            group, count = {}, 0
+        group[hash] = some
+        count += len(some)
+    if group:
+        yield group
+
+
+def _changed(db: Connection, note: str) -> list[Change]:
+    """A note as the follower would get it."""
+    query = "SELECT 0, memory_id, hash FROM standing_files WHERE memory_id = :id AND hash <> x''"
+    return [Change(*row) for row in db.execute(query, {"id": note})]
 
 
 def _texts(db: Connection, notes: Sequence[str] | dict[str, bytes]) -> dict[str, str]:

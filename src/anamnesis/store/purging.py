@@ -40,14 +40,14 @@ def versions_of(store: MemoryStore, note_id: str) -> list[str]:
 
 
 def erase(store: MemoryStore) -> bool:
-    """Erase purged notes from the index and from files of killed writes; False if another program prevented it."""
+    """Erase purged notes from the databases and from files of killed writes; False if another program prevented it."""
     purged = purged_ids(store.root)
     for path in store._files.leftovers():
         if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
             store._files.remove(path)
     store.kept.forget(purged)  # also those of a purge that was killed
-    is_kept_erased = store.kept.erase()
-    return store._index.erase() and is_kept_erased
+    is_done = [store.kept.erase(), store._index.erase(), store.ranking.erase()]
+    return all(is_done)
 
 
 def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:

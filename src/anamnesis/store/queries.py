@@ -260,6 +260,11 @@ def hashes(db: sqlite3.Connection, hidden: bool) -> dict[str, bytes]:
     return dict(db.execute(f"SELECT memory_id, hash FROM standing_files {live}").fetchall())
 
 
+def file_hashes(db: sqlite3.Connection) -> list[bytes]:
+    """The hashes of all files that hold notes."""
+    return [hash for (hash,) in db.execute("SELECT DISTINCT hash FROM files WHERE memory_id IS NOT NULL")]
+
+
 def seen(db: sqlite3.Connection, paths: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Size and mtime of these files when they were indexed; files that are not in the index are left out."""
     names: dict[str, list[str]] = {}

@@ -3,31 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from anamnesis.recall.mode import MODES, Mode
 from anamnesis.store.queries import Filter
 
-# By words and meaning together, by words alone, or by meaning alone.
-Mode = Literal["fused", "words", "meaning"]
-MODES = get_args(Mode)
+__all__ = ["MODES", "Mode", "Question", "Ranked", "Ranker", "Why", "by_words_alone"]
+
+# How much of a reason is shown to a reader: this many words, and the beginnings of long texts.
+_MOST_WORDS = 16
+_LONGEST_WORD, _LONGEST_PASSAGE = 60, 300
+
+
+# Below this probability, a hit is more likely to miss the question than to answer it.
+_FITTING = 0.5
+
+
+def is_weak(fit: float | None) -> bool:
+    """Whether a hit with this probability to answer the question probably does not."""
+    return fit is not None and fit < _FITTING
 
 
 class Question(NamedTuple):
-    """A query, the notes that it is about, and how they are ranked."""
+    """A query, the notes that it is about, and how they are ranked.
+
+    Instead of a query, the id of a note: `like` asks for the notes that are close to it. `warm` asks only a model that
+    is loaded; without one nothing is found.
+    """
 
     query: str
     wanted: Filter
     k: int
     mode: Mode = "fused"
     explain: bool = False
+    # The project that is being worked on, where no other is asked for: of notes that score alike, its own come first.
+    at_hand: str | None = None
+    like: str = ""
+    warm: bool = False
 
 
 class Why(NamedTuple):
-    """The parts of a hit's score: the weight of each word that matched, and the passage that is closest in meaning."""
+    """The reasons for a hit.
+
+    `words` are those that matched, each with its BM25. `passage` is the one that is closest in meaning. The `parts` sum
+    up to the score. `evidence` is what `fit` is computed from.
+    """
 
     words: dict[str, float]
     passage: str
     parts: dict[str, float]
+    evidence: dict[str, float]
+
+    def shown(self) -> dict[str, Any]:
+        """The reasons in a readable length."""
+        words = [(word[:_LONGEST_WORD], weight) for word, weight in self.words.items()][:_MOST_WORDS]
+        return {
+            "words": _rounded(dict(words)),
+            "passage": self.passage[:_LONGEST_PASSAGE],
+            "parts": _rounded(self.parts),
+            "evidence": _rounded(self.evidence),
+        }
 
 
 class Ranked(NamedTuple):
@@ -50,3 +85,7 @@ Ranker = Callable[[Question], list[Ranked] | None]
 
 def by_words_alone(question: Question) -> None:
     """The ranker of a process that does not compare meaning."""
+
+
+def _rounded(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 4) for name, value in values.items()}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import math
+import contextlib
+import json
 import sqlite3
 import time
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.log import log_once
+from anamnesis.readonly import is_writable
+from anamnesis.store import queries
 from anamnesis.store.change_log import ChangeLog
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.projects import by_any_name
@@ -18,26 +22,47 @@ from anamnesis.store.question import MODES, Question, Ranked, Ranker
 from anamnesis.store.search import search
 
 if TYPE_CHECKING:
+    from anamnesis.meaning.database import Database
     from anamnesis.store.meaning import Meaning
 
-# Runs a query on the index, which is brought up to date first.
-_Ask = Callable[[Callable[[Connection], list[Ranked]]], list[Ranked]]
+FOLLOWER = "meaning"
+_PENDING = """
+    SELECT count(*) FROM changes JOIN memories ON memories.id = memory_id WHERE deleted_at IS NULL
+    AND seq > coalesce((SELECT cursor FROM followers WHERE name = :name AND identity = :identity), 0)
+"""
+
+# Seconds that the searches of a script wait for notes to be embedded: some thousand short notes.
+_SCRIPT_SECONDS = 60.0
+# So many pending notes are always embedded: a script's own writes are never found by their words alone.
+_FEW = 32
+_FEW_SECONDS = 1.0
+
+T = TypeVar("T")
+
+
+class _Ask(Protocol):
+    """Runs a query on the index, which is brought up to date first."""
+
+    def __call__(self, query: Callable[[Connection], T], /) -> T: ...
 
 
 class Ranking:
     """Ranks the notes of one index.
 
-    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` limits the time for
-    which a question waits for notes that are not embedded yet; those that are not are found by their words.
+    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` is the time that all
+    questions together may wait for notes that are not embedded yet; those that are not are found by their words. `wake`
+    is called after that, to embed the others.
     """
 
     def __init__(self, index: Index, log: ChangeLog, ask: _Ask, path: Path) -> None:
         self.ranker: Ranker | None = None
-        self.embed_seconds = math.inf
+        self.embed_seconds = _SCRIPT_SECONDS
+        self.wake: Callable[[], None] | None = None
         self._index = index
         self._log = log
         self._ask = ask
         self._path = path
+        self._fault = ""
 
     @cached_property
     def meaning(self) -> Meaning:
@@ -55,22 +80,109 @@ class Ranking:
         if asked.mode not in MODES:
             raise InvalidArgument(f"mode {asked.mode!r} is not one of {', '.join(MODES)}.")
         if asked.mode != "words":
-            ranked = (self.ranker or self._by_meaning)(asked)
-            if ranked is not None:
-                return ranked
-        return self._ask(lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k))
+            ranked = self.by_meaning(asked)
+            if ranked is not None or asked.warm:
+                return ranked or []
+        if asked.like:
+            from anamnesis.store.related import related_by_words  # that no search needs
+
+            return self._ask(lambda db: related_by_words(db, asked))
+        return self._ask(
+            lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
+        )
+
+    def by_meaning(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by words and meaning, or None where meaning cannot be compared now."""
+        return (self.ranker or self.rank_here)(asked)
+
+    def headings(self, ids: list[str]) -> dict[str, dict[str, str]]:
+        """The type, project and title of these notes."""
+        query = "SELECT id, type, project, title FROM memories WHERE id IN (SELECT value FROM json_each(:ids))"
+        rows = self._index.read(lambda db: db.execute(query, {"ids": json.dumps(ids)}).fetchall())
+        return {id: {"type": type, "project": project, "title": title} for id, type, project, title in rows}
 
     def embed(self, progress: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
         """Embed the notes that changed, until `stop`; returns how many were. `progress` gets each batch's size."""
         return self.meaning.follow(progress, stop)
 
-    def _by_meaning(self, asked: Question) -> list[Ranked] | None:
-        """None where vectors can be neither read nor written."""
-        from anamnesis.store.fused import fused_search
+    def pending(self) -> int:
+        """How many notes are not embedded yet."""
+        from anamnesis.meaning.database import identity_of
 
-        deadline = time.monotonic() + self.embed_seconds
+        values = {"name": FOLLOWER, "identity": identity_of(self._path)}
+        (count,) = self._index.read(lambda db: db.execute(_PENDING, values).fetchone())
+        return int(count)
+
+    def forget_deleted(self) -> int:
+        """Remove the vectors and words of texts that no note holds any more; returns how many texts."""
+        return self._with_vectors(lambda file: file.keep_only(self._hashes), 0)
+
+    def erase(self) -> bool:
+        """The same, and erase what they left in the file; False if another program prevented it."""
         try:
-            self.embed(stop=lambda: time.monotonic() >= deadline)
-            return self._ask(lambda db: fused_search(db, asked, self.meaning))
-        except (sqlite3.Error, OSError, StoreUnavailable):
+            return self._with_vectors(lambda file: file.erase(self._hashes), True)
+        except sqlite3.DatabaseError:
+            return not self._path.exists()  # a damaged file is deleted
+
+    def damage(self) -> list[str]:
+        """The damage that SQLite finds in vectors.db; empty if there is none."""
+        return self._with_vectors(lambda file: file.damage(), [])
+
+    def discard(self) -> None:
+        """Delete vectors.db; everything is embedded anew."""
+        self._with_vectors(lambda file: file.discard(), None)
+
+    def rank_here(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by meaning, compared in this process; None without any notes, or where that fails.
+
+        Nor is there an answer where only a loaded model may be asked, and it is not loaded.
+        """
+        if asked.warm and not ("meaning" in self.__dict__ and self.meaning.is_warm):
             return None
+        if not self._index.read(lambda db: db.execute("SELECT 1 FROM memories LIMIT 1").fetchone()):
+            return None
+        if self.embed_seconds > 0 or (not self.wake and self.pending() <= _FEW):
+            self.safely(lambda: self._embed_for(asked.query))
+        if self.wake:
+            self.wake()
+        return self.safely(lambda: self.compare(asked))
+
+    def _embed_for(self, query: str) -> None:
+        """Embed what changed, as long as the time lasts. Loading the model does not count: the query needs it too."""
+        self.meaning.query(query)
+        started = time.monotonic()
+        deadline = started + (self.embed_seconds if self.embed_seconds > 0 else _FEW_SECONDS)
+        if self.embed(stop=lambda: time.monotonic() >= deadline) > _FEW:
+            self.embed_seconds -= time.monotonic() - started
+
+    def safely(self, work: Callable[[], T]) -> T | None:
+        """Do what computes meaning; where that fails, the reason is logged once."""
+        try:
+            return work()
+        except (sqlite3.Error, OSError, ImportError, StoreUnavailable) as error:
+            if str(error) != self._fault and is_writable(self._path.parent):  # else the log cannot be written either
+                self._fault = str(error)
+                log_once(self._index.path.parent, "meaning failed", reason=self._fault)
+            return None
+
+    def compare(self, asked: Question) -> list[Ranked] | None:
+        """The best notes by meaning, of those that are embedded, and by words; or those that are close to a note."""
+        from anamnesis.store.fused import fused_search
+        from anamnesis.store.related import related_by_meaning
+
+        if asked.like:
+            self.meaning.embed_note(asked.like)
+            return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
+        return self._ask(lambda db: fused_search(db, asked, self.meaning))
+
+    def _hashes(self) -> list[bytes]:
+        return self._index.read(queries.file_hashes)
+
+    def _with_vectors(self, work: Callable[[Database], T], default: T) -> T:
+        """Work on vectors.db, on a connection of its own: no search waits. `default` if there is no such file."""
+        from anamnesis.meaning.database import Database
+
+        if not self._path.exists():
+            return default
+        with contextlib.closing(Database(self._path)) as file:
+            return work(file)

@@ -12,7 +12,7 @@ from anamnesis.recall.query import asked
 from anamnesis.store.index import Connection
 from anamnesis.store.parts import by_parts
 from anamnesis.store.queries import Filter
-from anamnesis.store.question import Ranked
+from anamnesis.store.question import Ranked, Why
 
 # Up to this many notes are scored faster in one go (1 ms) than in steps.
 _FEW_NOTES = 1_500
@@ -38,7 +38,7 @@ class Coverage(NamedTuple):
     total: int
 
 
-def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
+def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool = False) -> list[Ranked]:
     """The k best notes by BM25 over the OR of what the query asks for, newest first on a tie, superseded out.
 
     Function words are not asked for: of notes with equal scores, the one that holds more of them comes first.
@@ -57,7 +57,14 @@ def search(db: Connection, query: str, wanted: Filter, k: int) -> list[Ranked]:
     best = _ordered(db, best, list(around)[:MOST_ASKED])[:k]
     if len(best) < k:
         best += by_parts(db, query, wanted, k - len(best), {row[3] for row in best})
-    return ranked(db, best)
+    found = ranked(db, best)
+    if not explain:
+        return found
+    words = word_scores(db, known, [row[3] for row in best])
+    return [
+        hit._replace(why=Why(words[number], "", {"words": hit.score}, {}))
+        for hit, (_, _, _, number) in zip(found, best, strict=True)
+    ]
 
 
 def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, k: int) -> list[_Scored]:
@@ -92,22 +99,39 @@ def _ordered(db: Connection, best: list[_Scored], around: list[str]) -> list[_Sc
     tied = [row[3] for row in best if times[row[0]] > 1]
     if not tied or not around:
         return best
-    held = _holding(db, around, tied)
+    held = holding(db, around, tied)
     return sorted(best, key=lambda row: (row[0], -len(held.get(row[3], ()))))
 
 
-def _holding(db: Connection, terms: Iterable[str], numbers: Iterable[int], columns: str = "") -> dict[int, set[str]]:
-    """Which of the terms each of these notes holds, in any column or in some."""
+def holding(
+    db: Connection, terms: Iterable[str], numbers: Iterable[int], columns: str = "", table: str = "memories_fts"
+) -> dict[int, set[str]]:
+    """Which of the terms each of these notes holds, in any column or in some, by one of the word indexes."""
     held: dict[int, set[str]] = {number: set() for number in numbers}
     rows = db.execute(
-        "SELECT memories_fts.rowid, term.value FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
-        " CROSS JOIN memories_fts ON memories_fts.rowid = note.value"
-        " WHERE memories_fts MATCH :columns || '\"' || term.value || '\"'",
+        f"SELECT {table}.rowid, term.value FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
+        f" CROSS JOIN {table} ON {table}.rowid = note.value"
+        f" WHERE {table} MATCH :columns || '\"' || term.value || '\"'",
         {"terms": json.dumps(list(terms)), "numbers": json.dumps(list(held)), "columns": columns},
     )
     for number, term in rows:
         held[number].add(term)
     return held
+
+
+def word_scores(db: Connection, words: Iterable[Word], numbers: Iterable[int]) -> dict[int, dict[str, float]]:
+    """What each word adds to the BM25 of each of these notes that holds it, the most first."""
+    times = {word.text: word.times for word in words}
+    found: dict[int, dict[str, float]] = {number: {} for number in numbers}
+    rows = db.execute(
+        "SELECT memories_fts.rowid, term.value, -bm25(memories_fts) AS score FROM json_each(:terms) AS term"
+        " CROSS JOIN json_each(:numbers) AS note CROSS JOIN memories_fts ON memories_fts.rowid = note.value"
+        " WHERE memories_fts MATCH '\"' || term.value || '\"'",
+        {"terms": json.dumps(list(times)), "numbers": json.dumps(list(found))},
+    )
+    for number, term, score in sorted(rows, key=lambda row: -row[2]):
+        found[number][term] = score * times[term]
+    return found
 
 
 def coverage(db: Connection, words: list[str], ids: list[str]) -> Coverage:
@@ -118,8 +142,8 @@ def coverage(db: Connection, words: list[str], ids: list[str]) -> Coverage:
         "SELECT number, id FROM memories WHERE id IN (SELECT value FROM json_each(:ids))", {"ids": json.dumps(ids)}
     )
     numbers = dict(rows.fetchall())
-    held = {numbers[number]: words for number, words in _holding(db, known, numbers).items()}
-    named = {numbers[number]: words for number, words in _holding(db, known, numbers, "{title tags} : ").items()}
+    held = {numbers[number]: words for number, words in holding(db, known, numbers).items()}
+    named = {numbers[number]: words for number, words in holding(db, known, numbers, "{title tags} : ").items()}
     return Coverage(held, named, {word: known.get(word, 0) for word in words}, total)
 
 

@@ -24,7 +24,7 @@ from anamnesis.store.kept import Kept
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
-from anamnesis.store.question import Mode, Question, Ranked, Why
+from anamnesis.store.question import Mode, Question, Ranked, Why, is_weak
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Coverage, coverage
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 _STALE_ROUNDS = 4
 # Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
-# Below this probability, a hit is more likely to miss the question than to answer it.
-_FITTING = 0.5
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
@@ -58,7 +56,7 @@ class Hit(NamedTuple):
 
     @property
     def is_weak(self) -> bool:
-        return self.fit is not None and self.fit < _FITTING
+        return is_weak(self.fit)
 
 
 class Saved(NamedTuple):
@@ -292,16 +290,35 @@ class MemoryStore:
         k: int = 8,
         mode: Mode = "fused",
         explain: bool = False,
+        at_hand: str | None = None,
         **also: Unpack[Also],
     ) -> builtins.list[Hit]:
-        """What `search` finds, with scores, and with the reasons for them if they are to `explain`."""
-        asked = Question(query, Filter(project, type, scope, **also), at_least_zero("k", k), mode, explain)
-        for _ in range(_STALE_ROUNDS):
-            ranked = self.ranking.rank(asked)
-            hits, stale = self._read_hits(ranked)
-            if not stale or not self._catalogue.refresh_files(stale):
-                break
-        return hits
+        """What `search` finds, with scores, and with the reasons for them if they are to `explain`.
+
+        Of notes that match alike, those of the project `at_hand` come first.
+        """
+        wanted = Filter(project, type, scope, **also)
+        near = None if project else at_hand
+        return self._hits(Question(query, wanted, at_least_zero("k", k), mode, explain, near))
+
+    def related(
+        self,
+        memory_id: str,
+        *,
+        project: str | None = None,
+        type: MemoryType | None = None,
+        scope: Scope | None = None,
+        k: int = 5,
+        warm: bool = False,
+    ) -> builtins.list[Hit]:
+        """The k notes that are closest to a note, without weak ones; a score of 1 is as close as the note itself.
+
+        Notes are compared by meaning, or by words where that is not possible; if only a `warm` model may be asked,
+        nothing is found without one.
+        """
+        note = self.get(memory_id)
+        wanted = Filter(project, type, scope)
+        return self._hits(Question("", wanted, at_least_zero("k", k), like=note.id, warm=warm))
 
     def embed(self, progress: Callable[[int], None] | None = None) -> int:
         """Embed the notes that changed; returns how many were. `progress` gets the size of each batch after it."""
@@ -440,6 +457,13 @@ class MemoryStore:
                 writing.files, moved, writing.finish, former=former.values(), follower=follower
             )
         return Saved(writing.files, written)
+
+    def _hits(self, asked: Question) -> builtins.list[Hit]:
+        for _ in range(_STALE_ROUNDS):
+            hits, stale = self._read_hits(self.ranking.rank(asked))
+            if not stale or not self._catalogue.refresh_files(stale):
+                break
+        return hits
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
         """The notes of the hits, and the files that are stale in the index."""

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.notes import decode, number_of
 from anamnesis.notes.bare import is_bare
-from anamnesis.store.files import TREES, digest
+from anamnesis.store.files import TREES, describes_repository, digest
 from anamnesis.store.kept import Kept
 from anamnesis.sync.repository import Repository
 
@@ -39,8 +39,10 @@ def receive_ids(repository: Repository, commit: str, contents: Mapping[str, byte
 
 
 def _is_bare(path: str, data: bytes) -> bool:
+    if not path.endswith(".md") or describes_repository(path):
+        return False
     try:
-        return path.endswith(".md") and is_bare(decode(data), f"{_TREE}{path}")
+        return is_bare(decode(data), f"{_TREE}{path}")
     except InvalidNote:
         return False
 

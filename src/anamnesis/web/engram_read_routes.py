@@ -8,11 +8,12 @@ from anamnesis.engram import VERSION, exchange, observations, prompts, sessions
 from anamnesis.engram.context import context as format_context
 from anamnesis.engram.gotext import whole
 from anamnesis.engram.record import Export, Observation, Prompt, SearchResult, SessionSummary, Stats, Timeline
+from anamnesis.engram.search import Filters
 from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.stats import stats as count
 from anamnesis.engram.strings import byte_length, cut
 from anamnesis.engram.timeline import timeline as find_timeline
-from anamnesis.web.engram_request import EngramRequest, Invalid, answer, failure
+from anamnesis.web.engram_request import RECALLED, EngramRequest, Invalid, answer, failure
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
 from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, flag, identity, number, text, values, words
@@ -44,16 +45,17 @@ def get_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Find observations by their words, best first."""
-    found = search_observations(
-        db,
-        request.words(),
-        type=request.text("type"),
-        project=request.stored("project"),
-        scope=request.text("scope"),
-        limit=request.integer("limit"),
-        match_any=request.text("match") == "any",
-    )
+    """Find observations by their words, best first; by meaning, with a header that says so, if none has all words."""
+    query, match_any = request.words(), request.text("match") == "any"
+    filters: Filters = {
+        "type": request.text("type"),
+        "project": request.stored("project"),
+        "scope": request.text("scope"),
+        "limit": request.integer("limit"),
+    }
+    found = search_observations(db, query, **filters, match_any=match_any)
+    if not found and not match_any and request.recall and (close := request.recall(db, query, filters)):
+        return answer(close, 200, (RECALLED, "fused"))
     return answer(found)
 
 

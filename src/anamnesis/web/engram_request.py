@@ -12,6 +12,7 @@ from anamnesis.engram import gojson
 from anamnesis.engram.clean import Row, cleaned
 from anamnesis.engram.database import NotFound, Refused
 from anamnesis.engram.gotext import whole
+from anamnesis.engram.search import Recall
 from anamnesis.engram.sessions import SessionInUse
 from anamnesis.engram.strings import trim_space
 from anamnesis.notes.cleaning import Cleaning
@@ -21,6 +22,8 @@ from anamnesis.web.route import Route
 
 # Names the kinds of secrets that were removed from a request before it was stored.
 REDACTED = "X-Anamnesis-Redacted"
+# Says how the results of a search were found, where nothing has all of the words.
+RECALLED = "X-Anamnesis-Recall"
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _MOST_PARAMETERS = 10_000
@@ -40,12 +43,13 @@ class Invalid(Exception):
 
 
 class EngramRequest:
-    """One request. `cleaning` redacts the texts that it carries."""
+    """One request. `cleaning` redacts the texts that it carries; `recall` finds what a search by words does not."""
 
-    __slots__ = ("_parameters", "_request", "cleaning")
+    __slots__ = ("_parameters", "_request", "cleaning", "recall")
 
-    def __init__(self, request: Request, *, strict: bool = False) -> None:
+    def __init__(self, request: Request, *, strict: bool = False, recall: Recall | None = None) -> None:
         self.cleaning = Cleaning(strict=strict)
+        self.recall = recall
         self._request = request
         self._parameters: Mapping[str, str] | None = None
 
@@ -112,21 +116,21 @@ def failure(status: int, message: str) -> Response:
     return answer({"error": message}, status)
 
 
-def bound(routes: Iterable[Route], *, strict: bool = False) -> list[Route]:
+def bound(routes: Iterable[Route], *, strict: bool = False, recall: Recall | None = None) -> list[Route]:
     """Routes of Engram as the server calls them: with plain requests, and with answers instead of Engram's errors.
 
-    If `strict`, texts are stored as they were sent.
+    If `strict`, texts are stored as they were sent, and a search finds only what has all of its words.
     """
-    return [_bound(route, strict=strict) for route in routes]
+    return [_bound(route, strict=strict, recall=None if strict else recall) for route in routes]
 
 
-def _bound(route: Route, *, strict: bool) -> Route:
+def _bound(route: Route, *, strict: bool, recall: Recall | None) -> Route:
     call, call_all = route.call, route.call_all
     shows_kinds = route.lane is Lane.WRITE
 
     @functools.wraps(call)
     def call_one(request: Request, db: sqlite3.Connection) -> Response:
-        given = EngramRequest(request, strict=strict)
+        given = EngramRequest(request, strict=strict, recall=recall)
         response = _answered(call, given, db)
         return _with_kinds(given, response) if shows_kinds else response
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import queue
 import sqlite3
-import sys
 import threading
 from asyncio import Future
 from collections.abc import Callable
@@ -21,6 +19,7 @@ from typing import Any, TypeVar
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.errors import AnamnesisError, StoreUnavailable
+from anamnesis.priority import lower_priority
 from anamnesis.web.message import Request, Response
 from anamnesis.web.writer import AfterWrite, Batch, Failed, Writer
 
@@ -30,8 +29,6 @@ Read = Callable[[sqlite3.Connection], Response]
 
 # As many as a small machine has cores, for each kind of reads.
 _THREADS = 2
-# By how much threads that search lower their priority: two of them could occupy a small machine.
-_NICE = 10
 # Calls that wait use no CPU, so there may be more of them at a time. Each is bounded by a timeout of its own.
 _WAITING_THREADS = 4
 _MOST_QUEUED = 256
@@ -65,7 +62,8 @@ class Lanes:
         self._of_thread = threading.local()
         self._pools: dict[Lane, Executor] = {
             Lane.LIST: ThreadPoolExecutor(_THREADS, "list"),
-            Lane.SEARCH: ThreadPoolExecutor(_THREADS, "search", initializer=_lower_priority),
+            # Two threads that search could occupy a small machine.
+            Lane.SEARCH: ThreadPoolExecutor(_THREADS, "search", initializer=lower_priority),
             Lane.GIT: WaitingPool(_WAITING_THREADS, "git"),
             Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
         }
@@ -147,9 +145,3 @@ def _fulfil(future: ThreadFuture[T], work: Callable[[], T]) -> None:
         future.set_result(work())
     except Exception as error:  # the boundary of the thread: the caller gets it
         future.set_exception(error)
-
-
-def _lower_priority() -> None:
-    """Let short work go before the searches of this thread, where the system has priorities of threads."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

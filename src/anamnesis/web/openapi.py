@@ -80,8 +80,10 @@ def _parameter(name: str, parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _body(body: Body | Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema of a body."""
+    if not isinstance(body, Body):
+        return body
     schema = _readable(body.kind)
     schema["properties"] |= {name: {"type": "string", "minLength": 1} for name in body.needed}
     schema["required"] = list(body.needed)

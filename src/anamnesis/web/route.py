@@ -73,7 +73,7 @@ class Route:
     lane: Lane
     answers: Mapping[int, Content]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    body: Body | None = None
+    body: Body | Mapping[str, Any] | None = None  # or the schema of what the route checks itself
     call_all: Callable[[Sequence[Any], sqlite3.Connection], Sequence[Response]] | None = None
     limit: BodyLimit = BodyLimit()
     uses_engram: bool = True

@@ -7,20 +7,23 @@ from anamnesis.engram import text as texts
 from anamnesis.engram.strings import trim_space
 from anamnesis.mcp.engram.tool import Arguments, Memory, Unusable
 
+_NOT_ALL_WORDS = "No memory has all of these words. These are found by meaning:"
+
 
 def mem_search(memory: Memory, given: Arguments) -> str:
     query = given.as_sent("query")
     if not trim_space(query):
         raise Unusable("query is required")
+    filters: search.Filters = {
+        "type": given.text("type"),
+        "project": memory.project(given),
+        "scope": given.text("scope"),
+        "limit": given.number("limit", 10),
+    }
     with memory.database() as db:
-        results = search.search(
-            db,
-            query,
-            type=given.text("type"),
-            project=memory.project(given),
-            scope=given.text("scope"),
-            limit=given.number("limit", 10),
-        )
+        results = search.search(db, query, **filters)
+        if not results and memory.recall and not memory.strict and (close := memory.recall(db, query, filters)):
+            return f"{_NOT_ALL_WORDS}\n\n{texts.found(query, close, is_tool=True)}"
     return texts.found(query, results, is_tool=True)
 
 

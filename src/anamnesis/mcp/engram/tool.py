@@ -16,6 +16,7 @@ from anamnesis.mcp.dispatcher import Message, Work, text_result, unwrapped
 from anamnesis.mcp.schema import Schema
 
 if TYPE_CHECKING:
+    from anamnesis.engram.search import Recall
     from anamnesis.notes.cleaning import Cleaning
 
 
@@ -25,11 +26,15 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of the tools: a connection for each call, and the default project of calls without one."""
+    """The memory of the tools: a connection for each call, and the default project of calls without one.
+
+    Unless it is `strict`, `recall` finds what a search by words does not.
+    """
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
     default_project: Callable[[], str] = str
     strict: bool = False
+    recall: Recall | None = None
 
     def raw_project(self, given: Arguments) -> str:
         return given.text("project") or given.cleaning(self.default_project())

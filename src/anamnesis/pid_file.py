@@ -1,15 +1,15 @@
-"""The daemon's pid file and lock beside engram.db: whether a daemon runs, on which address, and how to stop it."""
+"""The daemon's pid file and lock beside engram.db: whether a daemon runs, for which home, on which address, and how to
+stop it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import signal
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from anamnesis import __version__
@@ -19,13 +19,14 @@ from anamnesis.errors import StoreUnavailable, Unwritable
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running daemon."""
+    """A running daemon, with the resolved path of its ANAMNESIS_HOME; those of earlier releases do not name it."""
 
     pid: int
     host: str
     port: int
     started_at: str
     version: str
+    home: str = ""
 
     @property
     def url(self) -> str:
@@ -47,8 +48,10 @@ class PidFile:
         return self.database.with_name("daemon.json")
 
     @contextlib.contextmanager
-    def held(self, host: str, port: int) -> Iterator[None]:
-        """Hold the lock and keep the pid file while this process is the daemon."""
+    def held(self, host: str, port: int, home: Path) -> Iterator[None]:
+        """Hold the lock and keep the pid file while this process is the daemon of a home."""
+        from datetime import UTC, datetime  # not for those who only look for a daemon
+
         with _writable(self.database.parent):
             self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if running := self.running():
@@ -59,7 +62,7 @@ class PidFile:
             )
         with locked(self._lock, timeout=1.0):
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            own = Running(os.getpid(), host, port, now, __version__)
+            own = Running(os.getpid(), host, port, now, __version__, os.path.realpath(home))
             with _writable(self._file):
                 write_atomically(self._file, json.dumps(asdict(own)).encode() + b"\n")
             try:
@@ -67,24 +70,28 @@ class PidFile:
             finally:
                 self._file.unlink(missing_ok=True)
 
-    def running(self) -> Running | None:
-        """The daemon that holds the lock."""
+    def running(self, seconds: float = 1.0) -> Running | None:
+        """The daemon that holds the lock. The file is written right after that: waits for it for some seconds."""
         if not self._lock.exists():
             return None
         with contextlib.suppress(StoreUnavailable), locked(self._lock, timeout=0.0):
             return None
-        # The file is written right after the lock is taken.
-        for _ in range(100):
+        deadline = time.monotonic() + seconds
+        while True:
             with contextlib.suppress(OSError, ValueError, TypeError):
-                return Running(**json.loads(self._file.read_bytes()))
+                told = json.loads(self._file.read_bytes())
+                return Running(**{each.name: told[each.name] for each in fields(Running) if each.name in told})
+            if time.monotonic() >= deadline:
+                return None
             time.sleep(0.01)
-        return None
 
     def stop(self, seconds: float) -> Running | None:
         """Stop the daemon once it has answered the requests that it accepted; returns it, or None if none ran."""
         running = self.running()
         if running is None:
             return None
+        import signal
+
         with contextlib.suppress(ProcessLookupError):
             os.kill(running.pid, signal.SIGTERM)
         with locked(self._lock, timeout=seconds):

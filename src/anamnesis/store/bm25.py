@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anamnesis.meaning.fusion import NOTE
 from anamnesis.meaning.matrix import Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.identifiers import sought
 from anamnesis.recall.pruning import Word, any_of, any_term, head_within, rarest_first
-from anamnesis.store.search import MOST_ASKED, count_notes, counted
+from anamnesis.store.search import MOST_ASKED, count_notes, counted, holding
 
 if TYPE_CHECKING:
     from anamnesis.meaning.vectors import VectorFile
     from anamnesis.store.index import Connection
+
+Scores = NDArray[np.floating[Any]]
 
 # What a word is worth that a note holds as a part of an identifier, in weights of a whole word that it holds once.
 _PART = 0.8
@@ -33,13 +34,20 @@ _EQUAL = 1e-5
 
 class Words(NamedTuple):
     """The words of a search: `whole` is what FTS5 is asked for, the rarest first, and `parts` those of its words that
-    are parts of identifiers in notes. `holders` says how many of `total` notes hold each word, whole or as a part.
+    are parts of identifiers in notes. `notes` says how many of `total` notes hold each word of the query, whole or as
+    a part, words in half of the notes and words of none included: a note with one incidental word of eight has an
+    eighth of the query, even if no note has the others.
     """
 
     whole: list[Word]
     parts: list[Word]
-    holders: list[int]
+    notes: dict[str, int]
     total: int
+    spelled: dict[str, list[str]]  # the parts that each spelling of an identifier stands for
+
+    @property
+    def holders(self) -> list[int]:
+        return list(self.notes.values())
 
     def most(self, start: int = 0) -> float:
         """The highest BM25 that a text can have by these words, or by those from one of them on."""
@@ -70,38 +78,50 @@ def telling(db: Connection, query: str) -> Words:
     """What a query asks for, without words that half of the notes hold, unless it has no others."""
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     words, wholes, _ = sought(query)
+    whole = {word.text: word.notes for word in counted(db, words)}
     as_part = db.learned().part_counts
     parts = {text: 0 if " " in text else count_notes(db, "memory_parts", as_part, text) for text in words}
-    whole = {word.text: word.notes for word in counted(db, words)}
-    held = [Word(text, times, whole.get(text, 0) + parts[text]) for text, times in words.items()]
-    held = rarest_first([word for word in held if word.notes])[:MOST_ASKED]
-    held = [word for word in held if word.is_telling(total)] or held
+    every = [Word(text, times, whole.get(text, 0) + parts[text]) for text, times in words.items()]
+    known = rarest_first([word for word in every if word.notes])[:MOST_ASKED]
+    known = [word for word in known if word.is_telling(total)] or known
     names = [word._replace(times=_WHOLE) for word in counted(db, Counter(wholes))]
-    asked = [word._replace(notes=whole[word.text]) for word in held if word.text in whole]
+    asked = [word._replace(notes=whole[word.text]) for word in known if word.text in whole]
     return Words(
         rarest_first([*asked, *names])[:MOST_ASKED],
-        [word for word in held if parts[word.text]],
-        [word.notes for word in held or names],
+        [word for word in known if parts[word.text]],
+        {word.text: word.notes for word in every[:MOST_ASKED]},
         total,
+        {word.text: wholes[word.text] for word in names},
     )
 
 
-def word_scores(
-    db: Connection, file: VectorFile, words: Words, notes: Compared, weight: float, k: int
+def held_words(db: Connection, words: Words, numbers: Sequence[int]) -> list[set[str]]:
+    """The words of the query that each of these notes holds: whole, as a part, or in an identifier that was named."""
+    known = [text for text, notes in words.notes.items() if notes]
+    whole = holding(db, [*known, *words.spelled], numbers)
+    parts = holding(db, [word.text for word in words.parts], numbers, table="memory_parts")
+    named = {number: {part for text in whole[number] for part in words.spelled.get(text, ())} for number in numbers}
+    return [(whole[number] | parts[number] | named[number]) & words.notes.keys() for number in numbers]
+
+
+def best_bm25(
+    db: Connection, file: VectorFile, words: Words, notes: Compared, weights: tuple[float, float], k: int
 ) -> tuple[Vectors, Vectors]:
     """BM25 of the notes and of their best passages; too low for notes that cannot be among the k best.
 
-    FTS5 skips eight notes in the time in which it scores one. So the notes with the rarest words are scored first, and
-    then those whose closeness and best possible score reach the k-th of these.
+    `weights` is what a BM25 of 1 adds to a score, for each of the two. FTS5 skips eight notes in the time in which it
+    scores one. So the notes with the rarest words are scored first, and then those whose closeness and best possible
+    score reach the k-th of these.
     """
     match = any_of(words.whole)
+    by_note, by_passage = weights
     passages = _in_passages(file, words)
-    chosen = _hopeful(db, words, passages, notes, weight, k)
+    chosen = _hopeful(db, words, passages, notes, weights, k)
     of_note = _bm25(db, match, notes, chosen)
     as_parts = _as_parts(db, words, notes, chosen)
     of_passage = np.where(notes.is_short, of_note, np.float32(0))
-    least = notes.closeness + weight * (NOTE * of_note + (1 - NOTE) * of_passage + as_parts)
-    is_open = ~notes.is_short & (of_note > 0) & (least + weight * (1 - NOTE) * passages.most() >= _last(least, k))
+    least = notes.closeness + by_note * of_note + by_passage * of_passage + sum(weights) * as_parts
+    is_open = ~notes.is_short & (of_note > 0) & (least + by_passage * passages.most() >= _last(least, k))
     if is_open.any():
         texts = notes.texts[is_open]
         of_passage[is_open] = _of_texts(texts, *file.passage_scores(match, texts.tolist()))
@@ -109,7 +129,7 @@ def word_scores(
 
 
 def _hopeful(
-    db: Connection, words: Words, passages: Words, notes: Compared, weight: float, k: int
+    db: Connection, words: Words, passages: Words, notes: Compared, weights: tuple[float, float], k: int
 ) -> NDArray[np.bool_] | None:
     """The notes that can be among the k best; None for all of them."""
     head = head_within(words.whole, _FEW_NOTES)
@@ -120,14 +140,16 @@ def _hopeful(
     else:
         closest = notes.closeness >= _last(notes.closeness, _FEW_NOTES)
         of_note = _bm25(db, any_of(words.whole), notes, closest)
-    least = notes.closeness + weight * np.where(notes.is_short, 1, NOTE) * of_note
-    most = NOTE * words.most(head) + (1 - NOTE) * max(words.most(head), passages.most(head))
-    most += _PART * sum(word.weight(words.total) for word in words.parts)
-    in_passage = (1 - NOTE) * (passages.most() - passages.most(head)) * (of_note > 0)
-    return least + weight * (most + in_passage) >= _last(least, k)
+    by_note, by_passage = weights
+    least = notes.closeness + np.where(notes.is_short, sum(weights), by_note) * of_note
+    most = by_note * words.most(head) + by_passage * max(words.most(head), passages.most(head))
+    most += sum(weights) * _PART * sum(word.weight(words.total) for word in words.parts)
+    in_passage = by_passage * (passages.most() - passages.most(head)) * (of_note > 0)
+    chosen: NDArray[np.bool_] = least + most + in_passage >= _last(least, k)
+    return chosen
 
 
-def _last(scores: Vectors, k: int) -> float:
+def _last(scores: Scores, k: int) -> float:
     """What a note must reach to be among the k best."""
     return float(np.partition(scores, -k)[-k]) - _EQUAL if len(scores) > k else -np.inf
 

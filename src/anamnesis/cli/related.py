@@ -1,0 +1,43 @@
+"""`anamnesis related`: the notes that are closest to a note."""
+
+from __future__ import annotations
+
+import click
+
+from anamnesis.cli.last_result import remember
+from anamnesis.cli.naming import full_id
+from anamnesis.cli.options import as_json, note_id, open_store
+from anamnesis.cli.output import in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.rows import draw_rows, paged
+from anamnesis.notes import as_dict
+
+
+@click.command()
+@note_id()
+@click.option("-k", type=click.IntRange(min=0), default=5, show_default=True, help="How many at the most.")
+@as_json
+def command(note_id: str, k: int, as_json: bool) -> None:
+    """List the notes that are about the same as a note, the closest first.
+
+    ID is as in `anamnesis show`. Notes are compared by meaning, or by words where the model does not answer in time.
+    On a terminal, a line per note as in `anamnesis list`.
+
+    \b
+    In a pipe: id, score, type, project, title, separated by tabs. A copy scores 1.
+    JSON: as of search, without "body".
+    """
+    with open_store(only_to_read=True) as store:
+        note = store.get(full_id(store, note_id))
+        hits = store.related(note.id, k=k)
+    if as_json:
+        print_json([{**as_dict(hit.memory, body=False), "score": round(hit.score, 6)} for hit in hits])
+        return
+    if not hits:
+        click.echo(f"No note is about the same as {note.id} ({in_a_line(note.title)}).", err=not on_terminal())
+    elif on_terminal():
+        remember(hit.memory.id for hit in hits)
+        with paged() as screen:
+            draw_rows(screen, [hit.memory for hit in hits])
+    else:
+        rows = [(hit.memory, f"{hit.score:.3f}") for hit in hits]
+        print_lines([(found.id, score, found.type, found.project, found.title) for found, score in rows])

@@ -1,0 +1,87 @@
+"""`POST /recall`: ranks the notes by words and meaning, for any client and for our own other processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from anamnesis.daemon_client import PATH
+from anamnesis.errors import InvalidArgument
+from anamnesis.mcp.schema import checked, optional, parameters, text, texts, whole, yes_or_no
+from anamnesis.notes import SCOPES, SOURCES, TYPES
+from anamnesis.store.queries import Filter, at_least_zero
+from anamnesis.store.question import MODES, Question, Ranked
+from anamnesis.web.lanes import Lane
+from anamnesis.web.message import Request, Response, failure
+from anamnesis.web.route import ERROR, Route
+
+if TYPE_CHECKING:
+    from anamnesis.store import MemoryStore
+
+_ASKED = parameters(
+    query=text('The words of the question. A phrase in "quotes" counts as it stands.'),
+    project=optional(text("Only notes of this project: its key, or its last part if no other project has it.")),
+    type=optional(text("Only notes of this type.", enum=list(TYPES))),
+    scope=optional(text("Only notes of this scope.", enum=list(SCOPES))),
+    names=texts("All names of the project, where they are known.", default=[]),
+    tags=texts("Only notes with all of these tags.", default=[]),
+    source=optional(text("Only notes that were written by this.", enum=list(SOURCES))),
+    since=optional(text("Only notes changed since this time.")),
+    until=optional(text("Only notes changed before this time.")),
+    k=whole("How many notes at the most.", default=8, minimum=0),
+    mode=text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused"),
+    explain=yes_or_no("Add the reasons for each score.", default=False),
+    at_hand=optional(text("The project that is being worked on: of notes that match alike, its own come first.")),
+    like=text("Instead of a query, the id of a note: find the notes that are close to it.", default=""),
+    warm=yes_or_no("Find nothing unless the model is loaded.", default=False),
+)
+_NUMBER = {"type": "number"}
+_WEIGHTS = {"type": "object", "additionalProperties": _NUMBER}
+_HIT = {
+    "type": "object",
+    "properties": {
+        **{name: {"type": "string"} for name in ("id", "path", "type", "project", "title")},
+        "score": _NUMBER,
+        "fit": {"type": ["number", "null"]},
+        "seen": {"type": "array", "items": {"type": "integer"}},
+        "why": {"type": ["object", "null"], "properties": {"words": _WEIGHTS, "parts": _WEIGHTS, "evidence": _WEIGHTS}},
+    },
+    "required": ["id", "path", "score", "fit", "seen", "why"],
+}
+_FOUND = {"type": "object", "properties": {"hits": {"type": "array", "items": _HIT}}, "required": ["hits"]}
+
+
+def routes(notes: Callable[[], MemoryStore]) -> list[Route]:
+    """The route on the notes of a daemon; `notes` raises an error while they are being opened."""
+
+    def recall(request: Request, db: None) -> Response:
+        """Find the notes that best answer a query, by words and meaning."""
+        try:
+            question = _question(request.body)
+            ranking = notes().ranking
+            ranked = ranking.rank(question)
+        except InvalidArgument as error:
+            return failure(400, str(error))
+        headings = ranking.headings([each.id for each in ranked])
+        hits = [{**_shown(each), **headings.get(each.id, {})} for each in ranked]
+        return Response(200, json.dumps({"hits": hits}, separators=(",", ":")).encode() + b"\n")
+
+    answers = {200: _FOUND, 400: ERROR, 503: ERROR}
+    return [Route("POST", PATH, recall, Lane.SEARCH, answers, body=_ASKED, uses_engram=False)]
+
+
+def _question(body: bytes) -> Question:
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument(f"The body of POST {PATH} is not JSON: {error}.") from error
+    asked = checked(f"POST {PATH}", _ASKED, {} if given is None else given)
+    own = {name: asked.pop(name) for name in Question._fields if name in asked}
+    own["k"] = at_least_zero("k", own["k"])
+    tags, names = tuple(asked.pop("tags")), tuple(asked.pop("names"))
+    return Question(wanted=Filter(tags=tags, names=names, **asked), **own)
+
+
+def _shown(hit: Ranked) -> dict[str, Any]:
+    return {**hit._asdict(), "why": hit.why._asdict() if hit.why else None}
