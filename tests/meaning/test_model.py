@@ -68,5 +68,12 @@ def test_passages_end_at_lines_and_are_short() -> None:
     found = passages(text)
     assert "\n".join(found) == text
     assert all(80 < len(passage.split()) <= 110 for passage in found[:-1])
-    assert [len(each.split()) for each in passages("word " * 250)] == [110, 110, 30]
+    assert [len(each.split()) for each in passages("word " * 250)] == [84, 84, 82]
     assert passages("") == [""]
+
+
+def test_a_note_that_is_a_little_longer_than_a_passage_is_one() -> None:
+    """A title and 120 words are not three passages, one of them of ten words."""
+    assert [len(each.split()) for each in passages("A title of six words here\n" + "word " * 120)] == [126]
+    assert [len(each.split()) for each in passages("word\n" * 131)] == [110, 21]
+    assert [len(each.split()) for each in passages("word\n" * 230)] == [110, 120]

@@ -44,7 +44,11 @@ NOISE = 2.2e-6
 
 
 def hits(store: MemoryStore, query: str, **wanted: Any) -> list[Hit]:
-    return store.hits(query, mode="words", **wanted)
+    """The hits by words; notes that match by parts of identifiers follow them with a score of 0."""
+    found = store.hits(query, mode="words", **wanted)
+    by_words = [hit for hit in found if hit.score]
+    assert found[: len(by_words)] == by_words
+    return by_words
 
 
 def search(store: MemoryStore, query: str, **wanted: Any) -> list[Memory]:

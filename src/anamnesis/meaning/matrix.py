@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +13,10 @@ from anamnesis.meaning.model import WIDTH, Vectors
 from anamnesis.meaning.vectors import PASSAGE, Text
 
 # Passages compared at a time: more of them, as floats, do not fit into a core's cache.
-_BLOCK = 512
-# Changed notes that are kept apart. With more, all are put together again, which takes as long as a search.
-_MOST_CHANGED = 1_000
+_AT_ONCE = 512
+# A block of more notes stays as it is; smaller ones are put together when there are more than a few.
+_FULL = 2_048
+_MOST_SMALL = 8
 
 Numbers = NDArray[np.int64]
 # How close each note is, from the cosines of all passages and the places where those of each note begin.
@@ -34,70 +35,97 @@ class Close(NamedTuple):
         return Close(self.notes[chosen], self.texts[chosen], self.counts[chosen], self.closeness[chosen])
 
 
+class Note(NamedTuple):
+    """A note by its number, with its text."""
+
+    number: int
+    text: Text
+
+
 class Matrix:
-    """The texts of notes, by the notes' numbers. Changes cost what they change."""
+    """The texts of notes, by the notes' ids, in blocks: the vectors are in memory once. A change copies a block."""
 
     def __init__(self) -> None:
-        self._texts: dict[int, Text] = {}
-        self._changed: dict[int, Text] = {}
-        self._base, self._recent = _Block({}), _Block({})
-        self._valid = np.empty(0, bool)
+        self._blocks: list[_Block] = []
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return sum(len(block.notes) for block in self._blocks)
 
-    def update(self, changes: Mapping[int, Text | None]) -> None:
-        """Replace the texts of notes; None removes a note."""
-        for note, text in changes.items():
-            self._changed.pop(note, None)
-            if text:
-                self._texts[note] = self._changed[note] = text
-            else:
-                self._texts.pop(note, None)
-        if len(self._changed) > _MOST_CHANGED:
-            self._changed = {}
-            self._base, self._recent = _Block(self._texts), _Block({})
-            self._valid = np.ones(len(self._base.notes), bool)
-        else:
-            self._recent = _Block(self._changed)
-            self._valid &= ~np.isin(self._base.notes, np.fromiter(changes, np.int64, len(changes)))
+    def update(self, changes: Mapping[str, Note | None]) -> None:
+        """Replace notes by their ids; None removes one."""
+        keys = _keys(changes)
+        kept = (block.without(keys) for block in self._blocks)
+        self._blocks = [block for block in (*kept, _block_of(changes)) if len(block.notes)]
+        small = [block for block in self._blocks if len(block.notes) < _FULL]
+        if len(small) > _MOST_SMALL:
+            full = [block for block in self._blocks if len(block.notes) >= _FULL]
+            self._blocks = [*full, _joined(small)]
 
     def compare(self, query: Vectors, measure: Measure = closeness) -> Close:
         """How close every note is to the query, or to several as rows, if it is measured so."""
-        blocks = [self._base, self._recent]
-        cosines = np.concatenate([block.cosines(query) for block in blocks])
-        starts = np.concatenate([self._base.starts, self._recent.starts + len(self._base)])
-        valid = np.concatenate([self._valid, np.ones(len(self._recent.notes), bool)])
-        close = measure(cosines, starts) if len(starts) else np.empty(0, np.float32)
+        every = [_block_of({}), *self._blocks]
         notes, texts, counts = (
-            np.concatenate([getattr(block, name) for block in blocks]) for name in ("notes", "texts", "counts")
+            np.concatenate([getattr(block, name) for block in every]) for name in ("notes", "texts", "counts")
         )
-        return Close(notes, texts, counts, close).where(valid)
+        cosines = np.concatenate([block.cosines(query) for block in every])
+        starts = np.cumsum(counts) - counts
+        return Close(notes, texts, counts, measure(cosines, starts) if len(notes) else np.empty(0, np.float32))
 
 
-class _Block:
-    """Passages one after the other: those of a note begin at its place in `starts`."""
+class _Block(NamedTuple):
+    """Notes, and their passages one after the other. `keys` are the hashes of the ids, in a tenth of their size."""
 
-    def __init__(self, texts: Mapping[int, Text]) -> None:
-        self.notes = np.fromiter(texts, np.int64, len(texts))
-        self.texts = np.fromiter((text.number for text in texts.values()), np.int64, len(texts))
-        self.counts = np.fromiter((len(text.passages) for text in texts.values()), np.int64, len(texts))
-        self.starts: Numbers = np.cumsum(self.counts) - self.counts
-        passages = np.concatenate([*(text.passages for text in texts.values()), np.empty(0, PASSAGE)])
-        self._values = np.ascontiguousarray(passages["values"])
-        self._scales = np.ascontiguousarray(passages["scale"])
+    keys: Numbers
+    notes: Numbers
+    texts: Numbers
+    counts: Numbers
+    values: NDArray[np.int8]
+    scales: Vectors
 
-    def __len__(self) -> int:
-        return len(self._values)
+    def without(self, keys: Numbers) -> _Block:
+        kept = ~np.isin(self.keys, keys)
+        if kept.all():
+            return self
+        passages = np.repeat(kept, self.counts)
+        return _Block(
+            self.keys[kept],
+            self.notes[kept],
+            self.texts[kept],
+            self.counts[kept],
+            self.values[passages],
+            self.scales[passages],
+        )
 
     def cosines(self, query: Vectors) -> Vectors:
         """Those of every passage; with several queries, in a column for each."""
-        found = np.empty((len(self), *query.shape[:-1]), np.float32)
-        floats = np.empty((_BLOCK, WIDTH), np.float32)
-        for start in range(0, len(self), _BLOCK):
-            values = self._values[start : start + _BLOCK]
+        found = np.empty((len(self.values), *query.shape[:-1]), np.float32)
+        floats = np.empty((_AT_ONCE, WIDTH), np.float32)
+        for start in range(0, len(self.values), _AT_ONCE):
+            values = self.values[start : start + _AT_ONCE]
             np.copyto(floats[: len(values)], values)
-            np.dot(floats[: len(values)], query.T, out=found[start : start + _BLOCK])
+            np.dot(floats[: len(values)], query.T, out=found[start : start + _AT_ONCE])
         by_query = found.T
-        by_query *= self._scales
+        by_query *= self.scales
         return found
+
+
+def _block_of(changes: Mapping[str, Note | None]) -> _Block:
+    known = {id: note for id, note in changes.items() if note}
+    texts = [note.text for note in known.values()]
+    passages = np.concatenate([*(text.passages for text in texts), np.empty(0, PASSAGE)])
+    return _Block(
+        _keys(known),
+        np.array([note.number for note in known.values()], np.int64),
+        np.array([text.number for text in texts], np.int64),
+        np.array([len(text.passages) for text in texts], np.int64),
+        np.ascontiguousarray(passages["values"]),
+        np.ascontiguousarray(passages["scale"]),
+    )
+
+
+def _keys(ids: Collection[str]) -> Numbers:
+    return np.array([hash(id) for id in ids], np.int64)
+
+
+def _joined(blocks: Sequence[_Block]) -> _Block:
+    return _Block(*(np.concatenate(arrays) for arrays in zip(*blocks, strict=True)))

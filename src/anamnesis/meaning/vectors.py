@@ -7,6 +7,8 @@ vectors of a note are found without reading it.
 from __future__ import annotations
 
 import hashlib
+import json
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +22,7 @@ from anamnesis.meaning.model import WIDTH, Vectors
 PASSAGE = np.dtype([("scale", "<f4"), ("values", "i1", (WIDTH,))])
 Passages = NDArray[np.void]
 _MOST_ASKED = 500
+_MOST_COUNTS = 50_000
 
 
 class Text(NamedTuple):
@@ -53,6 +56,9 @@ def packed(vectors: Vectors) -> Passages:
 class VectorFile(Database):
     """The texts in the file."""
 
+    _counts: dict[str, int]  # how many passages hold a word, "" for any
+    _counted_at: tuple[sqlite3.Connection, int, int] | None = None
+
     def texts_of(self, files: Iterable[bytes]) -> dict[bytes, Text]:
         """The texts of those files that are known, by the files' hashes."""
         query = "SELECT files.hash, number, passages FROM files JOIN texts ON number = text WHERE files.hash IN ({})"
@@ -83,16 +89,33 @@ class VectorFile(Database):
         with self.writing() as db:
             return [file for file, text in files.items() if not db.execute(query, (file, text)).rowcount]
 
-    def passage_scores(self, match: str) -> tuple[NDArray[np.int64], Vectors]:
-        """The numbers of the texts with passages that match, and the BM25 of the best passage of each."""
+    def passage_counts(self, terms: Sequence[str]) -> tuple[list[int], int]:
+        """How many passages of texts with several hold each of the terms, and how many there are."""
         with self.used() as db:
-            query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid"
-            rows = db.execute(query, (match,)).fetchall()
+            (others_commits,) = db.execute("PRAGMA data_version").fetchone()
+            now = (db, others_commits, db.total_changes)
+            if now != self._counted_at or len(self._counts) > _MOST_COUNTS:
+                self._counted_at, self._counts = now, {}
+                (self._counts[""],) = db.execute("SELECT count(*) FROM words_docsize").fetchone()
+            for term in terms:
+                if term not in self._counts:
+                    query = "SELECT count(*) FROM words WHERE words MATCH ?"
+                    (self._counts[term],) = db.execute(query, (f'"{term}"',)).fetchone()
+            return [self._counts[term] for term in terms], self._counts[""]
+
+    def passage_scores(self, match: str, texts: Sequence[int]) -> tuple[NDArray[np.int64], Vectors]:
+        """The numbers of those of the texts that have passages that match, and the BM25 of the best passage of each."""
+        with self.used() as db:
+            query = (
+                "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
+                f" AND rowid / {MOST_PASSAGES} IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+            )
+            rows = db.execute(query, (match, json.dumps(texts))).fetchall()
         found = np.array(rows, np.float64).reshape(-1, 2)
-        texts, starts = np.unique(found[:, 0].astype(np.int64) // MOST_PASSAGES, return_index=True)
-        if not len(texts):
-            return texts, np.empty(0, np.float32)
-        return texts, np.maximum.reduceat(found[:, 1], starts).astype(np.float32)
+        matched, starts = np.unique(found[:, 0].astype(np.int64) // MOST_PASSAGES, return_index=True)
+        if not len(matched):
+            return matched, np.empty(0, np.float32)
+        return matched, np.maximum.reduceat(found[:, 1], starts).astype(np.float32)
 
     def _asked(self, query: str, hashes: list[bytes]) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []

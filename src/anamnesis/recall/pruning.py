@@ -60,6 +60,11 @@ def head_holding(words: Sequence[Word], notes: int) -> int:
     return len(words)
 
 
+def head_within(words: Sequence[Word], notes: int) -> int:
+    """How many of the rarest words match at most this many notes together."""
+    return sum(held <= notes for held in accumulate(word.notes for word in words))
+
+
 def head_deciding(words: Sequence[Word], total: int, score: float) -> int:
     """How many of the rarest words matter: a note with none of them cannot reach `score`."""
     rest = 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,14 +11,14 @@ from numpy.typing import NDArray
 from anamnesis.meaning.fusion import background, fit, fused, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
-from anamnesis.recall.pruning import Word, any_of, rarest_first
 from anamnesis.recall.query import asked
 from anamnesis.recall.telling import rarity
+from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, telling
 from anamnesis.store.priors import Candidate, candidates, priors
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, Ranked, Why
-from anamnesis.store.search import MOST_ASKED, counted, holding, ranked, word_scores
+from anamnesis.store.search import ranked, word_scores
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -40,9 +39,7 @@ class _Compared(NamedTuple):
     close: Vectors
     of_note: Vectors
     of_passage: Vectors
-    words: list[Word]
-    holders: list[int]  # how many notes hold each word of the query
-    total: int
+    words: Words
     embedded: NDArray[np.bool_]
 
 
@@ -64,7 +61,7 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
         return []
     compared = _compare(db, question, meaning)
     chosen = _best(db, compared, question)
-    held, evidence = _evidence(db, question.query, compared, chosen)
+    held, evidence = _evidence(db, compared, chosen)
     whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
     fits = [
@@ -79,7 +76,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
-        return _Compared(notes, of_note, of_note, of_note, [], [], 0, np.zeros(0, np.bool_))
+        return _Compared(notes, of_note, of_note, of_note, Words([], [], {}, 0, {}), np.zeros(0, np.bool_))
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
     close = within(meaning.compare(db, meaning.query(question.query)), places)
@@ -87,25 +84,25 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     closeness[places[close.notes]] = close.closeness
     embedded = np.zeros(len(notes), np.bool_)
     embedded[places[close.notes]] = True
-    words, holders = _telling(db, question.query) if question.mode == "fused" else ([], [])
+    words = telling(db, question.query)
     of_passage = of_note
-    if words:
-        match = any_of(words)
-        held, scores = _scored(db, match)
-        is_within = (held < len(places)) & (places[np.minimum(held, len(places) - 1)] >= 0)
-        of_note[places[held[is_within]]] = scores[is_within]
-        of_passage = of_note.copy()
+    if question.mode == "fused":
+        texts = np.full(len(notes), -1)
         long = close.counts > 1
-        of_passage[places[close.notes[long]]] = _of_texts(close.texts[long], *meaning.file.passage_scores(match))
-    return _Compared(notes, closeness, of_note, of_passage, words, holders, _total(db), embedded)
+        texts[places[close.notes[long]]] = close.texts[long]
+        compared = Compared(notes, places, closeness, texts)
+        by = weights(closeness, words.holders, words.total)
+        of_note, of_passage = best_bm25(db, meaning.file, words, compared, by, question.k + _TIED)
+    return _Compared(notes, closeness, of_note, of_passage, words, embedded)
 
 
 def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
     """The k best notes by their scores and priors."""
     if not len(compared.notes) or not question.k:
         return []
-    score = fused(compared.close, compared.of_note, compared.of_passage, compared.holders, compared.total)
-    places = np.argsort(-score, kind="stable")[: question.k + _TIED].tolist()
+    words = compared.words
+    score = fused(compared.close, compared.of_note, compared.of_passage, words.holders, words.total)
+    places = _highest(score, question.k + _TIED)
     notes = candidates(db, compared.notes[places].tolist())
     added = priors(db, notes, question.at_hand) if question.mode == "fused" else [{}] * len(notes)
     chosen = [
@@ -117,16 +114,19 @@ def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chos
     return chosen[: question.k]
 
 
+def _highest(scores: Vectors, count: int) -> list[int]:
+    """The places of the highest scores, the highest first."""
+    some = np.argpartition(-scores, count)[:count] if count < len(scores) else np.arange(len(scores))
+    return [int(place) for place in some[np.argsort(-scores[some], kind="stable")]]
+
+
 def _evidence(
-    db: Connection, query: str, compared: _Compared, chosen: list[_Chosen]
+    db: Connection, compared: _Compared, chosen: list[_Chosen]
 ) -> tuple[list[set[str]], list[dict[str, float]]]:
     """The words of the query that each note holds, and what says whether it answers the query."""
-    terms = Counter(dict(asked(query).terms.most_common(MOST_ASKED)))
-    known = {word.text: word.notes for word in counted(db, terms)}
-    said = {term: rarity(known.get(term, 0), compared.total) for term in terms}
+    said = {word: rarity(notes, compared.words.total) for word, notes in compared.words.notes.items()}
     asked_for = sum(said.values()) or 1.0
-    found = holding(db, known, [each.note.number for each in chosen])
-    held = [found[each.note.number] for each in chosen]
+    held = held_words(db, compared.words, [each.note.number for each in chosen])
     mean, spread = background(compared.close)
     close = [float(compared.close[each.place]) for each in chosen]
     return held, [
@@ -134,7 +134,7 @@ def _evidence(
             "closeness": near,
             "outstanding": (near - mean) / spread,
             "coverage": sum(said[word] for word in words) / asked_for,
-            "brevity": 1 / max(len(terms), 1),
+            "brevity": 1 / max(len(said), 1),
         }
         for near, words in zip(close, held, strict=True)
     ]
@@ -149,8 +149,8 @@ def _whys(
     evidence: list[dict[str, float]],
 ) -> list[Why]:
     query = meaning.query(question.query)
-    words = word_scores(db, compared.words, [each.note.number for each in chosen])
-    by_note, by_passage = weights(compared.close, compared.holders, compared.total)
+    words = word_scores(db, compared.words.whole, [each.note.number for each in chosen])
+    by_note, by_passage = weights(compared.close, compared.words.holders, compared.words.total)
     found = []
     for each, known in zip(chosen, evidence, strict=True):
         close = float(compared.close[each.place])
@@ -184,41 +184,6 @@ def within(close: Close, places: Numbers) -> Close:
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
     return close.where(known)
-
-
-def _telling(db: Connection, query: str) -> tuple[list[Word], list[int]]:
-    """The words that a query asks for, without those that half of the notes hold, unless it has no other.
-
-    Also, how many notes hold each word, common ones and those of no note included: a note with one incidental word of
-    eight has an eighth of the query, even if no note has the others.
-    """
-    total = _total(db)
-    terms = asked(query).terms
-    known = rarest_first(counted(db, terms))[:MOST_ASKED]
-    holders = {word.text: word.notes for word in known}
-    telling = [word for word in known if word.is_telling(total)] or known
-    return telling, [holders.get(term, 0) for term in terms][:MOST_ASKED]
-
-
-def _total(db: Connection) -> int:
-    """How many notes there are, or a few more."""
-    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
-    return int(total)
-
-
-def _scored(db: Connection, match: str) -> tuple[Numbers, Vectors]:
-    """The notes that match, with their BM25; higher is better."""
-    query = "SELECT rowid, -bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH :match"
-    rows = np.array(db.execute(query, {"match": match}).fetchall(), np.float64).reshape(-1, 2)
-    return rows[:, 0].astype(np.int64), rows[:, 1].astype(np.float32)
-
-
-def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
-    """The scores of texts in the order in which they are wanted; 0 for those without one."""
-    if not len(texts):
-        return np.zeros(len(wanted), np.float32)
-    at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)
-    return np.where(texts[at] == wanted, scores[at], np.float32(0))
 
 
 def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from anamnesis.meaning.database import MOST_PASSAGES
 from anamnesis.meaning.fusion import likeness
-from anamnesis.meaning.matrix import Close, Matrix
+from anamnesis.meaning.matrix import Close, Matrix, Note
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
-from anamnesis.meaning.vectors import NewText, Passages, Text, VectorFile, hash_of, packed
+from anamnesis.meaning.vectors import NewText, Passages, VectorFile, hash_of, packed
 from anamnesis.store import queries
 from anamnesis.store.change_log import Change, ChangeLog, last_seq
 from anamnesis.store.ranking import FOLLOWER
@@ -28,6 +28,8 @@ _MOST_QUERIES = 256
 # Changed notes that are looked up together, and passages that are embedded together: up to a quarter of a second.
 _BATCH = 32
 _AT_ONCE = 8
+# Notes that are loaded into memory together.
+_LOADED = 2_048
 # The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
 _MOST_COMPARED = 16
 _WHILE_WAITING = 2
@@ -46,7 +48,6 @@ class Meaning:
         self._log = log
         self._lock = threading.Lock()
         self._matrix = Matrix()
-        self._numbers: dict[str, int] = {}  # of the notes in the matrix, by their ids
         self._start, self._cursor = b"", 0  # which changes the matrix has
         self._private: Connection | None = None
         self._ahead: dict[bytes, Passages] = {}  # of texts that the follower has not embedded yet
@@ -160,7 +161,7 @@ class Meaning:
         private = db if self._index.is_private else None
         if start != self._start or private is not self._private:
             self._private = private
-            self._matrix, self._numbers, self._cursor = Matrix(), {}, 0
+            self._matrix, self._cursor = Matrix(), 0
         if start and cursor != self._cursor:
             self._load(db, self._cursor, cursor)
         self._start, self._cursor = start, cursor
@@ -171,14 +172,10 @@ class Meaning:
             " (SELECT hash FROM standing_files WHERE standing_files.memory_id = changes.memory_id)"
             " FROM changes WHERE seq > :after AND seq <= :last",
             {"after": after, "last": last},
-        ).fetchall()
-        texts = self.file.texts_of(hash for _, _, hash in rows if hash)
-        changes: dict[int, Text | None] = {self._numbers.pop(id): None for id, _, _ in rows if id in self._numbers}
-        for id, number, hash in rows:
-            if text := texts.get(hash):
-                self._numbers[id] = number
-                changes[number] = text
-        self._matrix.update(changes)
+        )
+        while some := rows.fetchmany(_LOADED):  # all at once would be in memory twice
+            texts = self.file.texts_of(hash for _, _, hash in some if hash)
+            self._matrix.update({id: Note(number, texts[hash]) if hash in texts else None for id, number, hash in some})
 
 
 class _Stopped(Exception):

@@ -247,10 +247,11 @@ def activity(db: sqlite3.Connection, since: str) -> dict[str, int]:
 def damage(db: sqlite3.Connection) -> list[str]:
     """What the two integrity checks of SQLite find; FTS5's needs a write transaction."""
     found = [row[0] for row in db.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
-    try:
-        db.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
-    except sqlite3.DatabaseError as error:
-        found.append(f"full-text index: {error}")
+    for table in ("memories_fts", "memory_parts"):
+        try:
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError as error:
+            found.append(f"full-text index: {error}")
     return found
 
 

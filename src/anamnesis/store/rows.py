@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anamnesis.notes import Memory
 from anamnesis.notes.record import without_ticking
+from anamnesis.recall.identifiers import joined_parts
 from anamnesis.store import queries
 from anamnesis.store.files import TREES, NoteFile, folder_of, note_path, proper_path, scope_of
 from anamnesis.store.kept import Replaced
@@ -30,7 +31,7 @@ _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name
 
 
 class _Words:
-    """Changes of the word index, made together at the end.
+    """Changes of the word indexes, made together at the end.
 
     FTS5 writes what it has gathered before each statement that fires a trigger: a segment for each note, and merging
     them, would cost as much as all else.
@@ -39,12 +40,17 @@ class _Words:
     def __init__(self) -> None:
         self._removed: list[tuple[int]] = []
         self._added: dict[int, tuple[int, str, str, str, str]] = {}
+        self._parts: dict[int, tuple[int, str]] = {}
 
     def add(self, number: int, memory: Memory) -> None:
-        self._added[number] = number, memory.id, memory.title, memory.body, " ".join(memory.tags)
+        tags = " ".join(memory.tags)
+        self._added[number] = number, memory.id, memory.title, memory.body, tags
+        if parts := joined_parts(f"{memory.title}\n{memory.body}\n{tags}"):
+            self._parts[number] = number, parts
 
     def remove(self, number: int) -> None:
         self._added.pop(number, None)
+        self._parts.pop(number, None)
         self._removed.append((number,))
 
     def has(self, number: int) -> bool:
@@ -53,11 +59,15 @@ class _Words:
     def write(self, db: Connection) -> None:
         if self._removed:
             db.executemany("DELETE FROM memories_fts WHERE rowid = ?", self._removed)
+            db.executemany("DELETE FROM memory_parts WHERE rowid = ?", self._removed)
         if self._added:
             query = "INSERT INTO memories_fts (rowid, id, title, body, tags) VALUES (?, ?, ?, ?, ?)"
             db.executemany(query, self._added.values())
+        if self._parts:
+            db.executemany("INSERT INTO memory_parts (rowid, parts) VALUES (?, ?)", self._parts.values())
         self._removed.clear()
         self._added.clear()
+        self._parts.clear()
 
 
 def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> list[str]:

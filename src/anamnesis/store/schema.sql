@@ -42,6 +42,10 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
     id UNINDEXED, title, body, tags, tokenize='porter unicode61'
 );
 
+-- The parts of identifiers that are one word in memories_fts, such as getUserById, of the notes that have any. A table of
+-- its own, so that the scores of whole words do not depend on them.
+CREATE VIRTUAL TABLE memory_parts USING fts5(parts, tokenize='porter unicode61', columnsize=0);
+
 -- The state of the disk when it was last indexed. Paths are relative to the store's root.
 CREATE TABLE folders (
     number   INTEGER PRIMARY KEY,

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
+from anamnesis.recall.pruning import Word, any_of, any_term, head_deciding, head_holding, is_settled, rarest_first
 from anamnesis.recall.query import asked
 from anamnesis.store.index import Connection
+from anamnesis.store.parts import by_parts
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Ranked, Why
 
@@ -43,16 +44,19 @@ def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool 
     Function words are not asked for: of notes with equal scores, the one that holds more of them comes first.
     Starts with the notes that hold one of the rarest words, and adds commoner words while notes that hold only
     those could be among the best. Every note is scored by all words: the result is exact, except for ties that only
-    words in half of the notes would break.
+    words in half of the notes would break. Where fewer than k match, notes follow that match by parts of identifiers.
     """
     if not _has_notes(db, wanted):  # otherwise it would add every word before it finds nothing
         return []
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     terms, around = asked(query)
     known = rarest_first(counted(db, terms))[:MOST_ASKED]
-    if not known or not k:
+    if not k:
         return []
-    best = _ordered(db, _best_of_all(db, known, total, wanted, k), list(around)[:MOST_ASKED])[:k]
+    best = _best_of_all(db, known, total, wanted, k) if known else []
+    best = _ordered(db, best, list(around)[:MOST_ASKED])[:k]
+    if len(best) < k:
+        best += by_parts(db, query, wanted, k - len(best), {row[3] for row in best})
     found = ranked(db, best)
     if not explain:
         return found
@@ -99,13 +103,15 @@ def _ordered(db: Connection, best: list[_Scored], around: list[str]) -> list[_Sc
     return sorted(best, key=lambda row: (row[0], -len(held.get(row[3], ()))))
 
 
-def holding(db: Connection, terms: Iterable[str], numbers: Iterable[int], columns: str = "") -> dict[int, set[str]]:
-    """Which of the terms each of these notes holds, in any column or in some."""
+def holding(
+    db: Connection, terms: Iterable[str], numbers: Iterable[int], columns: str = "", table: str = "memories_fts"
+) -> dict[int, set[str]]:
+    """Which of the terms each of these notes holds, in any column or in some, by one of the word indexes."""
     held: dict[int, set[str]] = {number: set() for number in numbers}
     rows = db.execute(
-        "SELECT memories_fts.rowid, term.value FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
-        " CROSS JOIN memories_fts ON memories_fts.rowid = note.value"
-        " WHERE memories_fts MATCH :columns || '\"' || term.value || '\"'",
+        f"SELECT {table}.rowid, term.value FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
+        f" CROSS JOIN {table} ON {table}.rowid = note.value"
+        f" WHERE {table} MATCH :columns || '\"' || term.value || '\"'",
         {"terms": json.dumps(list(terms)), "numbers": json.dumps(list(held)), "columns": columns},
     )
     for number, term in rows:
@@ -146,14 +152,20 @@ def counted(db: Connection, terms: Counter[str]) -> list[Word]:
     counts = db.learned().word_counts
     counted = []
     for text, times in terms.items():
-        notes = counts.get(text)
-        if notes is None:
-            match = {"word": f'"{text}"'}
-            (notes,) = db.execute("SELECT count(*) FROM memories_fts WHERE memories_fts MATCH :word", match).fetchone()
-            counts[text] = notes
+        notes = count_notes(db, "memories_fts", counts, text)
         if notes:
             counted.append(Word(text, times, notes))
     return counted
+
+
+def count_notes(db: Connection, table: str, counts: dict[str, int], text: str) -> int:
+    """How many notes hold a word or phrase, by one of the word indexes; `counts` is its cache."""
+    notes = counts.get(text)
+    if notes is None:
+        query = f"SELECT count(*) FROM {table} WHERE {table} MATCH :word"
+        (notes,) = db.execute(query, {"word": any_term([text])}).fetchone()
+        counts[text] = notes
+    return notes
 
 
 def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k: int) -> list[_Scored]:

@@ -1,0 +1,202 @@
+"""The words' half of a search by words and meaning: the BM25 of notes that can be among the best, exact for these."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anamnesis.meaning.matrix import Numbers
+from anamnesis.meaning.model import Vectors
+from anamnesis.recall.identifiers import sought
+from anamnesis.recall.pruning import Word, any_of, any_term, head_within, rarest_first
+from anamnesis.store.search import MOST_ASKED, count_notes, counted, holding
+
+if TYPE_CHECKING:
+    from anamnesis.meaning.vectors import VectorFile
+    from anamnesis.store.index import Connection
+
+Scores = NDArray[np.floating[Any]]
+
+# What a word is worth that a note holds as a part of an identifier, in weights of a whole word that it holds once.
+_PART = 0.8
+# What the whole identifier or path adds, in weights of a word.
+_WHOLE = 3
+# The notes with the rarest words that are scored to find out which others can be better; 2 ms.
+_FEW_NOTES = 1_500
+# Scores that differ by less are equal.
+_EQUAL = 1e-5
+
+
+class Words(NamedTuple):
+    """The words of a search: `whole` is what FTS5 is asked for, the rarest first, and `parts` those of its words that
+    are parts of identifiers in notes. `notes` says how many of `total` notes hold each word of the query, whole or as
+    a part, words in half of the notes and words of none included: a note with one incidental word of eight has an
+    eighth of the query, even if no note has the others.
+    """
+
+    whole: list[Word]
+    parts: list[Word]
+    notes: dict[str, int]
+    total: int
+    spelled: dict[str, list[str]]  # the parts that each spelling of an identifier stands for
+
+    @property
+    def holders(self) -> list[int]:
+        return list(self.notes.values())
+
+    def most(self, start: int = 0) -> float:
+        """The highest BM25 that a text can have by these words, or by those from one of them on."""
+        return sum(word.most(self.total) for word in self.whole[start:] if word.notes)
+
+
+class Compared(NamedTuple):
+    """The notes that a search selects: their numbers, in order, their places by number (-1 for other notes), how
+    close each is, and the numbers of their texts, -1 for those of one passage.
+    """
+
+    numbers: Numbers
+    places: Numbers
+    closeness: Vectors
+    texts: Numbers
+
+    @property
+    def is_short(self) -> NDArray[np.bool_]:
+        return self.texts < 0
+
+    def places_of(self, numbers: Numbers) -> Numbers:
+        """The places of notes, -1 for those that are not among these."""
+        known = numbers < len(self.places)
+        return np.where(known, self.places[np.where(known, numbers, 0)], -1)
+
+
+def telling(db: Connection, query: str) -> Words:
+    """What a query asks for, without words that half of the notes hold, unless it has no others."""
+    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    words, wholes, _ = sought(query)
+    whole = {word.text: word.notes for word in counted(db, words)}
+    as_part = db.learned().part_counts
+    parts = {text: 0 if " " in text else count_notes(db, "memory_parts", as_part, text) for text in words}
+    every = [Word(text, times, whole.get(text, 0) + parts[text]) for text, times in words.items()]
+    known = rarest_first([word for word in every if word.notes])[:MOST_ASKED]
+    known = [word for word in known if word.is_telling(total)] or known
+    names = [word._replace(times=_WHOLE) for word in counted(db, Counter(wholes))]
+    asked = [word._replace(notes=whole[word.text]) for word in known if word.text in whole]
+    return Words(
+        rarest_first([*asked, *names])[:MOST_ASKED],
+        [word for word in known if parts[word.text]],
+        {word.text: word.notes for word in every[:MOST_ASKED]},
+        total,
+        {word.text: wholes[word.text] for word in names},
+    )
+
+
+def held_words(db: Connection, words: Words, numbers: Sequence[int]) -> list[set[str]]:
+    """The words of the query that each of these notes holds: whole, as a part, or in an identifier that was named."""
+    known = [text for text, notes in words.notes.items() if notes]
+    whole = holding(db, [*known, *words.spelled], numbers)
+    parts = holding(db, [word.text for word in words.parts], numbers, table="memory_parts")
+    named = {number: {part for text in whole[number] for part in words.spelled.get(text, ())} for number in numbers}
+    return [(whole[number] | parts[number] | named[number]) & words.notes.keys() for number in numbers]
+
+
+def best_bm25(
+    db: Connection, file: VectorFile, words: Words, notes: Compared, weights: tuple[float, float], k: int
+) -> tuple[Vectors, Vectors]:
+    """BM25 of the notes and of their best passages; too low for notes that cannot be among the k best.
+
+    `weights` is what a BM25 of 1 adds to a score, for each of the two. FTS5 skips eight notes in the time in which it
+    scores one. So the notes with the rarest words are scored first, and then those whose closeness and best possible
+    score reach the k-th of these.
+    """
+    match = any_of(words.whole)
+    by_note, by_passage = weights
+    passages = _in_passages(file, words)
+    chosen = _hopeful(db, words, passages, notes, weights, k)
+    of_note = _bm25(db, match, notes, chosen)
+    as_parts = _as_parts(db, words, notes, chosen)
+    of_passage = np.where(notes.is_short, of_note, np.float32(0))
+    least = notes.closeness + by_note * of_note + by_passage * of_passage + sum(weights) * as_parts
+    is_open = ~notes.is_short & (of_note > 0) & (least + by_passage * passages.most() >= _last(least, k))
+    if is_open.any():
+        texts = notes.texts[is_open]
+        of_passage[is_open] = _of_texts(texts, *file.passage_scores(match, texts.tolist()))
+    return of_note + as_parts, of_passage + as_parts
+
+
+def _hopeful(
+    db: Connection, words: Words, passages: Words, notes: Compared, weights: tuple[float, float], k: int
+) -> NDArray[np.bool_] | None:
+    """The notes that can be among the k best; None for all of them."""
+    head = head_within(words.whole, _FEW_NOTES)
+    if head == len(words.whole) or len(notes.numbers) <= _FEW_NOTES:
+        return None
+    if head:
+        of_note = _bm25(db, any_of(words.whole[:head]), notes, None)
+    else:
+        closest = notes.closeness >= _last(notes.closeness, _FEW_NOTES)
+        of_note = _bm25(db, any_of(words.whole), notes, closest)
+    by_note, by_passage = weights
+    least = notes.closeness + np.where(notes.is_short, sum(weights), by_note) * of_note
+    most = by_note * words.most(head) + by_passage * max(words.most(head), passages.most(head))
+    most += sum(weights) * _PART * sum(word.weight(words.total) for word in words.parts)
+    in_passage = by_passage * (passages.most() - passages.most(head)) * (of_note > 0)
+    chosen: NDArray[np.bool_] = least + most + in_passage >= _last(least, k)
+    return chosen
+
+
+def _last(scores: Scores, k: int) -> float:
+    """What a note must reach to be among the k best."""
+    return float(np.partition(scores, -k)[-k]) - _EQUAL if len(scores) > k else -np.inf
+
+
+def _in_passages(file: VectorFile, words: Words) -> Words:
+    """The same words with the numbers of passages that hold them, in the same order."""
+    counts, total = file.passage_counts([word.text for word in words.whole])
+    whole = [word._replace(notes=count) for word, count in zip(words.whole, counts, strict=True)]
+    return words._replace(whole=whole, total=total)
+
+
+def _bm25(db: Connection, match: str, notes: Compared, chosen: NDArray[np.bool_] | None) -> Vectors:
+    """The BM25 of the notes, or of the chosen ones; 0 without a match."""
+    of_note = np.zeros_like(notes.closeness)
+    if match:
+        query = "SELECT rowid, -bm25(memories_fts) FROM memories_fts WHERE memories_fts MATCH :match"
+        rows = np.array(_among(db, query, match, notes, chosen), np.float64).reshape(-1, 2)
+        places = notes.places_of(rows[:, 0].astype(np.int64))
+        of_note[places[places >= 0]] = rows[places >= 0, 1]
+    return of_note
+
+
+def _as_parts(db: Connection, words: Words, notes: Compared, chosen: NDArray[np.bool_] | None) -> Vectors:
+    """What the notes, or the chosen ones, get for words that they hold as parts of identifiers."""
+    scores = np.zeros_like(notes.closeness)
+    for word in words.parts:
+        query = "SELECT rowid FROM memory_parts WHERE memory_parts MATCH :match"
+        rows = np.array(_among(db, query, any_term([word.text]), notes, chosen), np.int64).reshape(-1)
+        places = notes.places_of(rows)
+        scores[places[places >= 0]] += np.float32(_PART * word.weight(words.total))
+    return scores
+
+
+def _among(
+    db: Connection, query: str, match: str, notes: Compared, chosen: NDArray[np.bool_] | None
+) -> list[tuple[Any, ...]]:
+    """The rows of a query, of all notes or of the chosen ones."""
+    if chosen is None:
+        return db.execute(query, {"match": match}).fetchall()
+    # The `+` keeps FTS5 from looking up each of them separately, which takes a millisecond for each.
+    query += " AND +rowid IN (SELECT value FROM json_each(:numbers))"
+    return db.execute(query, {"match": match, "numbers": json.dumps(notes.numbers[chosen].tolist())}).fetchall()
+
+
+def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
+    """The scores of texts in the order in which they are wanted; 0 for those without one."""
+    if not len(texts):
+        return np.zeros(len(wanted), np.float32)
+    at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)
+    return np.where(texts[at] == wanted, scores[at], np.float32(0))
