@@ -29,6 +29,7 @@ READERS = {
     "inject": "`resolve_project_key(cwd)` is specified to work without settings.",
     "doctor": "Checks config.json itself.",
     "daemon/asgi": "The one read of the daemon under another ASGI server.",
+    "meaning/__init__": "numpy reads its number of threads from a variable.",
     "git": "git inherits the environment, except for the variables that point it at another repository.",
 }
 # Public functions that take a path as a user types it, `~` included; they call nothing but expanduser.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anamnesis.meaning.fusion import fused
+
+# isort: split
+# After `anamnesis.meaning`, which imports numpy with one thread.
 import numpy as np
 
-from anamnesis.meaning.fusion import fused
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.pruning import Word, any_of, rarest_first
