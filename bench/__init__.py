@@ -2,4 +2,4 @@
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `anamnesis.entry` does, before numpy is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `anamnesis.meaning` does, before numpy is imported

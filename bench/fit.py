@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
 import random
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anamnesis.eval.locomo import Conversation, read_locomo
 from anamnesis.notes import Memory
 from anamnesis.store import Hit, MemoryStore
-from bench.recall import _conversation
 
 Floats = NDArray[np.float64]
 _PACKAGES = ("asyncio", "email", "http", "logging", "unittest", "xml")
@@ -37,10 +36,9 @@ T = TypeVar("T")
 
 
 class Corpus(NamedTuple):
-    """The notes of one memory, by name, and questions about them with the names of the notes that answer each."""
+    """The notes of one memory, and questions about them with the ids of the notes that answer each."""
 
-    name: str
-    notes: dict[str, str]
+    notes: list[Memory]
     questions: list[tuple[str, set[str]]]
 
 
@@ -56,10 +54,10 @@ class Sample(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fit", description=__doc__)
     parser.add_argument("data", type=Path, help="locomo.json, or a part of it")
-    data = json.loads(parser.parse_args().data.read_text("utf-8"))
+    data = parser.parse_args().data
     random.seed(1)
-    talks = [[_talk(each, unit) for each in data] for unit in ("turn", "session")]
-    functions = [Corpus(package, *_functions(package)) for package in _PACKAGES]
+    talks = [[_talk(each) for each in read_locomo(data, turns=turns)] for turns in (True, False)]
+    functions = [_functions(package) for package in _PACKAGES]
     about_code = [question for each in functions for question, _ in each.questions]
     about_people = [question for each in talks[0] for question, _ in each.questions]
     fitted_to = [sample for corpora in talks for sample in _samples(corpora, about_code)]
@@ -74,16 +72,15 @@ def main() -> int:
     return 0
 
 
-def _talk(data: dict[str, Any], unit: str) -> Corpus:
-    read = _conversation(data, unit)
-    return Corpus(read.name, read.notes, read.questions)
+def _talk(read: Conversation) -> Corpus:
+    return Corpus(read.notes, [(case.query, set(case.relevant_ids)) for case in read.cases])
 
 
 def _samples(corpora: Sequence[Corpus], foreign: Sequence[str] = ()) -> Iterator[Sample]:
     """The hits of questions about each memory, of questions about the next one, and of foreign ones."""
     for here, there in zip(corpora, [*corpora[1:], corpora[0]], strict=True):
         with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
-            store.put_all(Memory(f"n{number}", "semantic", *note) for number, note in enumerate(here.notes.items()))
+            store.put_all(here.notes)
             wrong = [*_some([question for question, _ in there.questions]), *_some(foreign)]
             for question, evidence in chain(_some(here.questions), ((question, set[str]()) for question in wrong)):
                 yield from _hits(store.hits(question, explain=True), evidence)
@@ -97,7 +94,7 @@ def _hits(hits: Iterable[Hit], evidence: set[str]) -> Iterator[Sample]:
     """Of a question that has an answer, the hits that are none say nothing: some of them would do as well."""
     is_best = True
     for hit in hits:
-        answers = hit.memory.title in evidence
+        answers = hit.memory.id in evidence
         if hit.why and (answers or not evidence):
             yield Sample(tuple(hit.why.evidence.values()), answers, hit.fit or 0.0, is_best)
             is_best = False
@@ -122,28 +119,28 @@ def _report(name: str, samples: list[Sample]) -> None:
     print(f"{name}: AUC {higher:.4f}, weak {(right < 0.5).mean():.1%} of answers, {(wrong < 0.5).mean():.1%} of others")
 
 
-def _functions(package: str) -> tuple[dict[str, str], list[tuple[str, set[str]]]]:
+def _functions(package: str) -> Corpus:
     """Functions without their documentation, and the first lines of that as questions."""
-    notes: dict[str, str] = {}
+    notes: dict[str, Memory] = {}
     questions = []
     for path in sorted((Path(sysconfig.get_path("stdlib")) / package).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):
             text = ast.get_docstring(node) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and text and len(node.body) > 1:
                 node.body = node.body[1:]
-                if node.name not in notes and len(text.splitlines()[0].split()) > 3:
-                    notes[node.name] = ast.unparse(node)
-                    questions.append((text.splitlines()[0], {node.name}))
-    chosen = dict(list(notes.items())[:_MOST_FUNCTIONS])
-    return chosen, [question for question in questions if question[1] <= chosen.keys()]
+                note = f"{package}-{node.name}"
+                if note not in notes and len(notes) < _MOST_FUNCTIONS and len(text.splitlines()[0].split()) > 3:
+                    notes[note] = Memory(note, "semantic", node.name, ast.unparse(node))
+                    questions.append((text.splitlines()[0], {note}))
+    return Corpus(list(notes.values()), questions)
 
 
 def _part(corpus: Corpus, size: int) -> Corpus:
     """A question, a note that answers it, and others."""
     question, evidence = random.choice(corpus.questions)
-    answer = min(evidence)
-    others = random.sample([name for name in corpus.notes if name not in evidence], size - 1)
-    return Corpus(corpus.name, {name: corpus.notes[name] for name in (answer, *others)}, [(question, {answer})])
+    answer = next(note for note in corpus.notes if note.id in evidence)
+    others = random.sample([note for note in corpus.notes if note.id not in evidence], size - 1)
+    return Corpus([answer, *others], [(question, {answer.id})])
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from anamnesis.store import MemoryStore
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `anamnesis.entry` does; numpy reads it when it is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `anamnesis.meaning` does; numpy reads it when it is imported
 # No test passes or fails by the clock or by luck: the same code is tried with the same examples, and `make hunt` tries
 # others.
 settings.register_profile("anamnesis", deadline=None, derandomize=True)

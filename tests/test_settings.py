@@ -17,7 +17,6 @@ SOURCE = Path(anamnesis.__file__).parent
 # Every module that reads one of these, with the reason. The functions `resolve_*` read all settings anew.
 READERS = {
     "config": "Reads the settings for everybody.",
-    "entry": "Sets the number of threads that numpy reads from a variable.",
     "cli/context": "The command line's one read of the settings.",
     "cli/sync": "`--home` becomes a variable, which the background process inherits.",
     "cli/machine": "`init` and `uninstall` follow the variables of every agent.",
@@ -30,6 +29,7 @@ READERS = {
     "inject": "`resolve_project_key(cwd)` is specified to work without settings.",
     "doctor": "Checks config.json itself.",
     "daemon/asgi": "The one read of the daemon under another ASGI server.",
+    "meaning/__init__": "numpy reads its number of threads from a variable.",
     "git": "git inherits the environment, except for the variables that point it at another repository.",
 }
 # Public functions that take a path as a user types it, `~` included; they call nothing but expanduser.

@@ -17,9 +17,6 @@ _HELP = {"-h", "--help"}
 def main() -> None:
     """Run a hook, a verb of Engram, `serve`, or else the command line."""
     guard()
-    # The model's matrices gain nothing from a second thread. OpenBLAS starts one for each core, and they spin while
-    # other programs use the cores: a query then takes 70 ms of CPU instead of 4.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
         _run_verb(sys.argv[1:])

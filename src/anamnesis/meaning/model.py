@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import struct
+import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,14 +17,20 @@ from numpy.typing import NDArray
 from anamnesis.meaning.wordpiece import WordPiece
 
 Vectors = NDArray[np.float32]
+Tensors = dict[str, NDArray[Any]]
 
 WIDTH = 384
 _HEADS = 12
 _QUERY, _PASSAGE = 1, 101
 _MOST_QUERY_PIECES, _MOST_PASSAGE_PIECES = 64, 256
 # Word pieces computed together: the activations of more do not fit into a core's cache.
-_BATCH = 512
+_BLOCK = 512
+# Word pieces for which the matrices are made ready once.
+_BATCH = 8 * _BLOCK
 _EPSILON = np.float32(1e-12)
+_SLOPE = np.float32(-1.702)
+_ONE = np.float32(1)
+_MEAN = np.full(WIDTH, 1 / WIDTH, np.float32)
 _TYPES = {"I8": np.int8, "F16": np.float16, "F32": np.float32}
 
 
@@ -30,15 +38,14 @@ class Model:
     """Turns texts into vectors of length one, whose products tell how close the texts are in meaning."""
 
     def __init__(self, model: bytes, vocabulary: str) -> None:
-        tensors = _tensors(model)
+        arrays = tensors(model)
         self.pieces = WordPiece(vocabulary.splitlines())
-        # The largest matrix stays in its small form, because a text uses few of its rows.
-        self._words, self._scales = tensors["we.weight.q"], tensors["we.weight.s"].astype(np.float32)
-        self._up = _matrix(tensors, "up.weight")
-        self._positions: Vectors = _matrix(tensors, "pe.weight").T + tensors["te"]
-        self._norm = _Norm(tensors, "ln")
-        count = len({name.split(".")[1] for name in tensors if name.startswith("layers.")})
-        self._layers = [_Layer(tensors, f"layers.{number}.") for number in range(count)]
+        self._words, self._scales = arrays["we.weight.q"], arrays["we.weight.s"].astype(np.float32)
+        self._up = _matrix(arrays, "up")
+        self._positions: Vectors = np.ascontiguousarray((_matrix(arrays, "pe") + arrays["te"]).T)
+        self._norm = _Norm(arrays, "ln")
+        count = len({name.split(".")[1] for name in arrays if name.startswith("layers.")})
+        self._layers = [_Layer(arrays, f"layers.{number}.") for number in range(count)]
 
     def query(self, text: str) -> Vectors:
         """The vector of a question."""
@@ -48,119 +55,160 @@ class Model:
         """The vectors of passages, one row for each."""
         ids = [[_PASSAGE, *self.pieces.ids(text, _MOST_PASSAGE_PIECES)] for text in texts]
         vectors = np.empty((len(texts), WIDTH), np.float32)
-        for numbers in _batches([len(each) for each in ids]):
+        for numbers in _batches(ids, _BATCH):
             vectors[numbers] = self._computed([ids[number] for number in numbers])
         return vectors
 
     def _computed(self, texts: list[list[int]]) -> Vectors:
-        """The vectors of a batch. The texts follow each other without padding; only attention tells them apart."""
-        lengths = [len(text) for text in texts]
-        ends = np.cumsum(lengths).tolist()
-        spans = list(zip([0, *ends], ends, strict=False))
-        ids = np.concatenate([np.asarray(text) for text in texts])
-        x = (self._words[ids] * self._scales[ids]) @ self._up
-        for start, end in spans:
-            x[start:end] += self._positions[: end - start]
-        x = self._norm(x)
+        """The vectors of a batch, the shortest text first. The matrices of a layer are made ready once for all."""
+        blocks = [self._block([texts[number] for number in some]) for some in _batches(texts, _BLOCK)]
         for layer in self._layers:
-            x = layer(x, spans)
-        sums: Vectors = np.add.reduceat(x, [start for start, _ in spans])
+            layer(blocks)
+        sums = np.concatenate([block.sums() for block in blocks])
         sums /= np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
         return sums
+
+    def _block(self, texts: list[list[int]]) -> _Block:
+        ends = np.cumsum([len(text) for text in texts]).tolist()
+        spans = list(zip([0, *ends], ends, strict=False))
+        ids = np.concatenate([np.asarray(text) for text in texts])
+        x: Vectors = self._up @ (self._words[ids] * self._scales[ids]).T
+        for start, end in spans:
+            x[:, start:end] += self._positions[:, : end - start]
+        return _Block(self._norm(x), spans)
+
+
+@dataclass
+class _Block:
+    """Texts that are computed together. Their word pieces are columns, without padding; `spans` are the texts'."""
+
+    x: Vectors
+    spans: list[tuple[int, int]]
+
+    def sums(self) -> Vectors:
+        """The sum over each text's word pieces."""
+        found: Vectors = np.add.reduceat(self.x, [start for start, _ in self.spans], axis=1).T
+        return found
 
 
 class _Layer:
     """Attention, then two dense matrices; after each, the input is added and the sum normalised."""
 
-    def __init__(self, tensors: dict[str, NDArray[Any]], name: str) -> None:
+    def __init__(self, tensors: Tensors, name: str) -> None:
         # A third of the matrix makes the queries of the attention, which are scaled here once and for all.
-        scale = np.ones(3 * WIDTH, np.float32)
+        scale = np.ones((3 * WIDTH, 1), np.float32)
         scale[:WIDTH] = (WIDTH // _HEADS) ** -0.5
-        self._qkv, self._qkv_bias = _matrix(tensors, f"{name}qkv.weight") * scale, tensors[f"{name}qkv.bias"] * scale
-        self._out, self._out_bias = _matrix(tensors, f"{name}o.weight"), tensors[f"{name}o.bias"]
-        self._dense, self._dense_bias = _matrix(tensors, f"{name}f1.weight"), tensors[f"{name}f1.bias"]
-        self._back, self._back_bias = _matrix(tensors, f"{name}f2.weight"), tensors[f"{name}f2.bias"]
+        self._qkv = _Dense(tensors, f"{name}qkv", scale, scale)
+        self._out = _Dense(tensors, f"{name}o")
+        # The activation x · sigmoid(1.702 x) is y / (1 + exp y) / -1.702, where y = -1.702 x.
+        self._dense = _Dense(tensors, f"{name}f1", _SLOPE, _SLOPE)
+        self._back = _Dense(tensors, f"{name}f2", 1 / _SLOPE)
         self._norms = _Norm(tensors, f"{name}l1"), _Norm(tensors, f"{name}l2")
 
-    def __call__(self, x: Vectors, spans: list[tuple[int, int]]) -> Vectors:
-        mixed = x @ self._qkv
-        mixed += self._qkv_bias
-        y = _attended(mixed, spans) @ self._out
-        y += self._out_bias
-        y += x
-        x = self._norms[0](y)
-        inner = x @ self._dense
-        inner += self._dense_bias
-        y = _activated(inner) @ self._back
-        y += self._back_bias
-        y += x
-        return self._norms[1](y)
+    def __call__(self, blocks: list[_Block]) -> None:
+        dense = self._qkv, self._out, self._dense, self._back
+        ready = [each.floats() if len(blocks) > 1 else None for each in dense]
+        for block in blocks:
+            y = self._out(_attended(self._qkv(block.x, ready[0]), block.spans), ready[1])
+            y += block.x
+            x = self._norms[0](y)
+            inner = self._dense(x, ready[2])
+            divisor = np.exp(inner)
+            divisor += 1
+            inner /= divisor
+            y = self._back(inner, ready[3])
+            y += x
+            block.x = self._norms[1](y)
+
+
+class _Dense:
+    """A matrix that is kept as int8, in a quarter of the memory."""
+
+    def __init__(
+        self, tensors: Tensors, name: str, scale: Vectors | np.float32 = _ONE, of_bias: Vectors | np.float32 = _ONE
+    ) -> None:
+        self._values = tensors[f"{name}.weight.q"]
+        self._scale = tensors[f"{name}.weight.s"].astype(np.float32) * scale
+        self._bias = tensors[f"{name}.bias"][:, None] * of_bias
+
+    def floats(self) -> Vectors:
+        """The matrix made ready for several blocks."""
+        found: Vectors = self._values * self._scale
+        return found
+
+    def __call__(self, x: Vectors, floats: Vectors | None) -> Vectors:
+        if floats is not None:
+            y: Vectors = floats @ x
+        else:
+            room = _SCRATCH.floats[: self._values.size].reshape(self._values.shape)
+            np.copyto(room, self._values)
+            y = room @ x
+            y *= self._scale
+        y += self._bias
+        return y
+
+
+class _Scratch(threading.local):
+    """Room for one matrix as floats, used by each in turn: small enough for a core's cache, which a layer is not."""
+
+    def __init__(self) -> None:
+        self.floats = np.empty(3 * WIDTH * WIDTH, np.float32)
+
+
+_SCRATCH = _Scratch()
 
 
 class _Norm:
-    """Layer normalisation, in place."""
+    """Layer normalisation of columns, in place."""
 
-    def __init__(self, tensors: dict[str, NDArray[Any]], name: str) -> None:
-        self._weight, self._bias = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
+    def __init__(self, tensors: Tensors, name: str) -> None:
+        self._weight, self._bias = tensors[f"{name}.weight"][:, None], tensors[f"{name}.bias"][:, None]
 
     def __call__(self, x: Vectors) -> Vectors:
-        x -= (x @ _MEAN)[:, None]
-        spread = np.einsum("ij,ij->i", x, x)
+        x -= _MEAN @ x
+        spread = np.einsum("ij,ij->j", x, x)
         spread *= np.float32(1 / WIDTH)
         spread += _EPSILON
-        x *= (1 / np.sqrt(spread))[:, None]
+        x *= 1 / np.sqrt(spread)
         x *= self._weight
         x += self._bias
         return x
 
 
-_MEAN = np.full(WIDTH, 1 / WIDTH, np.float32)
-
-
 def _attended(mixed: Vectors, spans: list[tuple[int, int]]) -> Vectors:
     """For each word piece, the average of the values of its text, weighted by how well query and key agree."""
-    found = np.empty((len(mixed), WIDTH), np.float32)
+    found = np.empty((WIDTH, mixed.shape[1]), np.float32)
     for start, end in spans:
-        heads = mixed[start:end].reshape(end - start, 3, _HEADS, -1)
-        queries, keys, values = heads.transpose(1, 2, 0, 3)
-        weights = queries @ keys.transpose(0, 2, 1)
-        weights -= weights.max(-1, keepdims=True)
+        queries, keys, values = mixed[:, start:end].reshape(3, _HEADS, -1, end - start)
+        weights = keys.swapaxes(1, 2) @ queries
+        weights -= weights.max(1, keepdims=True)
         np.exp(weights, out=weights)
-        average = weights @ values
-        average /= weights.sum(-1, keepdims=True)
-        found[start:end].reshape(end - start, _HEADS, -1)[:] = average.transpose(1, 0, 2)
+        average = found[:, start:end].reshape(_HEADS, -1, end - start)
+        np.matmul(values, weights, out=average)
+        average /= (np.ones(end - start, np.float32) @ weights)[:, None]
     return found
 
 
-def _activated(x: Vectors) -> Vectors:
-    """x · sigmoid(1.702 x), in place."""
-    y = x * np.float32(-1.702)
-    np.exp(y, out=y)
-    y += 1
-    x /= y
-    return x
-
-
-def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """The numbers of the texts, the shortest first, in groups of at most `_BATCH` pieces or of one text."""
+def _batches(texts: list[list[int]], most: int) -> Iterator[list[int]]:
+    """The numbers of the texts, the shortest first, in groups of at most `most` pieces or of one text."""
     batch: list[int] = []
     pieces = 0
-    for number in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and pieces + lengths[number] > _BATCH:
+    for number in sorted(range(len(texts)), key=lambda number: len(texts[number])):
+        if batch and pieces + len(texts[number]) > most:
             yield batch
             batch, pieces = [], 0
         batch.append(number)
-        pieces += lengths[number]
+        pieces += len(texts[number])
     if batch:
         yield batch
 
 
-def _matrix(tensors: dict[str, NDArray[Any]], name: str) -> Vectors:
-    """A matrix as float32, transposed for multiplication from the left."""
-    return np.ascontiguousarray((tensors[f"{name}.q"] * tensors[f"{name}.s"].astype(np.float32)).T)
+def _matrix(tensors: Tensors, name: str) -> Vectors:
+    floats: Vectors = tensors[f"{name}.weight.q"] * tensors[f"{name}.weight.s"].astype(np.float32)
+    return floats
 
 
-def _tensors(data: bytes) -> dict[str, NDArray[Any]]:
+def tensors(data: bytes) -> Tensors:
     """The arrays of a safetensors file: the length of a JSON header, the header, the bytes."""
     (size,) = struct.unpack_from("<Q", data)
     header = json.loads(data[8 : 8 + size])

@@ -1,0 +1,1 @@
+"""What is needed to make parts of the program again, and not to run it."""
