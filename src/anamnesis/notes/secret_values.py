@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 MARKER = re.compile(r"\[REDACTED(?::[a-z0-9-]+)?\]")
 # Variables and templates, and variables concatenated to a string that ends before them.
@@ -11,13 +10,18 @@ _REFERENCE = re.compile(
     r"[+.,)]\s?[A-Za-z_][\w.]{0,24}[+(),\s]*\Z|ENC\[|\$(?:[{(]|[A-Za-z_]\w*\Z)|[<{\[]|[#@!][A-Za-z-]+\Z|%(?:[sdr(]|\w+%)"
     r"|[\W_xX]+\Z"
 )
-_ALGORITHM = r"(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
-# Paths, URLs, mail addresses, values to be replaced, names of secrets and algorithms.
-_NO_SECRET = re.compile(
-    r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]{1,24})+[/\\]?\Z|[\w+.-]+://|arn:|[\w+.-]+@[\w-]+(?:\.[\w-]+)+\Z"
-    r"|(?i:change.?me)"
-    r"|(?:[A-Za-z]+_)+(?i:password|secret|token|key)\Z|[a-z]+(?:[A-Z][a-z]+)*(?:Password|Key)\Z"
+_ALGORITHM = (
+    r"(?=\D{1,5}+\d)(?i:sha|md|aes|rsa|hmac|utf|base|oauth|argon|hs|rs|es|ed|pbkdf|http|tls|x)\d{1,5}[a-z]{0,3}"
+)
+# Masks, values to be replaced, names of secrets and algorithms.
+_NO_WORD = re.compile(
+    r"[xX]++\Z|(?=[cC])(?i:change.?me)|[a-z]++(?:[A-Z][a-z]++)*+(?:(?<=Password)|(?<=Key))\Z"
     rf"|{_ALGORITHM}\Z"
+)
+# Paths, URLs, mail addresses, names of secrets.
+_NO_SECRET = re.compile(
+    r"(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\][\w.@-]{1,24}+)++[/\\]?\Z|[\w+.-]++(?:://|@[\w-]++(?:\.[\w-]++)++\Z)|arn:"
+    r"|(?:[A-Za-z]++_)++(?i:password|secret|token|key)\Z"
 )
 _WORDS = (
     "none null nil true false undefined yes no on off enabled disabled required optional str string bytes text int"
@@ -28,11 +32,15 @@ _WORDS = (
     " oauth jwt scheme header realm db input prompt field credential credentials"
 )
 _PLACEHOLDERS = frozenset(_WORDS.split())
-_CODE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z|[A-Za-z]+(?:_[A-Za-z]+)+\d{0,2}\Z")
-_WORDLIKE = re.compile(rf"[A-Za-z]*\d{{0,2}}|\d+|\d{{1,2}}[A-Za-z]+|\d\dT\d\d|{_ALGORITHM}")
-
-
-_DIGIT, _LETTERS, _BETWEEN = re.compile(r"\d"), re.compile("[a-z]+"), re.compile(r"[-_.:/@+]")
+_CODE = re.compile(r"[A-Za-z_]\w*+(?:(?:\.|::|->)[A-Za-z_]\w*+)++\Z|[A-Za-z]++(?:_[A-Za-z]++)++\d{0,2}\Z")
+_BETWEEN = "[-_.:/@+]"
+_ONE_WORD = re.compile(rf"{_BETWEEN}*+(?:(?!{_BETWEEN}).)++{_BETWEEN}*+\Z")
+_WORDLIKE = re.compile(
+    rf"{_BETWEEN}*+(?:(?=\w)(?:[A-Za-z]*+\d{{0,2}}+|\d++|\d{{1,2}}[A-Za-z]++|\d\dT\d\d|{_ALGORITHM})"
+    rf"(?={_BETWEEN}|\Z){_BETWEEN}*+)*+\Z"
+)
+_DIGIT, _LETTERS = re.compile(r"\d"), re.compile("[a-z]+")
+_MARKED = re.compile(r"\w[!@#$%^&*~]\w")
 _EXAMPLE = re.compile(r"\bexample\b")
 
 
@@ -46,35 +54,38 @@ def _asks_for_a_value(lowered: str) -> bool:
     return "your" in lowered or "placeholder" in lowered or bool("example" in lowered and _EXAMPLE.search(lowered))
 
 
-@lru_cache(maxsize=4096)
 def is_secret(value: str, strong: bool, literal: bool) -> bool:
     """Whether a value is a secret. `strong`: its name says so; `literal`: it cannot be a word of prose."""
-    if len(value) < (4 if strong and literal else 6 if strong else 8) or len(value.split()) != 1:
+    if len(value) < (4 if strong and literal else 6 if strong else 8):
         return False
     one_word, digits = value.isalnum(), len(_DIGIT.findall(value))
     letters = value if one_word else value.replace("+", "").replace("/", "").replace("=", "")
-    if not strong and digits < 2 and not letters.isalpha():
+    if not strong and digits < 2 and not (letters.isalpha() and (len(letters) > 15 or value[-1] == "=")):
         return False
-    if not value.strip("xX") or (not one_word and ("[REDACTED" in value or is_reference(value))):
+    if strong and not literal and not digits and not _MARKED.search(value):
         return False
     lowered = value.lower()
-    if _NO_SECRET.match(value) or _asks_for_a_value(lowered):
+    if _NO_WORD.match(value) or _asks_for_a_value(lowered):
         return False
     if digits < 2 and _PLACEHOLDERS.issuperset(_LETTERS.findall(lowered)):
+        return False
+    if not one_word and (
+        len(value.split()) != 1 or "[REDACTED" in value or is_reference(value) or _NO_SECRET.match(value)
+    ):
         return False
     if strong and literal:
         return True
     if not one_word and digits < 5 and _CODE.match(value):
         return False
-    words = [value] if one_word else [word for word in _BETWEEN.split(value) if word]
-    wordlike = all(_WORDLIKE.fullmatch(word) for word in words)
     if strong:
-        return (digits > 0 and (len(words) == 1 or not wordlike)) or bool(re.search(r"\w[!@#$%^&*~]\w", value))
+        single = one_word or _ONE_WORD.match(value)
+        return bool(digits and (single or not _WORDLIKE.match(value))) or bool(_MARKED.search(value))
     if digits > 1:
-        return not wordlike
+        return not _WORDLIKE.match(value)
+    if value[-1] == "=" and len(value) % 4 == 0:
+        return True
     share = sum(map(str.isupper, letters)) / len(letters)
-    padded = value.endswith("=") and len(value) % 4 == 0
-    return padded or (len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1))))
+    return len(letters) > 15 and (0.35 < share < 0.65 or (literal and share in (0, 1)))
 
 
 # A random-looking value.
