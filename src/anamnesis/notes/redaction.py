@@ -154,15 +154,14 @@ def _redacted(given: str) -> str:
         text = without_cookies(text)
     if text is not given:
         lowered = ascii_of(text).lower()
-    text = without_named(text, lowered, secret_names(lowered))
+    text = without_named(text, secret_names(lowered))
     if words and text is not given:
         letters = ascii_of(text)
         lowered, long = letters.lower(), _long_words(letters)
         words = _random(long)
     keys = set(filter(may_be_a_key, words)) if words else words
     if keys:
-        vendors = vendor_names(letters, lowered, [word for word in long if word in keys])
-        text = without_named(text, lowered, vendors)
+        text = without_named(text, vendor_names(letters, lowered, [word for word in long if word in keys]))
     return text
 
 

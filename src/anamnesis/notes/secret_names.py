@@ -7,55 +7,65 @@ from collections.abc import Iterable
 
 from anamnesis.notes.secret_values import is_of_vendor, is_secret
 
+# Names with a vendor's name, without and with a word for a key.
+VENDOR_KINDS = ("vendor", "vendor-key")
 _STEMS = {b"pass": "password", b"pwd": "password", b"secret": "secret", b"token": "token", b"bearer": "token"}
 _STEMS |= {b"key": "key", b"auth": "authorization", b"cred": "credentials"}
+_MARKERS = {kind: f"[REDACTED:{kind}]" for kind in _STEMS.values()} | dict.fromkeys(VENDOR_KINDS, "[REDACTED:key]")
 _KEYS = tuple(b"api access private secret encryption signing master account service shared auth".split())
 _NO_SECRETS = tuple(b"next page pagination starting continuation idempotency csrf xsrf public".split())
 # A type annotation between a name and its value, which is then a string.
 _TYPE = (
-    rb"(?:[ \t]{0,9}:[ \t]{0,9}[&*]?(?:'\w{1,9} )?[a-z_][\w.:]{0,30}(?:[\[<][\w.,:& |]{0,40}[\]>])?"
+    rb"(?:[ \t]{0,9}:[ \t]{0,9}[&*]?(?:'\w{1,9} )?[a-z_][\w.:]{0,30}+(?:[\[<][\w.,:& |]{0,40}+[\]>])?"
     rb"(?:[ \t]?\|[ \t]?\w{1,20})?[?!]?"
     rb"|[ \t]{1,9}(?:string|\[\]byte)|\[\d{0,4}\])[ \t]{0,9}:?=[ \t]{0,9}(?=[a-z]{0,2}\\*[\"'`])"
 )
 _LINE_END = rb"(?:\r?\n|\\r\\n|\\n)"
 # What joins a name to its value.
-JOINER = (
+_JOINER = (
     rb"(?:\\*[\"'`]\]?|\*\*)?[?!]?"
-    rb"(?:(?P<typed>" + _TYPE + rb")"
-    rb"|(?P<line>[ \t]{0,9}(?:=>|[:?]?=|:)[ \t]{0,9}(?:(?P<block>[|>][-+\d]{0,2}[ \t]{0,4})?[(\\]?"
+    rb"(?:(?!=\w)(?:(?P<typed>" + _TYPE + rb")"
+    rb"|(?P<line>[ \t]{0,9}(?:=>|[:?]?=|:)[ \t]{0,9}(?=[|>(\\\r\n\"'])(?:(?P<block>[|>][-+\d]{0,2}[ \t]{0,4})?[(\\]?"
     + _LINE_END
     + rb"[ \t]{1,40}|(?:\"\"\"|''')\\?"
     + _LINE_END
-    + rb"[ \t]{0,40})(?=[^\s\\]))"
+    + rb"[ \t]{0,40})(?=[^\s\\])))"
     rb"|(?P<sign>[ \t]{0,9}(?:=>|(?::{1,3}|[+.]|[?|&]{1,2})=(?!=)|[=:](?![=:]))\*{0,2}[ \t]{0,9})"
     rb"|(?P<element>>\s{0,40})(?=[^<>\s]{4,200}\s{0,40}</)"
     rb"|(?P<value>,?\s{1,40}[\"']?value[\"']?[=:][ \t]{0,4})|(?<=[\"'`])(?P<comma>,[ \t]{0,4})(?=\\*[\"'`])"
     rb"|(?P<call>[({][ \t]{0,4})(?=\\*[\"'])"
     rb"|(?P<cell>[ \t]{1,9}\|[ \t]{1,9})|(?P<verb>[ \t]{1,9}(?:is|was|-{1,2}>?)[ \t:]{1,3})|(?P<space>[ \t]{1,9}))"
 )
-_NAME = re.compile(
+# A value too short to be a secret.
+_SHORT = rb"(?!bot |key )[^\s\"'`\\]{0,3}+(?:\s|\Z)"
+
+
+def joined(name: bytes) -> re.Pattern[bytes]:
+    """The pattern of a name and what joins it to its value, unless the value is too short to be a secret."""
+    return re.compile(rb"(?>(?P<name>" + name + rb")" + _JOINER + rb")(?!" + _SHORT + rb")")
+
+
+_NAME = joined(
     # "pass" is also a verb: alone it needs an equals sign or a quoted value after it, or dashes before it.
-    rb"(?P<name>(?:pass(?:word|wd|phrase|code|(?<=--pass)(?=[ \t])"
+    rb"(?:pass(?:(?=[wpc])|(?<![a-z]pass))(?:word|wd|phrase|code|(?<=--pass)(?=[ \t])"
     rb"|(?=[\"'\]]{0,3}[ \t]{0,9}(?:[:?.]?=|:[ \t]{0,9}\\*[\"'])))"
-    rb"|pwd|secret|token|key|auth(?:orization)?|bearer(?=[ \t])|cred(?:ential)?s?(?![a-z]))"
-    rb"(?:[-_.]?(?:access|key|base|value|string|plain|text|raw|data|token|secret|production|prod|dev|test|live"
-    rb"|staging|new|old|main|primary|secondary|confirmation|confirm|v?\d{1,4})){0,4})" + JOINER
+    rb"|pwd|secret|token|key|(?<![a-z])auth(?:orization)?|bearer(?=[ \t])|cred(?:ential)?s?(?![a-z]))"
+    rb"(?:(?=[-_.a-z0-9])[-_.]?(?:access|key|base|value|string|plain|text|raw|data|token|secret|production|prod|dev|test|live"
+    rb"|staging|new|old|main|primary|secondary|confirmation|confirm|v?\d{1,4})){0,4}"
 )
-# Names with a vendor's name, without and with a word for a key.
-VENDOR_KINDS = ("vendor", "vendor-key")
 # The position of the name's stem, the kind of its value, and the match up to the value.
 Name = tuple[int, str, re.Match[bytes]]
 # The context around a name that is examined; a quoted value or one on the next line may be longer.
 _BEFORE, _AFTER = 64, 128
+# The size of the cache of names without a secret.
+_MOST_HARMLESS = 512
 _JOINED = ("sign", "value", "typed", "line", "call")
 # Commands that take a name and a value, and prefixes of a name with an equals sign.
 _SETTERS = ("ENV ", "set ", "setx ", "setenv ", "set -x ", "set -gx ", "set -Ux ")
 _AT_START = ("ENV", "setx", "setenv", "set -x", "set -gx", "set -Ux")
 _STARTS = (*_SETTERS, "export ", "$env:", "--from-literal=", "-e ", "--env ", "--env=", "--build-arg ", "--set ")
-# Values too short to be a secret, and the size of the cache of harmless ones.
-_SHORT = re.compile(rb"(?!bot |key )[^\s\"'`\\]{0,3}+(?:\s|\Z)")
-_MOST_HARMLESS = 512
 _ASSIGNED = (b"=", b":=", b"?=", b"::=", b":::=", b"+=")
+_LINE_STARTS = "\n→;?&"
 _NAME_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 _SCHEME = r"(?P<scheme>(?i:bearer|basic|(?:api-?)?(?:token|key)|bot)[ \t]{1,4})?"
 _OPEN = re.compile(r"(?:[bBrRuU]{1,2}(?=[\"']))?(?P<quote>\\*(?:\"\"\"|'''|[\"'`]))")
@@ -66,6 +76,8 @@ _QUOTED = re.compile(rf"{_OPEN.pattern}{_SCHEME}(?P<value>[^\n]{{0,4096}}?)(?<!\
 _WORD = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`<>()\[\]{{}},;&|\\]{{1,64}}+|&(?=\w)(?!\w{{1,30}}=)){{1,16}})")
 _ON_A_LINE = re.compile(rf"{_SCHEME}(?P<value>[^\s\"'`<>()\[\]{{}},;|\\]{{4,4096}})(?=[ \t]*(?:\r?\n|\\r|\\n|\"|\Z))")
 _WHOLE = re.compile(rf"{_SCHEME}(?P<value>(?:[^\s\"'`\\;&\[]{{1,64}}+|\[(?!REDACTED)|[;&](?![\w. ]{{1,30}}=)){{1,16}})")
+# A word that `_WHOLE` matches to its end.
+_PLAIN = re.compile(r"[A-Za-z0-9]{1,64}+(?=[\n\r\\]|[;&][\w. ]{1,30}=|\Z)")
 _CALL = re.compile(r"[A-Za-z_][\w.]*+[(\[]|(?:os|env|process|import|self|this|settings|config)\.\w")
 
 
@@ -74,24 +86,22 @@ def ascii_of(text: str) -> bytes:
     return text.encode("ascii", "replace")
 
 
-def without_named(text: str, lowered: bytes, names: Iterable[Name]) -> str:
+def without_named(text: str, names: Iterable[Name]) -> str:
     """The text without the secrets after the names, which are in the order of the text."""
     kept: list[str] = []
     done = 0
     harmless: set[tuple[str, str, str]] = set()
     for at, kind, name in names:
-        end = name.end()
-        if end < done or _SHORT.match(lowered, end):
+        if (end := name.end()) < done:
             continue
         before = text[at - _BEFORE if at > _BEFORE else 0 : at]
-        around = (kind, before, text[at : end + _AFTER])
-        if around in harmless:
+        if harmless and (kind, before, text[at : end + _AFTER]) in harmless:
             continue
         if span := _span_of_secret(text, before, at, kind, name):
-            kept += (text[done : span[0]], "[REDACTED:key]" if kind in VENDOR_KINDS else f"[REDACTED:{kind}]")
+            kept += (text[done : span[0]], _MARKERS[kind])
             done = span[1]
         elif len(harmless) < _MOST_HARMLESS and _is_local(text[end : end + _AFTER], name):
-            harmless.add(around)
+            harmless.add((kind, before, text[at : end + _AFTER]))
     return "".join([*kept, text[done:]]) if kept else text
 
 
@@ -105,33 +115,35 @@ def _is_local(after: str, name: re.Match[bytes]) -> bool:
 def secret_names(lowered: bytes) -> list[Name]:
     """The names of secrets, in order."""
     found: dict[int, Name] = {}
+    find, match = lowered.find, _NAME.match
     for stem, kind in _STEMS.items():
-        at = lowered.find(stem)
+        at, size = find(stem), len(stem)
+        ambiguous = stem in (b"key", b"token")
         while at >= 0:
-            if (name := _NAME.match(lowered, at)) and _is_name(stem, lowered, at):
+            if not (ambiguous and _is_no_secret(stem, lowered, at)) and (name := match(lowered, at)):
                 found.setdefault(name.end(), (at, kind, name))
-            at = lowered.find(stem, at + len(stem))
+            at = find(stem, at + size)
     return [found[end] for end in sorted(found)]
 
 
-def _is_name(stem: bytes, lowered: bytes, at: int) -> bool:
+def _is_no_secret(stem: bytes, lowered: bytes, at: int) -> bool:
+    """Whether the word before "key" or "token" rules out a secret."""
     before = lowered[max(0, at - 14) : at]
     if stem == b"key":
-        return before.rstrip(b"-_ .").endswith(_KEYS)
-    if stem == b"token":
-        return not before.rstrip(b"-_ ").endswith(_NO_SECRETS)
-    if stem == b"auth" or (stem == b"pass" and lowered[at + 4 : at + 5] not in b"wpc"):
-        return not before[-1:].isalpha()
-    return True
+        return not before.rstrip(b"-_ .").endswith(_KEYS)
+    return before.rstrip(b"-_ ").endswith(_NO_SECRETS)
 
 
 def _span_of_secret(text: str, before: str, at: int, kind: str, name: re.Match[bytes]) -> tuple[int, int] | None:
     """The span of the secret after a name, if any."""
+    end, group = name.end(), name.lastgroup
     lead = before.rstrip(_NAME_LETTERS)
     prefix = before[len(lead) :]
     if lead.endswith("\\"):  # the n of an escaped line end is not part of the name
         lead, prefix = "", prefix[1:]
-    end, group = name.end(), name.lastgroup
+    # A fast path: most secrets are one word after a name at the start of a line.
+    if group == "sign" and lead[-1:] in _LINE_STARTS and (plain := _PLAIN.match(text, end)):
+        return plain.span() if _is_secret(plain[0], kind, name["sign"] in _ASSIGNED) else None
     flag = setter = False
     if group not in _JOINED:
         setter = lead.endswith(_SETTERS) or (lead.endswith(":") and prefix.startswith("_"))
@@ -151,8 +163,7 @@ def _span_of_secret(text: str, before: str, at: int, kind: str, name: re.Match[b
         literal = literal or (group == "sign" and (shell or margin == "") and name["sign"] in _ASSIGNED)
         literal = literal or (setter and shell and lead[lead.rfind("\n") + 1 :].strip() in _AT_START)
     letters = _WORD if group == "element" or (margin is None and not shell) else _WHOLE
-    value = letters.match(text, quote.end() if quote else end)
-    span = _judged(value, kind, literal) if value else None
+    span = _judged(letters.match(text, quote.end() if quote else end), kind, literal)
     # A quote without an end belongs to a truncated value, or else to another string.
     if span and quote and text[span[1] : span[1] + 1] not in ("", "\n", quote[0][-1]):
         return None
@@ -178,7 +189,7 @@ def _is_joined(name: re.Match[bytes], lead: str, spaced: bool) -> bool:
 def _margin(lead: str) -> str | None:
     """The text between the start of the line and a name; None if it contains other words."""
     stripped = lead.rstrip(" \t>+-")
-    if not stripped or stripped[-1] in "\n→;?&":
+    if not stripped or stripped[-1] in _LINE_STARTS:
         return lead[len(stripped) :]
     return "" if lead.endswith(_STARTS) else None
 
@@ -197,21 +208,20 @@ def _span_of_lines(text: str, kind: str, name: re.Match[bytes]) -> tuple[int, in
     return span[0], more.end() if more else span[1]
 
 
-def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] | None:
+def _judged(value: re.Match[str] | None, kind: str, literal: bool) -> tuple[int, int] | None:
     """The span of the value, if it is a secret."""
-    scheme, secret = value["scheme"], value["value"]
+    if not value:
+        return None
+    scheme, secret = value.group("scheme", "value")
     start, end = value.span("value")
     # Unquoted, and not a single word before a space or line end: part of it may belong to the code around it.
     bare = value.re is not _QUOTED and not (secret.isalnum() and value.string[end : end + 1] in " \n")
     if bare:
         secret = _trimmed(secret)
-    strong, certain = kind in ("password", "secret"), literal
     if scheme and kind == "authorization":
-        strong, certain = True, len(secret) > 7 and not secret.islower() and not secret.istitle()
-    if kind in VENDOR_KINDS:
-        found = is_of_vendor(secret[:64], kind == "vendor-key")
+        found = is_secret(secret[:64], True, len(secret) > 7 and not secret.islower() and not secret.istitle())
     else:
-        found = is_secret(secret[:64], strong, certain)
+        found = _is_secret(secret[:64], kind, literal)
     if not found:
         return None
     if bare:
@@ -222,6 +232,12 @@ def _judged(value: re.Match[str], kind: str, literal: bool) -> tuple[int, int] |
             end = more.end()
         end = start + len(_trimmed(value.string[start:end]))
     return start, end
+
+
+def _is_secret(value: str, kind: str, literal: bool) -> bool:
+    if kind in VENDOR_KINDS:
+        return is_of_vendor(value, kind == "vendor-key")
+    return is_secret(value, kind in ("password", "secret"), literal)
 
 
 def _trimmed(value: str) -> str:

@@ -7,14 +7,13 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
-from anamnesis.notes.secret_names import JOINER, Name
+from anamnesis.notes.secret_names import Name, joined
 from anamnesis.notes.secret_rules import VENDORS
 
 _VENDORS = frozenset(VENDORS.split())
 _PARTS = re.compile("[A-Z]?[a-z0-9]+|[A-Z0-9]+")
-_NAME = re.compile(
-    rb"(?P<name>[a-z0-9][\w.-]{2,60}+(?: (?:api|access|app|auth|client|secret)){0,2}(?: (?:key|token|secret|id|code))?)"
-    + JOINER
+_NAME = joined(
+    rb"[a-z0-9][\w.-]{2,60}+(?: (?:api|access|app|auth|client|secret)){0,2}(?: (?:key|token|secret|id|code))?"
 )
 _NO_NAME = re.compile(r"[^\w.-]")
 _NO_CREDENTIALS = "commit sha hash digest checksum integrity revision version etag channel guild url uri"
@@ -40,29 +39,35 @@ def may_be_a_key(word: bytes) -> bool:
 
 def vendor_names(letters: bytes, lowered: bytes, values: Iterable[bytes]) -> list[Name]:
     """The vendors' names before or inside words of a text, which are in the order of the text."""
-    places: list[tuple[int, str]] = []
+    places: list[tuple[int, bytes]] = []
+    signs = letters.translate(_SIGNS)
     last = at = 0
     for value in values:
         if (here := letters.find(value, at)) < 0:
             continue
+        at = here + len(value)
         # The name precedes the word, or is in it before a sign; after the sign is a value or another name.
-        inside = max(0, value[:_BEFORE].translate(_SIGNS).rfind(b"="))
-        start, at = max(last, here - _BEFORE), here + len(value)
-        last = at if inside and _DIGIT.search(value, inside) else here
-        if here and not inside and letters[here - 1] in _NO_JOINERS:
+        inside = max(here, signs.rfind(b"=", here, min(at, here + _BEFORE)))
+        start = max(last, here - _BEFORE)
+        last = at if inside > here and _DIGIT.search(letters, inside, at) else here
+        if here and inside == here and letters[here - 1] in _NO_JOINERS:
             continue
         line = letters.rfind(b"\n", start, here) + 1
         if line and letters[line:here].strip(b" \t\"'`\\"):
             start = line
-        places.append((start, letters[start : here + inside].decode()))
+        places.append((start, letters[start:inside]))
     found: dict[int, Name] = {}
+    kinds: dict[tuple[bytes, int, int], str] = {}
     begins = list(accumulate((len(around) + 1 for _, around in places), initial=0))
-    for begin in _vendors_in("\n".join([around for _, around in places])):
+    for begin in _vendors_in(b"\n".join([around for _, around in places]).decode()):
         start, around = places[number := bisect_right(begins, begin) - 1]
         begin -= begins[number]
-        name = _NAME.match(lowered, start + begin)
-        if name and (kind := _kind(around, begin, name.end("name") - start)):
-            found.setdefault(name.end(), (start + begin, kind, name))
+        if name := _NAME.match(lowered, start + begin):
+            key = (around, begin, name.end("name") - start)
+            if key not in kinds:
+                kinds[key] = _kind(around.decode(), *key[1:])
+            if kinds[key]:
+                found.setdefault(name.end(), (start + begin, kinds[key], name))
     return [found[end] for end in sorted(found)]
 
 
