@@ -60,7 +60,7 @@ def is_secret(value: str, strong: bool, literal: bool) -> bool:
         return False
     one_word, digits = value.isalnum(), len(_DIGIT.findall(value))
     letters = value if one_word else value.replace("+", "").replace("/", "").replace("=", "")
-    if not strong and digits < 2 and not letters.isalpha():
+    if not strong and digits < 2 and not (letters.isalpha() and (len(letters) > 15 or value[-1] == "=")):
         return False
     if strong and not literal and not digits and not _MARKED.search(value):
         return False
