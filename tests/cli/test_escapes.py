@@ -55,6 +55,7 @@ CASES: list[list[str]] = [
     ["search", "PWN"],
     ["search", "PWN", "--long"],
     ["search", "PWN", "--json"],
+    ["search", "PWN", "--explain"],
     ["list"],
     ["list", "--long"],
     ["list", "--since", HOSTILE],

@@ -136,7 +136,7 @@ class Tool:
         text = shown if isinstance(shown, str) else escaped(as_json(shown))
         answer = {**text_result(text), "structuredContent": structured, "isError": False}
         if part and part.notice:
-            answer["content"].insert(0, {"type": "text", "text": part.notice})
+            answer["content"].append({"type": "text", "text": part.notice})
             structured["notice"] = part.notice
         if part and part.end < part.total:
             shows = f"{part.offset + 1} to {part.end}" if part.values else "0"

@@ -1,0 +1,43 @@
+"""What `memory_search` says where no note clearly fits, and how it explains itself."""
+
+from __future__ import annotations
+
+import pytest
+from tests.mcp.test_answers import Agent
+
+from anamnesis.store import MemoryStore
+
+
+@pytest.fixture
+def agent(store: MemoryStore) -> Agent:
+    store.write(type="semantic", title="Restarting pods", body="kubectl rollout restart deployment web")
+    store.write(type="semantic", title="Pancakes", body="Two eggs, flour and milk for a large dinner.")
+    return Agent(store)
+
+
+def test_weak_notes_are_marked_and_a_search_that_finds_no_other_says_so(agent: Agent) -> None:
+    query = "which restaurant did grandmother choose for her birthday dinner in Lisbon?"
+    result = agent.result("memory_search", query=query)
+    assert [note.get("weak") for note in result["structuredContent"]["result"]] == [True]
+    assert result["content"][-1]["text"] == result["structuredContent"]["notice"]
+    assert "clearly fits" in result["structuredContent"]["notice"]
+
+
+def test_a_note_that_fits_is_not_marked(agent: Agent) -> None:
+    result = agent.result("memory_search", query="kubernetes")
+    assert "weak" not in result["structuredContent"]["result"][0]
+    assert "notice" not in result["structuredContent"]
+    assert len(result["content"]) == 1
+
+
+def test_a_search_explains_itself_in_any_mode(agent: Agent) -> None:
+    (found,) = agent("memory_search", query="restart", mode="words", explain=True)
+    assert found["why"]["words"].keys() == {"restart"}
+    assert "fit" not in found
+    found = agent("memory_search", query="kubernetes", mode="meaning", explain=True)[0]
+    assert found["why"]["passage"].startswith("Restarting pods\nkubectl")
+    assert found["fit"] > 0.5
+
+
+def test_an_unknown_mode_is_refused(agent: Agent) -> None:
+    assert agent.result("memory_search", query="x", mode="magic")["isError"]
