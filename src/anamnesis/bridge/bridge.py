@@ -267,13 +267,15 @@ class Bridge:
 
         The connection comes last: a thread that flushes takes it, while other processes wait for that thread.
         """
-        with self._turn, locked(self._lock), self._guard:
+        with self._turn, locked(self._lock):
             if completed:
-                self._reconciliation.complete()
+                with self._completed():
+                    pass
                 with locked(self._flush_lock):
                     pass
-            self._is_busy = True
-            try:
-                yield
-            finally:
-                self._is_busy = False
+            with self._guard:
+                self._is_busy = True
+                try:
+                    yield
+                finally:
+                    self._is_busy = False

@@ -62,6 +62,7 @@ class Keeper:
         self._engram_fault = ""
         self._embedder: Embedder | None = None
         self._creating = threading.Lock()
+        self._connecting = threading.Lock()  # two bridges over one connection would wait for each other
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._reconcile, self._watch)]
@@ -162,9 +163,10 @@ class Keeper:
         from anamnesis.vault import find_engram
 
         try:
-            if vault.bridge is None and find_engram(self._settings):
-                vault.connect(self._shared, self._settings.machine_id)
-                self._behind.set()
+            with self._connecting:
+                if vault.bridge is None and find_engram(self._settings):
+                    vault.connect(self._shared, self._settings.machine_id)
+                    self._behind.set()
         except FAILURES as error:
             if str(error) != self._engram_fault:  # it is tried again and again
                 self._engram_fault = str(error)
