@@ -16,6 +16,8 @@ _PARTS = re.compile(_PART)
 _BORDER = re.compile(r"[A-Z0-9](?<=[A-Za-z].)")
 # A word of several parts. With more of them it is a hash or encoded data; so is most of what begins with a digit.
 _JOINED = re.compile(rf"(?<![^\W_])(?=[A-Za-z])(?>{_PART}){{2,8}}+(?![^\W_])")
+# One of many names that differ in their numbers, such as issue17: its parts alone would find the others.
+_NUMBERED = re.compile("[A-Za-z]+[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
 # A path, a dotted name, a hyphenated word: words with nothing but such marks between them.
 _CHAIN = re.compile(r"(?<!\w)\w++(?:[-./:\\]{1,2}\w++){1,16}")
@@ -61,8 +63,10 @@ def sought(query: str) -> Sought:
         if parts:
             spellings = " ".join(parts), "".join(parts)
             parts = list(dict.fromkeys(part for part in parts if not is_function_word(part)) or parts)
-            wholes |= dict.fromkeys(spellings, parts)
             named.append(parts)
+            if _NUMBERED.fullmatch(term):
+                parts = [term.lower()]
+            wholes |= dict.fromkeys(spellings, parts)
         for word in parts or [term.lower()]:
             if len(words) < MOST_WORDS or word in words:
                 words[word] = min(words[word] + times, MOST_REPEATS)

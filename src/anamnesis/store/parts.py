@@ -29,9 +29,12 @@ def by_parts(
     parts = {word: _holding(db, "memory_parts", word) for word in words if " " not in word}
     if not named and not any(parts.values()):
         return []
-    held = {word: parts.get(word, set()) | _holding(db, "memories_fts", word) for word in words}
+    groups = list(words), *named
+    for word in {word for group in groups for word in group} - parts.keys():
+        parts[word] = set() if " " in word else _holding(db, "memory_parts", word)
+    held = {word: numbers | _holding(db, "memories_fts", word) for word, numbers in parts.items()}
     found: dict[int, tuple[float, str, str, int]] = {}
-    for group in (list(words), *named):
+    for group in groups:
         numbers = set.intersection(*(held[word] for word in group)).difference(without, found)
         found |= {row[3]: row for row in _newest(db, numbers, wanted, k - len(found))}
     return list(found.values())
