@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -30,39 +29,21 @@ def follow_interrupted(two: Two) -> None:
     two.db.execute("INSERT INTO anamnesis_changes (observation_id) SELECT id FROM observations")
 
 
-@contextlib.contextmanager
-def recorded(two: Two, disk: threading.Event | None = None) -> Iterator[list[str]]:
-    """What is done in which order: files renamed and synced, and agreements saved.
-
-    The bridge's own thread for the disk waits with its first fsync until the event `disk` is set.
-    """
+def steps_of(two: Two, work: Callable[[list[str]], object]) -> list[str]:
+    """What is done in which order: files renamed and synced, and agreements saved."""
     done: list[str] = []
 
     def record(_: FrameType, event: str, called: Any) -> None:
         if event == "c_call" and called in (os.fsync, os.replace):
-            if disk and threading.current_thread() is not threading.main_thread():
-                disk.wait(60)
             done.append(called.__name__)
 
     two.bridge._db.set_trace_callback(lambda sql: done.append("agree") if "INTO anamnesis_twins" in sql else None)
-    threading.setprofile(record)
     sys.setprofile(record)
     try:
-        yield done
-        if disk:
-            disk.set()
-        two.bridge.waiting()  # waits for the disk
-    finally:
-        if disk:
-            disk.set()
-        sys.setprofile(None)
-        threading.setprofile(None)
-        two.bridge._db.set_trace_callback(None)
-
-
-def steps_of(two: Two, work: Callable[[list[str]], object]) -> list[str]:
-    with recorded(two) as done:
         work(done)
+    finally:
+        sys.setprofile(None)
+        two.bridge._db.set_trace_callback(None)
     return done
 
 
@@ -86,124 +67,6 @@ def test_a_client_does_not_wait_for_the_disk_that_holds_the_note_of_its_observat
     assert [note.title for note in found] == ["Title"]
     assert journal.changed(two.db) == {}
     two.agree()
-
-
-def test_a_client_does_not_wait_for_the_disk_that_holds_the_note_of_an_earlier_observation(two: Two) -> None:
-    disk = threading.Event()
-    with recorded(two, disk) as done:
-        since = 0
-        for title in ("first", "second", "third"):
-            two.add(title, title)
-            since, _ = two.bridge.follow_rows(since, answer=lambda: done.append("answer"))
-        assert done == ["replace", "answer"] * 3
-        assert len(journal.changed(two.db)) == 3
-    assert done.index("agree") > done.index("fsync")
-    assert done.count("agree") == 3
-    two.agree()
-
-
-def test_no_more_than_a_hundred_notes_are_answered_and_not_on_the_disk(two: Two) -> None:
-    disk = threading.Event()
-    with recorded(two, disk):
-        since = 0
-        for batch in range(2):
-            with database.writing(two.db):
-                for number in range(60):
-                    two.add(f"{batch} {number}", f"{batch} {number}")
-            assert not disk.is_set()
-            since, _ = two.bridge.follow_rows(since, answer=disk.set if batch else lambda: None)
-        assert journal.changed(two.db) == {}
-    two.agree()
-
-
-Meanwhile = Callable[[Two, int], object]
-
-
-def changed(two: Two, id: int) -> None:
-    observations.update(two.db, id, {"content": "changed"})
-
-
-def edited(two: Two, _: int) -> None:
-    file = two.file_of("Title")
-    file.write_text(file.read_text("utf-8").replace("content", "changed"), "utf-8")
-    two.store.refresh()
-
-
-@pytest.mark.parametrize("by", ["the same process", "another process"])
-@pytest.mark.parametrize("change", [changed, edited])
-def test_what_changes_while_its_note_is_flushed_is_one_note_without_a_conflict(
-    two: Two, change: Meanwhile, by: str
-) -> None:
-    disk = threading.Event()
-    with recorded(two, disk):
-        id = two.add()
-        since, _ = two.bridge.follow_rows(0, answer=lambda: None)
-        change(two, id)
-        threading.Timer(0.05, disk.set).start()
-        if by == "another process":
-            with connected(two.store.root, two.path, "there") as other:
-                other.reconcile()
-        two.bridge.follow_rows(since, answer=lambda: None)
-        two.bridge.follow()
-    assert two.bridge.drift() == 0
-    [note], [row] = two.notes(), two.rows()
-    assert (note.body, row.content, conflict_of(note)) == ("changed", "changed", "")
-    two.agree()
-
-
-@pytest.mark.parametrize("by", ["the same process", "another process"])
-def test_an_observation_that_is_removed_while_its_note_is_flushed_takes_it_along(two: Two, by: str) -> None:
-    disk = threading.Event()
-    with recorded(two, disk):
-        id = two.add()
-        since, _ = two.bridge.follow_rows(0, answer=lambda: None)
-        observations.delete(two.db, id, hard=True)
-        threading.Timer(0.05, disk.set).start()
-        if by == "another process":
-            with connected(two.store.root, two.path, "there") as other:
-                other.reconcile()
-        two.bridge.follow_rows(since, answer=lambda: None)
-    two.agree()
-    assert (two.notes(), two.rows()) == ([], [])
-
-
-@pytest.mark.parametrize("by", ["the same process", "another process"])
-def test_a_note_that_is_deleted_while_it_is_flushed_takes_its_observation_along(two: Two, by: str) -> None:
-    disk = threading.Event()
-    with recorded(two, disk):
-        two.add()
-        two.bridge.follow_rows(0, answer=lambda: None)
-        [note] = two.store.list()
-        threading.Timer(0.05, disk.set).start()
-        if by == "another process":
-            with connected(two.store.root, two.path, "there") as other:
-                other.delete(note.id)
-        else:
-            two.store.delete(note.id)
-            two.bridge.follow()
-    two.agree()
-    assert two.notes() == []
-    assert [bool(row.deleted_at) for row in two.rows()] == [True]
-
-
-def test_a_note_that_cannot_be_flushed_stays_pending(two: Two) -> None:
-    disk = threading.Event()
-    with recorded(two, disk):
-        id = two.add()
-        two.bridge.follow_rows(0, answer=lambda: None)
-        folder = two.file_of("Title").parent
-        folder.rename(two.store.root / "away")
-    assert [*journal.changed(two.db)] == [id]
-    assert "bridge failed" in (two.store.root / "anamnesis.log").read_text("utf-8")
-    (two.store.root / "away").rename(folder)
-    two.agree()
-    assert [(row.title, row.deleted_at) for row in two.rows()] == [("Title", None)]
-
-
-def test_a_note_that_a_killed_process_did_not_flush_is_flushed_before_it_is_saved_that_it_agrees(two: Two) -> None:
-    two.add()
-    follow_interrupted(two)
-    assert steps_of(two, lambda _: two.bridge.follow_rows(0)) == ["fsync", "fsync", "agree"]
 
 
 def test_a_new_version_of_a_note_is_on_the_disk_before_it_takes_the_place_of_the_former(two: Two) -> None:
@@ -255,15 +118,14 @@ def test_a_note_that_was_edited_outlives_an_observation_that_went_before_it_was_
     assert [row.content for row in two.rows()] == ["edited"]
 
 
-@pytest.mark.parametrize("answer", [None, lambda: None], ids=["flushed first", "answered first"])
-def test_who_comes_next_remembers_what_a_killed_process_left(two: Two, answer: Callable[[], object] | None) -> None:
+def test_who_comes_next_remembers_what_a_killed_process_left(two: Two) -> None:
     number = 1
     two.bridge.close()
     two.store.close()
 
     def write() -> None:
         with connected(two.store.root, two.path) as store:
-            store.follow_writes(answer)
+            store.follow_writes()
 
     is_killed = True
     while is_killed:

@@ -6,7 +6,6 @@ The log records which notes changed, and a journal in engram.db records which ob
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -23,8 +22,6 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.change_log import NOTHING, Pending, Written
 
 LOCK = "bridge.lock"
-# Held while new notes are being flushed, and not yet saved as agreed.
-FLUSH_LOCK = "bridge.flush.lock"
 # The identity of the pairing of this home with an engram.db, and the last change that both had; and the file's lock.
 CHECKPOINT = "bridge.met"
 _CHECKPOINT_LOCK = "bridge.met.lock"
@@ -46,15 +43,14 @@ class Bridge:
         self, store: MemoryStore, engram: Path | Shared, machine_id: str, user_home: Path | None = None
     ) -> None:
         self._store = store
-        self._lock, self._flush_lock = str(store.root / LOCK), str(store.root / FLUSH_LOCK)
-        self._turn = threading.RLock()  # before the lock of the file: a thread that waits for it wakes up at once
+        self._lock = str(store.root / LOCK)
         self._is_busy = False
         with contextlib.ExitStack() as opened:
             if isinstance(engram, Path):
                 engram = opened.enter_context(contextlib.closing(Shared(engram)))
             self._shared = engram
             self._guard, self._db = self._shared.lock, self._shared.db
-            self._reconciliation = Reconciliation(store, self._shared, self._flush_lock, machine_id, user_home)
+            self._reconciliation = Reconciliation(store, self._db, machine_id, user_home)
             with self._guard:
                 self._identity = self._pair_up()
                 self._subscribe()
@@ -62,7 +58,6 @@ class Bridge:
 
     def close(self) -> None:
         with self._guard:
-            self._reconciliation.complete()
             self._save_last()
         self._opened.close()
 
@@ -72,22 +67,22 @@ class Bridge:
             return journal.last_change(self._db)
 
     def waiting(self) -> Waiting:
-        with self._completed():
+        with self._guard:
             return upkeep.waiting(self._db, self._store)
 
     def state(self) -> State:
         """How much both sides hold, and how much is pending."""
-        with self._completed():
+        with self._guard:
             return upkeep.state(self._db, self._store, self._shared.path)
 
     def drift(self) -> int:
         """How much differs though nothing is pending, for example after a backup was restored."""
-        with self._completed():
+        with self._guard:
             return upkeep.drift(self._db, self._store)
 
     def mark_all_pending(self) -> None:
         """Make everything pending again."""
-        with self._completed():
+        with self._guard:
             self._store.log.restart(FOLLOWER)
             journal.mark_all_pending(self._db)
 
@@ -101,8 +96,8 @@ class Bridge:
         """
         with self._guard:
             changed = journal.changed(self._db, since, most)
-        for _ in self._reconcile_rows([*changed], answer if len(changed) <= BATCH else None):
-            pass
+            for _ in self._reconcile_rows([*changed], answer if len(changed) <= BATCH else None):
+                pass
         return max([since, *changed.values()]), len(changed) != most
 
     def written(self) -> int:
@@ -121,7 +116,7 @@ class Bridge:
         is_all = bool(written and self._follow_written(written)) or self._follow_notes(most)
         if not is_all:  # the observation of a note still pending would pass for a new one
             return False
-        with self._completed():
+        with self._guard:
             rows = self._changed_rows(most)
         for _ in self._reconcile_rows(rows):
             pass
@@ -137,7 +132,7 @@ class Bridge:
         done = 0
         seen: set[int] = set()
         while True:
-            with self._completed():
+            with self._guard:
                 notes = len(self._pending().changes)
                 rows = [id for id in journal.changed(self._db) if id not in seen]
             if not rows and not notes:
@@ -185,7 +180,7 @@ class Bridge:
         """Reconcile observations, in batches; yields how many observations and how many pairs each had."""
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
-            with self._alone(completed=answer is None):
+            with self._alone():
                 self._invalidate_if_empty()
                 paired = self._reconciliation.reconcile(some, [], answer=answer)
             yield len(some), paired
@@ -255,27 +250,11 @@ class Bridge:
             journal.mark_all_pending(self._db)
 
     @contextlib.contextmanager
-    def _completed(self) -> Iterator[None]:
-        """Hold the connection, with no note of ours unflushed. Who uses the store with it may come to reconcile."""
-        with self._turn, self._guard:
-            self._reconciliation.complete()
-            yield
-
-    @contextlib.contextmanager
-    def _alone(self, *, completed: bool = True) -> Iterator[None]:
-        """Hold the lock under which one bridge at a time reconciles; `completed`: once no process is flushing notes.
-
-        The connection comes last: a thread that flushes takes it, while other processes wait for that thread.
-        """
-        with self._turn, locked(self._lock):
-            if completed:
-                with self._completed():
-                    pass
-                with locked(self._flush_lock):
-                    pass
-            with self._guard:
-                self._is_busy = True
-                try:
-                    yield
-                finally:
-                    self._is_busy = False
+    def _alone(self) -> Iterator[None]:
+        """Hold the lock under which one bridge at a time reconciles."""
+        with self._guard, locked(self._lock):
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False

@@ -5,24 +5,22 @@ A change whose reconciliation was interrupted stays pending, and both sides are 
 
 from __future__ import annotations
 
-import threading
+import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from anamnesis.bridge import FAILURES, journal
+from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
 from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
 from anamnesis.bridge.pairing import pairs_of, row_of
-from anamnesis.disk import locked
 from anamnesis.engram import database, observations
 from anamnesis.engram.record import Observation, Origin
-from anamnesis.engram.shared import Shared
 from anamnesis.erasure import overwriting
 from anamnesis.errors import AnamnesisError, NoteNotFound
 from anamnesis.log import log
@@ -33,19 +31,13 @@ from anamnesis.store.files import NoteFile
 from anamnesis.store.placing import readable
 from anamnesis.store.purging import purge
 
-# Seconds for which new notes gather before a thread flushes them together.
-_GATHERING_SECONDS = 0.005
-# How many notes may have been answered and not flushed; beyond that the next answer waits for the disk.
-_MOST_UNFLUSHED = 100
-
 
 @dataclass(slots=True)
 class _Changes:
     """Changes, how they are reconciled, and in `now` the files that are already as they should be; None if removed.
 
-    `known` and `superseding` map notes to the notes that supersede them, or to None: what is known of those just
-    written, and what is to be saved. `stuck` are the observations of notes with unreadable files: they stay pending
-    until the file can be read.
+    `known` maps notes to the notes that supersede them, or to None. `stuck` are the observations of notes with
+    unreadable files: they stay pending until the file can be read.
     """
 
     rows: list[int]
@@ -54,8 +46,6 @@ class _Changes:
     stuck: set[int]
     now: dict[str, NoteFile | None] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
-    superseding: dict[str, str | None] = field(default_factory=dict)
-    is_flushed: bool = False
 
     @property
     def only_make_notes(self) -> bool:
@@ -67,19 +57,13 @@ class _Changes:
 
 
 class Reconciliation:
-    """Reconciles the notes of a store with the observations of an engram.db, for the thread that holds its lock."""
+    """Reconciles the notes of a store with the observations of an engram.db, for one thread at a time."""
 
-    def __init__(
-        self, store: MemoryStore, engram: Shared, flush_lock: str, machine_id: str, user_home: Path | None
-    ) -> None:
+    def __init__(self, store: MemoryStore, db: sqlite3.Connection, machine_id: str, user_home: Path | None) -> None:
         self._store = store
-        self._lock, self._db = engram.lock, engram.db
-        self._keys = Keys(self._db, store, user_home)
+        self._db = db
+        self._keys = Keys(db, store, user_home)
         self._machine_id = machine_id
-        self._unflushed: list[_Changes] = []
-        self._is_flushing = False  # whether there is a thread that flushes
-        self._disk = threading.Lock()
-        self._flush_lock, self._flushing = flush_lock, ExitStack()
 
     def reconcile(
         self,
@@ -92,76 +76,17 @@ class Reconciliation:
 
         Notes that were just written are passed as `given`, and not read again. `answer` is called when the notes are
         in place. Agreements are saved once the notes are durable: otherwise a note that a power failure lost would
-        pass for a deleted one. If all notes are new, a thread flushes them after the answer, and the next batch of new
-        notes does not wait for that; everything else completes it first.
+        pass for a deleted one.
         """
         changes = self._decided(rows, notes, given)
-        if not changes.only_make_notes and self.complete():  # perhaps of these very notes
-            changes = self._decided(rows, notes, given)
         is_answered_first = answer is not None and changes.only_make_notes  # no earlier version can be lost
         self._write_notes(changes, durable=not is_answered_first)
-        changes.superseding = self._superseding(changes)
         if answer:
             answer()
         if is_answered_first:
-            self._flush_later(changes)
-        else:
-            self._remember(changes)
+            self._store.secure(filter(None, changes.now.values()))
+        self._remember(changes)
         return len(changes.pairs)
-
-    def complete(self) -> bool:
-        """Flush new notes that were answered already, and save their agreements; False if there are none."""
-        if not self._unflushed:
-            return False
-        self._flush()
-        self._remember_flushed()
-        return True
-
-    def _flush_later(self, changes: _Changes) -> None:
-        """Have a thread flush new notes. No other process reconciles them until their agreements are saved."""
-        if not self._unflushed:
-            self._flushing.enter_context(locked(self._flush_lock))
-        self._unflushed.append(changes)
-        if sum(len(each.now) for each in self._unflushed) > _MOST_UNFLUSHED:  # the disk is slower than the clients
-            self.complete()
-        elif not self._is_flushing:
-            self._is_flushing = True
-            threading.Thread(target=self._keep_flushing, name="disk").start()
-
-    def _keep_flushing(self) -> None:
-        """Flush new notes until none is left. What is written meanwhile gathers, and shares a transaction."""
-        while True:
-            time.sleep(_GATHERING_SECONDS)
-            self._flush()
-            with self._lock:
-                self._remember_flushed()
-                if not self._unflushed:
-                    self._is_flushing = False
-                    return
-
-    def _flush(self) -> None:
-        with self._disk:
-            unflushed = [each for each in self._unflushed if not each.is_flushed]
-            try:
-                self._store.secure([file for each in unflushed for file in each.now.values() if file])
-            except FAILURES as error:
-                self._log(error)
-                for each in unflushed:
-                    each.now.clear()  # they do not agree
-            for each in unflushed:
-                each.is_flushed = True
-
-    def _remember_flushed(self) -> None:
-        """Save the agreements of notes that have been flushed; if that fails, their changes stay pending."""
-        flushed = [each for each in self._unflushed if each.is_flushed]
-        self._unflushed = [each for each in self._unflushed if not each.is_flushed]
-        try:
-            if flushed:
-                self._remember(_joined(flushed))
-        except FAILURES as error:
-            self._log(error)
-        if not self._unflushed:
-            self._flushing.close()
 
     def purge(self, note_id: str) -> None:
         """Purge a note and its observation, with all their versions. The row is removed first: an interrupted purge is
@@ -187,7 +112,7 @@ class Reconciliation:
             try:
                 decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one inconvertible pair must not stop the others
-                self._log(error, note=pair.note_id)
+                self._log(pair.note_id, error)
         changes = _Changes([*rows], pairs, decided, {*stuck} - {*rows})
         changes.learn(given)
         return changes
@@ -196,7 +121,6 @@ class Reconciliation:
         """Write and remove files."""
         former = {pair.note_id: pair.file for pair, _ in changes.decided if pair.file}
         wanted: list[Memory] = []
-        unsaved: list[NoteFile] = []  # written by a process that was interrupted before it flushed them, perhaps
         for pair, outcome in changes.decided:
             if outcome.aside and not self._set_aside(outcome.aside):
                 continue
@@ -205,16 +129,15 @@ class Reconciliation:
                     changes.now[pair.note_id] = None
             elif outcome.note == pair.note:
                 changes.now[pair.note_id] = pair.file
-                unsaved += [pair.file] if pair.file and pair.row and not pair.twin else []
             elif outcome.note:
                 if _is_of_another(pair) and self._remove(pair.note_id):
                     del former[pair.note_id]
                 wanted.append(outcome.note)
-        self._store.secure(unsaved)
         self._put(changes, wanted, former, durable=durable)
 
     def _remember(self, changes: _Changes) -> None:
         """Write observations, and save the twins as both sides are now."""
+        superseding = self._superseding(changes)
         paired = {_number(pair) for pair in changes.pairs}
         is_purging = any(_is_gone_for_good(*each) for each in changes.decided)
         with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
@@ -232,7 +155,7 @@ class Reconciliation:
             journal.save_twins(self._db, agreed)
             for id in changes.stuck:
                 journal.add_change(self._db, id)
-            journal.supersede(self._db, changes.superseding)
+            journal.supersede(self._db, superseding)
             if gone := {*changes.rows} - present.keys():
                 journal.forget_changes(self._db, *(gone - paired))
                 journal.forget_gone(self._db, gone)
@@ -242,7 +165,7 @@ class Reconciliation:
         try:
             self._store.put(note)
         except AnamnesisError as error:
-            self._log(error, note=note.id)
+            self._log(note.id, error)
             return False
         return True
 
@@ -252,7 +175,7 @@ class Reconciliation:
             saved = self._store.put_whole(notes, former, follower=journal.FOLLOWER, durable=durable)
         except AnamnesisError as error:
             if len(notes) == 1:
-                self._log(error, note=notes[0].id)
+                self._log(notes[0].id, error)
             for note in notes if len(notes) > 1 else ():
                 self._put(changes, [note], former, durable=durable)
         else:
@@ -267,7 +190,7 @@ class Reconciliation:
         except NoteNotFound:
             return True
         except AnamnesisError as error:
-            self._log(error, note=note_id)
+            self._log(note_id, error)
             return False
 
     def _purge(self, note_id: str) -> bool:
@@ -275,7 +198,7 @@ class Reconciliation:
         try:
             purge(self._store, note_id, follower=journal.FOLLOWER)
         except AnamnesisError as error:
-            self._log(error, note=note_id)
+            self._log(note_id, error)
             return False
         return True
 
@@ -307,8 +230,8 @@ class Reconciliation:
         known = {id: by for id in ids if (by := changes.known.get(id))}
         return dict.fromkeys(others) | known | (self._store.superseding(unknown) if unknown else {})
 
-    def _log(self, error: Exception, **about: str) -> None:
-        log(self._store.root, "bridge failed", **about, reason=str(error))
+    def _log(self, note_id: str, error: Exception) -> None:
+        log(self._store.root, "bridge failed", note=note_id, reason=str(error))
 
     def _translation(self, origins: Mapping[int, Origin]) -> Translation:
         return Translation(
@@ -323,18 +246,6 @@ class Reconciliation:
             clean=fitting,
             now=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
         )
-
-
-def _joined(parts: Sequence[_Changes]) -> _Changes:
-    joined = _Changes([], [], [], set())
-    for each in parts:
-        joined.rows += each.rows
-        joined.pairs += each.pairs
-        joined.decided += each.decided
-        joined.stuck |= each.stuck
-        joined.now |= each.now
-        joined.superseding |= each.superseding
-    return joined
 
 
 def _twin(row: Observation, file: NoteFile) -> Twin:

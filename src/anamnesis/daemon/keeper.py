@@ -62,7 +62,6 @@ class Keeper:
         self._engram_fault = ""
         self._embedder: Embedder | None = None
         self._creating = threading.Lock()
-        self._connecting = threading.Lock()  # two bridges over one connection would wait for each other
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
         self._threads = [threading.Thread(target=work, name=work.__name__) for work in (self._reconcile, self._watch)]
@@ -163,10 +162,9 @@ class Keeper:
         from anamnesis.vault import find_engram
 
         try:
-            with self._connecting:
-                if vault.bridge is None and find_engram(self._settings):
-                    vault.connect(self._shared, self._settings.machine_id)
-                    self._behind.set()
+            if vault.bridge is None and find_engram(self._settings):
+                vault.connect(self._shared, self._settings.machine_id)
+                self._behind.set()
         except FAILURES as error:
             if str(error) != self._engram_fault:  # it is tried again and again
                 self._engram_fault = str(error)

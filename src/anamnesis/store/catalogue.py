@@ -127,8 +127,10 @@ class Catalogue:
             files: dict[str, NoteFile | None] = dict.fromkeys(removed)
             for step in finish():
                 advance_folder(db, step)
+            if follower:
+                change_log.skip(db, follower, before, change_log.last_seq(db))
             found = files | {file.memory.id: file for file in written if file.memory}
-            return self._outcome(db, before, found, follower)
+            return self._outcome(db, before, found, is_wanted=bool(follower))
 
         try:
             entered, is_unread = self._index.write(change)
@@ -268,20 +270,12 @@ class Catalogue:
         self._pass_on()
 
     def _outcome(
-        self, db: Connection, before: int, files: dict[str, NoteFile | None], follower: str = ""
+        self, db: Connection, before: int, files: dict[str, NoteFile | None], *, is_wanted: bool = False
     ) -> tuple[Written | None, bool]:
-        """What a transaction wrote, if somebody asks for it, and whether files are left that must be read.
-
-        The cursor of a `follower` moves past what it wrote itself.
-        """
-        last = change_log.last_seq(db)
-        if follower:
-            change_log.skip(db, follower, before, last)
+        """What a transaction wrote, if somebody asks for it, and whether files are left that must be read."""
         if has_unread(db):
             return None, True
-        if follower or (self._is_followed() and _is_all(db, before, files)):
-            return Written(files, before, last, queries.superseding(db, files)), False
-        return None, False
+        return (_written(db, before, files) if is_wanted or self._is_followed() else None), False
 
     def _changed(self, is_changed: bool, written: Written | None = None) -> None:
         if is_changed:
@@ -301,8 +295,10 @@ class Catalogue:
             news.written = None
 
 
-def _is_all(db: Connection, before: int, files: dict[str, NoteFile | None]) -> bool:
-    """Whether a transaction changed no other notes than these, and their files stand for them."""
+def _written(db: Connection, before: int, files: dict[str, NoteFile | None]) -> Written | None:
+    """What a transaction wrote; None if other notes changed too, or if a file does not stand for its note."""
     standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
     is_all = change_log.notes_after(db, before) <= files.keys()
-    return is_all and standing == {id: file.hash for id, file in files.items() if file}
+    if not is_all or standing != {id: file.hash for id, file in files.items() if file}:
+        return None
+    return Written(files, before, change_log.last_seq(db), queries.superseding(db, files))
