@@ -144,9 +144,9 @@ DAMAGES = [
 
 
 def assert_recall_is_complete(store: MemoryStore) -> None:
-    assert len(store.search("common", k=COUNT + 1)) == COUNT
+    assert len(store.search("common", k=COUNT + 1, mode="words")) == COUNT
     for memory in NOTES:
-        assert [found.id for found in store.search(memory.body.split()[0])] == [memory.id]
+        assert [found.id for found in store.search(memory.body.split()[0], mode="words")] == [memory.id]
     assert store.count() == store.stats().total == COUNT
     assert {found.id: found for found in store.list()} == {memory.id: memory for memory in NOTES}
     assert store.refresh() == Changes(0, 0, 0)
@@ -188,9 +188,9 @@ def test_a_write_into_a_damaged_index_is_kept_and_found(root: Path, damage: Call
     with MemoryStore(root) as store:
         damage(root / "index.db")
         memory = store.write(type="semantic", title="t", body="written meanwhile")
-        assert store.search("meanwhile") == [memory]
+        assert store.search("meanwhile", mode="words") == [memory]
     with MemoryStore(root) as store:
-        assert store.search("meanwhile") == [memory]
+        assert store.search("meanwhile", mode="words") == [memory]
         assert store.count() == COUNT + 1
 
 
@@ -199,8 +199,8 @@ import sys
 from anamnesis.store import MemoryStore
 with MemoryStore(sys.argv[1]) as store:
     for number in range(0, 150, 10):
-        assert [memory.id for memory in store.search(f"unique{number}")] == [f"n{number}"], number
-    print(store.count(), len(store.search("common", k=999)))
+        assert [memory.id for memory in store.search(f"unique{number}", mode="words")] == [f"n{number}"], number
+    print(store.count(), len(store.search("common", k=999, mode="words")))
 """
 
 
@@ -223,7 +223,7 @@ def test_recall_is_complete_after_a_lost_journal(root: Path, tmp_path: Path, suf
     for suffix in suffixes:
         (copy / f"index.db{suffix}").unlink(missing_ok=True)
     with MemoryStore(copy) as store:
-        assert store.search("journal") == [memory]
+        assert store.search("journal", mode="words") == [memory]
         assert store.count() == COUNT + 1
         assert store.refresh() == Changes(0, 0, 0)
 
@@ -237,11 +237,11 @@ def test_notes_are_kept_and_found_when_the_journal_goes_under_an_open_store(
         for suffix in suffixes:
             (root / f"index.db{suffix}").unlink()
         with MemoryStore(root) as other:
-            assert len(other.search("meanwhile")) == 1
+            assert len(other.search("meanwhile", mode="words")) == 1
         after = store.write(type="semantic", title="t", body="meanwhile")
-        assert {memory.id for memory in store.search("meanwhile")} == {before.id, after.id}
+        assert {memory.id for memory in store.search("meanwhile", mode="words")} == {before.id, after.id}
     with MemoryStore(root) as store:
-        assert {memory.id for memory in store.search("meanwhile")} == {before.id, after.id}
+        assert {memory.id for memory in store.search("meanwhile", mode="words")} == {before.id, after.id}
         assert store.count() == COUNT + 2
 
 
