@@ -173,7 +173,7 @@ def test_an_answer_does_not_wait_for_what_others_noted_down(two: Two) -> None:
         observations.add(shared.db, NewObservation("s1", "Mine", "mine"))
         assert not store.follow_writes()
         assert len(journal.changed(two.db)) >= 200
-        assert [note.title for note in store.search("mine")] == ["Mine"]
+        assert [note.title for note in store.search("mine", mode="words")] == ["Mine"]
         store.reconcile()
         assert store.follow_writes()
         assert journal.changed(two.db) == {}
@@ -186,7 +186,7 @@ def test_everything_that_one_write_made_is_there_before_its_answer(two: Two) -> 
             for number in range(450):
                 observations.add(shared.db, NewObservation("s1", f"Mine {number}", f"mine {number}"))
         store.follow_writes()
-        assert len(store.search("mine", k=1000)) == 450
+        assert len(store.search("mine", k=1000, mode="words")) == 450
 
 
 def test_many_changes_of_one_observation_are_one(two: Two) -> None:

@@ -11,6 +11,7 @@ import pytest
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
+from anamnesis.store.question import by_words_alone
 
 
 def note(number: int, **changes: object) -> Memory:
@@ -182,6 +183,7 @@ def test_a_session_is_told_the_same_amount_however_much_is_known(tmp_path: Path,
             f"created_at: {stamp}\nupdated_at: {stamp}\n---\n{f'What is to be known of {number}. ' * 10}\n"
         )
     with MemoryStore(tmp_path) as store:
+        store.ranking.ranker = by_words_alone  # as in a hook without a daemon
         shown = render_inject(select_inject(store, project="acme"))
     assert len(shown) <= 8_000
     lines = shown.splitlines()

@@ -104,8 +104,8 @@ def test_get_reads_one_file(large: Path) -> None:
 
 
 def test_a_search_reads_the_files_of_its_hits_only(large: Path) -> None:
-    assert cost(large, "assert store.search('body42')").opened == ["n42.md"]
-    assert len(cost(large, "assert store.search('word')").opened) == 8
+    assert cost(large, "assert store.search('body42', mode='words')").opened == ["n42.md"]
+    assert len(cost(large, "assert store.search('word', mode='words')").opened) == 8
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_opening_reads_the_added_files_only(tmp_path: Path) -> None:
     path = root / "memory" / "semantic" / "new.md"
     path.write_text("---\nid: new\ntype: semantic\ntitle: t\n---\nnew\n", "utf-8")
     os.utime(path.parent, ns=(0, 0))  # within one tick of the clock that stamps files, it would pass for our change
-    observed = cost(root, "assert store.search('new')")
+    observed = cost(root, "assert store.search('new', mode='words')")
     assert observed.opened == ["new.md", "new.md"]
     assert observed.listed == ["semantic"]
 
@@ -174,7 +174,7 @@ def test_a_write_for_which_the_index_has_no_room_reads_no_other_note(tmp_path: P
     assert [name for name in observed.opened if not name.startswith("late")] == []
     with MemoryStore(root) as store:
         assert store.count() == 150
-        assert len(store.search("late", k=999)) == 100
+        assert len(store.search("late", k=999, mode="words")) == 100
 
 
 def test_the_store_imports_no_terminal_web_or_protocol_library() -> None:

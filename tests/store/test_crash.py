@@ -66,7 +66,9 @@ def test_every_acknowledged_note_of_a_killed_writer_is_whole_and_found(tmp_path:
             assert len(ids) == len(files)
             assert acknowledged | {"same"} <= ids
             assert {memory.id for memory in store.list()} == ids
-            found = {memory.id for number in range(run + 1) for memory in store.search(f"run{number}", k=9999)}
+            found = {
+                memory.id for number in range(run + 1) for memory in store.search(f"run{number}", k=9999, mode="words")
+            }
             assert found == ids
             assert store.refresh() == Changes(0, 0, 0)
 
@@ -91,8 +93,8 @@ def test_recall_is_complete_after_a_reindex_was_killed(tmp_path: Path) -> None:
                 reindexer.stdout.readline()
             reindexer.kill()
         with MemoryStore(root) as store:
-            assert store.count() == len(store.search("common", k=999)) == 200
-            assert store.search(f"unique{run}") == [store.get(f"n{run}")]
+            assert store.count() == len(store.search("common", k=999, mode="words")) == 200
+            assert store.search(f"unique{run}", mode="words") == [store.get(f"n{run}")]
             assert store.refresh() == Changes(0, 0, 0)
 
 
@@ -155,10 +157,10 @@ def test_on_a_full_disk_a_note_is_stored_whole_or_refused_and_nothing_changed(
     with MemoryStore(root) as store:
         assert store.problems() == []
         assert store.count() == stored + 1
-        assert len(store.search("added", k=99)) == stored
+        assert len(store.search("added", k=99, mode="words")) == stored
         word = "changed" if puts == "stored" else "original"
         assert store.get("old").body.startswith(word)
-        assert [memory.id for memory in store.search(word)] == ["old"]
+        assert [memory.id for memory in store.search(word, mode="words")] == ["old"]
         assert store.refresh() == Changes(0, 0, 0)
 
 
@@ -178,7 +180,7 @@ def test_a_note_whose_move_was_killed_is_in_one_file(tmp_path: Path, change: dic
         assert len([*root.rglob("moved*.md")]) == 1
         with MemoryStore(root) as store:
             assert store.problems() == []
-            assert [memory.body for memory in store.search("common")] == ["common"]
+            assert [memory.body for memory in store.search("common", mode="words")] == ["common"]
             moved = store.update("moved", **change)
         assert [*root.rglob("moved*.md")] == [root / note_path(moved)]
         if not is_killed:

@@ -35,9 +35,9 @@ def harbour(store: MemoryStore) -> MemoryStore:
 
 
 def test_no_question_shows_a_hidden_note(harbour: MemoryStore) -> None:
-    assert [memory.id for memory in harbour.search("lantern harbour")] == ["shown"]
-    assert [hit.memory.id for hit in harbour.hits("lantern", type="semantic")] == ["shown"]
-    assert harbour.hits("lantern", project="github.com/a/b") == []
+    assert [memory.id for memory in harbour.search("lantern harbour", mode="words")] == ["shown"]
+    assert [hit.memory.id for hit in harbour.hits("lantern", type="semantic", mode="words")] == ["shown"]
+    assert harbour.hits("lantern", project="github.com/a/b", mode="words") == []
     assert [memory.id for memory in harbour.list()] == ["shown"]
     assert harbour.list(project="github.com/a/b") == []
     assert (harbour.count(), harbour.count(type="semantic"), harbour.count(project="github.com/a/b")) == (1, 1, 0)
@@ -86,10 +86,10 @@ def test_a_second_file_of_a_hidden_note_is_a_problem(harbour: MemoryStore) -> No
 
 def test_a_note_is_hidden_and_shown_again_as_its_file_says(harbour: MemoryStore) -> None:
     harbour.put_whole([note("hidden"), note("shown", engram=DELETED)], harbour.files(["hidden", "shown"]), follower="x")
-    assert [memory.id for memory in harbour.search("lantern")] == ["hidden"]
+    assert [memory.id for memory in harbour.search("lantern", mode="words")] == ["hidden"]
     shown = note("shown", engram={**DELETED, "deleted_at": None})
     harbour.put_whole([shown], harbour.files(["shown"]), follower="x")
-    assert {memory.id for memory in harbour.search("lantern")} == {"hidden", "shown"}
+    assert {memory.id for memory in harbour.search("lantern", mode="words")} == {"hidden", "shown"}
     assert harbour.count() == len(harbour.list()) == 2
 
 

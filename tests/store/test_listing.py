@@ -86,7 +86,7 @@ def test_a_filter_that_cannot_be_met_is_refused_by_name(shelf: MemoryStore, want
 
 
 def test_a_project_that_no_file_can_name_has_no_notes(shelf: MemoryStore) -> None:
-    assert shelf.list(project="\ud800") == shelf.search("body", project="\ud800") == []
+    assert shelf.list(project="\ud800") == shelf.search("body", project="\ud800", mode="words") == []
     assert shelf.count(project="\ud800") == 0
 
 
@@ -100,7 +100,7 @@ def test_stats_count_by_type_project_and_scope(shelf: MemoryStore) -> None:
 
 
 def test_an_empty_store_has_nothing(store: MemoryStore) -> None:
-    assert not any((store.list(), store.search("x"), store.problems(), store.trashed()))
+    assert not any((store.list(), store.search("x", mode="words"), store.problems(), store.trashed()))
     assert store.stats() == StoreStats(0, {}, {}, {})
     assert store.count() == store.reindex() == 0
 
@@ -158,7 +158,7 @@ def test_lists_counts_and_searches_have_the_filters_of_people(
 ) -> None:
     assert ids(labelled.list(**also)) == expected
     assert labelled.count(**also) == len(expected)
-    assert sorted(hit.memory.id for hit in labelled.hits("lamp", **also)) == expected
+    assert sorted(hit.memory.id for hit in labelled.hits("lamp", **also, mode="words")) == expected
 
 
 def test_a_list_has_the_order_that_is_asked_for(labelled: MemoryStore) -> None:
@@ -178,7 +178,7 @@ def test_superseded_notes_are_listed_but_not_searched(store: MemoryStore) -> Non
     one = store.write(type="semantic", title="one", body="minmax", supersedes=old[0].id)
     two = store.write(type="semantic", title="two", body="grid", supersedes=[old[1].id, old[2].id])
     assert store.superseded_ids() == {memory.id for memory in old}
-    assert {memory.id for memory in store.search("minmax grid")} == {one.id, two.id}
+    assert {memory.id for memory in store.search("minmax grid", mode="words")} == {one.id, two.id}
     assert store.count() == len(store.list()) == 5
     assert store.get(old[0].id) == old[0]
 
@@ -187,10 +187,10 @@ def test_a_note_is_recalled_again_when_nothing_supersedes_it(store: MemoryStore)
     old = store.write(type="semantic", title="old", body="grid")
     new = store.write(type="semantic", title="new", body="grid", supersedes=old.id)
     store.update(new.id, supersedes="")
-    assert len(store.search("grid")) == 2
+    assert len(store.search("grid", mode="words")) == 2
     store.update(new.id, supersedes=[old.id])
     store.delete(new.id)
-    assert store.search("grid") == [old]
+    assert store.search("grid", mode="words") == [old]
     assert store.superseded_ids() == set()
 
 

@@ -32,7 +32,7 @@ def test_opening_and_asking_take_no_lock(store: MemoryStore, kind: str) -> None:
     memory = store.write(type="semantic", title="t", body="words")
     with index_locked(store.root, kind), MemoryStore(store.root) as again:
         for opened in (store, again):
-            assert opened.search("words") == opened.list() == [memory]
+            assert opened.search("words", mode="words") == opened.list() == [memory]
             assert opened.get(memory.id) == memory
             assert opened.count() == opened.stats().total == 1
             assert opened.problems() == []
@@ -43,9 +43,9 @@ def test_changed_folders_do_not_make_an_opening_wait_for_the_lock(store: MemoryS
     path = store.memory_dir / "semantic" / "pulled.md"
     path.write_text("---\nid: pulled\ntype: semantic\ntitle: t\n---\nwords\n", "utf-8")
     with index_locked(store.root), MemoryStore(store.root) as again:
-        assert again.search("words") == [memory]
+        assert again.search("words", mode="words") == [memory]
     with MemoryStore(store.root) as again:
-        assert len(again.search("words")) == 2
+        assert len(again.search("words", mode="words")) == 2
 
 
 def test_a_stale_hit_does_not_make_a_search_wait_for_the_lock(store: MemoryStore) -> None:
@@ -54,9 +54,9 @@ def test_a_stale_hit_does_not_make_a_search_wait_for_the_lock(store: MemoryStore
     path = store.memory_dir / "semantic" / f"{edited.id}.md"
     path.write_text(path.read_text("utf-8").replace("words", "words edited"), "utf-8")
     with index_locked(store.root):
-        assert [memory.body for memory in store.search("words")] == ["words edited"]
-    assert [memory.body for memory in store.search("words")] == ["words edited"]
-    assert [memory.body for memory in store.search("edited")] == ["words edited"]
+        assert [memory.body for memory in store.search("words", mode="words")] == ["words edited"]
+    assert [memory.body for memory in store.search("words", mode="words")] == ["words edited"]
+    assert [memory.body for memory in store.search("edited", mode="words")] == ["words edited"]
     assert store.count() == 1
 
 
@@ -78,8 +78,8 @@ def test_writes_under_a_lasting_lock_keep_the_old_note_and_the_new(store: Memory
         assert [store.get(memory.id) for memory in written] == written != []
     for opened in (store, MemoryStore(store.root)):
         with opened:
-            assert {memory.body for memory in opened.search("words")} == {"changed words", "new words"}
-            assert opened.search("old") == []
+            assert {memory.body for memory in opened.search("words", mode="words")} == {"changed words", "new words"}
+            assert opened.search("old", mode="words") == []
             assert opened.refresh() == Changes(0, 0, 0)
 
 

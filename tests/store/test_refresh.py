@@ -37,7 +37,7 @@ def replace_file(path: Path, content: str) -> None:
 
 
 def found(store: MemoryStore, query: str) -> list[str]:
-    return sorted(memory.id for memory in store.search(query, k=1000))
+    return sorted(memory.id for memory in store.search(query, k=1000, mode="words"))
 
 
 def assert_index_is_files(root: Path) -> None:
@@ -58,14 +58,14 @@ def path(store: MemoryStore) -> Path:
 
 def test_an_edit_in_place_is_seen_by_the_next_search_that_hits_it(store: MemoryStore, path: Path) -> None:
     path.write_text(text("x", "after common"), "utf-8")
-    assert [memory.body for memory in store.search("common")] == ["after common"]
+    assert [memory.body for memory in store.search("common", mode="words")] == ["after common"]
     assert found(store, "after") == ["x"]
     assert found(store, "before") == []
 
 
 def test_an_edit_that_takes_the_word_out_takes_the_note_out(store: MemoryStore, path: Path) -> None:
     path.write_text(text("x", "nothing of it"), "utf-8")
-    assert store.search("common") == []
+    assert store.search("common", mode="words") == []
     assert found(store, "nothing") == ["x"]
 
 
@@ -115,10 +115,10 @@ def test_a_missing_file_does_not_kill_a_search_and_the_index_is_mended(store: Me
 
 def test_eight_hits_are_found_behind_eight_missing_files(store: MemoryStore) -> None:
     store.put_all(Memory(f"n{n}", "semantic", "t", "common " * (20 - n)) for n in range(20))
-    best = store.search("common")
+    best = store.search("common", mode="words")
     for memory in best:
         (store.memory_dir / "semantic" / f"{memory.id}.md").unlink()
-    assert len(store.search("common")) == 8
+    assert len(store.search("common", mode="words")) == 8
     assert store.count() == 12
 
 
@@ -128,11 +128,11 @@ def test_a_file_moved_between_the_trees_changes_its_scope(store: MemoryStore, pa
     path.rename(target)
     with MemoryStore(store.root) as again:
         assert [memory.scope for memory in again.list()] == ["machine-local"]
-        assert again.search("common", scope="portable") == []
+        assert again.search("common", scope="portable", mode="words") == []
         assert again.get("x").scope == "machine-local"
     target.rename(path)
     with MemoryStore(store.root) as again:
-        assert [memory.scope for memory in again.search("common")] == ["portable"]
+        assert [memory.scope for memory in again.search("common", mode="words")] == ["portable"]
     assert_index_is_files(store.root)
 
 

@@ -18,7 +18,7 @@ def note(body: str = "body", **fields: Any) -> Memory:
 def test_a_deleted_note_is_gone_from_everywhere_but_the_trash(store: MemoryStore) -> None:
     memory = store.put(note())
     assert store.delete("x") == memory
-    assert store.list() == store.search("body") == []
+    assert store.list() == store.search("body", mode="words") == []
     assert store.count() == 0
     with pytest.raises(NoteNotFound):
         store.get("x")
@@ -42,7 +42,7 @@ def test_a_restored_note_is_byte_for_byte_what_it_was(store: MemoryStore, scope:
     assert not path.exists()
     restored = store.restore("x")
     assert path.read_bytes() == before
-    assert store.search("body") == [restored]
+    assert store.search("body", mode="words") == [restored]
     assert store.trashed() == []
 
 
@@ -100,4 +100,4 @@ def test_deleting_the_first_of_two_files_lets_the_second_take_over(store: Memory
     store.delete("x")
     with MemoryStore(store.root) as again:
         assert again.get("x").body == "older"
-        assert [memory.body for memory in again.search("older newer")] == ["older"]
+        assert [memory.body for memory in again.search("older newer", mode="words")] == ["older"]

@@ -100,7 +100,7 @@ def test_a_lone_surrogate_is_stored_as_a_replacement_character(store: MemoryStor
     memory = store.write(type="semantic", title="t\ud800", body="x\udfff y", tags=["\ud800"])
     assert store.get(memory.id) == memory
     assert (memory.title, memory.body, memory.tags) == ("t�", "x� y", ["�"])
-    assert store.search("y") == [memory]
+    assert store.search("y", mode="words") == [memory]
 
 
 def test_control_characters_everywhere_are_stored_as_they_are(store: MemoryStore) -> None:
@@ -112,7 +112,7 @@ def test_control_characters_everywhere_are_stored_as_they_are(store: MemoryStore
 
 def test_a_body_of_a_megabyte_is_stored_listed_and_found(store: MemoryStore) -> None:
     memory = store.write(type="semantic", title="t", body="filler " * 150_000 + "needle")
-    assert store.search("needle") == [memory]
+    assert store.search("needle", mode="words") == [memory]
     assert store.list() == [memory]
 
 
@@ -125,8 +125,8 @@ def test_put_again_replaces_in_place(store: MemoryStore) -> None:
     first = store.put(Memory("x", "semantic", "t", "old words"))
     store.put(replace(first, body="new words", tags=["n"]))
     assert paths(store) == ["memory/semantic/x.md"]
-    assert [memory.body for memory in store.search("words")] == ["new words"]
-    assert store.search("old") == []
+    assert [memory.body for memory in store.search("words", mode="words")] == ["new words"]
+    assert store.search("old", mode="words") == []
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_put_all_stores_many_and_counts_them(store: MemoryStore) -> None:
     notes = [Memory(f"n{n}", "semantic", f"t{n}", "word", updated_at=OLD) for n in range(20)]
     assert store.put_all(notes) == 20
     assert sorted(store.list(), key=lambda memory: int(memory.id[1:])) == notes
-    assert len(store.search("word", k=50)) == 20
+    assert len(store.search("word", k=50, mode="words")) == 20
 
 
 def test_put_all_of_one_refused_note_changes_nothing(store: MemoryStore) -> None:
