@@ -83,7 +83,7 @@ def test_a_linked_file_is_neither_read_nor_written_nor_deleted(store: MemoryStor
         (store.memory_dir / "semantic" / name).symlink_to(outside / "secret.md")
     for bring_up in (store.refresh, store.reindex):
         bring_up()
-        assert store.search("confidential") == []
+        assert store.search("confidential", mode="words") == []
         assert store.count() == 1
     for call in (
         lambda: store.get("secret"),
@@ -102,7 +102,7 @@ def test_a_note_that_becomes_a_link_leaves_recall(store: MemoryStore, outside: P
     path = store.memory_dir / "semantic" / "secret.md"
     path.unlink()
     path.symlink_to(outside / "secret.md")
-    assert store.search("confidential") == []
+    assert store.search("confidential", mode="words") == []
     with pytest.raises(AnamnesisError):
         store.get("secret")
 
@@ -115,7 +115,7 @@ def test_a_linked_folder_is_neither_read_nor_written_through(store: MemoryStore,
     link.symlink_to(outside, target_is_directory=True)
     for bring_up in (lambda: MemoryStore(store.root).close(), store.refresh, store.reindex):
         bring_up()
-        assert store.search("confidential") == []
+        assert store.search("confidential", mode="words") == []
         assert store.count() == 1
     assert tree(outside) == {str(outside / "secret.md"): SECRET.encode()}
 
@@ -141,7 +141,7 @@ def test_a_folder_that_becomes_a_link_takes_its_notes_out(store: MemoryStore, ou
     folder = store.memory_dir / "semantic"
     folder.rename(store.root / "elsewhere")
     folder.symlink_to(outside, target_is_directory=True)
-    assert store.search("confidential") == []
+    assert store.search("confidential", mode="words") == []
     with pytest.raises((NoteNotFound, StoreUnavailable)):
         store.get("secret")
     with pytest.raises((NoteNotFound, StoreUnavailable)):
@@ -171,7 +171,7 @@ def test_the_trees_themselves_may_be_links_that_the_user_made(tmp_path: Path) ->
     (tmp_path / "store" / "memory").symlink_to(tmp_path / "synced", target_is_directory=True)
     with MemoryStore(tmp_path / "store") as store:
         memory = store.write(type="semantic", title="t", body="word")
-        assert store.search("word") == [memory]
+        assert store.search("word", mode="words") == [memory]
     assert (tmp_path / "synced" / "semantic" / f"{memory.id}.md").exists()
 
 
@@ -181,7 +181,7 @@ def test_a_pipe_in_the_tree_does_not_hang_the_store(store: MemoryStore) -> None:
     os.mkfifo(store.memory_dir / "semantic" / "pipe.md")
     store.refresh()
     assert store.reindex() == 1
-    assert len(store.search("word")) == 1
+    assert len(store.search("word", mode="words")) == 1
 
 
 def test_a_root_that_is_a_file_is_refused_by_name(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_root_that_is_a_file_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_root_of_any_name_works(tmp_path: Path, name: str) -> None:
     with MemoryStore(tmp_path / name) as store:
         memory = store.write(type="semantic", title="t", body="word")
-        assert store.search("word") == [memory]
+        assert store.search("word", mode="words") == [memory]
     assert (tmp_path / name / "index.db").exists()
 
 

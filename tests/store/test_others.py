@@ -44,7 +44,7 @@ class TestAnEditorAtTheSameMoment:
         assert store.get("x").body == "of the editor"
         assert [*store.memory_dir.rglob(".*")] == []
         monkeypatch.undo()
-        assert [note.body for note in store.search("editor")] == ["of the editor"]
+        assert [note.body for note in store.search("editor", mode="words")] == ["of the editor"]
         assert store.update("x", body="of ours").body == "of ours"
 
     def test_a_file_that_came_up_in_the_place_of_a_new_note_stays(
@@ -73,7 +73,7 @@ class TestAnEditorAtTheSameMoment:
         with pytest.raises(NoteConflict):
             store.put_all([*notes, Memory("x", "semantic", "t", "of ours")])
         assert store.get("x").body == "of the editor"
-        assert len(store.search("new", k=20)) == 9
+        assert len(store.search("new", k=20, mode="words")) == 9
 
 
 class TestAFolderCalledLikeANote:
@@ -82,7 +82,7 @@ class TestAFolderCalledLikeANote:
         folder.mkdir()
         (folder / "z.md").write_text(render(Memory("z", "semantic", "t", "inside")), "utf-8")
         store.refresh_files(["memory/semantic/y.md"])
-        assert [note.id for note in store.search("inside")] == ["z"]
+        assert [note.id for note in store.search("inside", mode="words")] == ["z"]
         assert store.find("y") is None
         store.put(Memory("y", "semantic", "t", "beside"))
         assert store.get("y").body == "beside"
@@ -105,10 +105,10 @@ class TestNotesOnAnotherDisk:
         before = path.read_bytes(), path.stat().st_mtime_ns
         store.delete("x")
         assert not path.exists()
-        assert store.search("before") == []
+        assert store.search("before", mode="words") == []
         store.restore("x")
         assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-        assert [note.id for note in store.search("before")] == ["x"]
+        assert [note.id for note in store.search("before", mode="words")] == ["x"]
 
     def test_a_note_moves_to_this_machine_and_back(self, store: MemoryStore, path: Path) -> None:
         store.move("x", "machine-local")
@@ -117,7 +117,7 @@ class TestNotesOnAnotherDisk:
         store.move("x", "portable")
         assert path.exists()
         assert [*store.local_dir.rglob("*.md")] == []
-        assert [note.id for note in store.search("before")] == ["x"]
+        assert [note.id for note in store.search("before", mode="words")] == ["x"]
 
 
 class TestWhatTheSystemRefuses:

@@ -50,7 +50,7 @@ def test_the_passage_is_the_one_that_is_closest(store: MemoryStore) -> None:
 
 def test_a_note_that_is_not_embedded_yet_explains_its_words(store: MemoryStore) -> None:
     store.put(note("pods"))
-    store.ranking.embed_seconds = 0
+    store.ranking.embed_seconds, store.ranking.wake = 0, lambda: None
     (hit,) = store.hits("kubectl", explain=True)
     assert hit.why
     assert hit.why.words.keys() == {"kubectl"}

@@ -17,7 +17,7 @@ from anamnesis.store import Changes, MemoryStore
 def test_a_store_is_usable_from_another_thread(store: MemoryStore) -> None:
     with ThreadPoolExecutor(1) as pool:
         memory = pool.submit(store.write, type="semantic", title="t", body="word").result()
-        assert pool.submit(store.search, "word").result() == store.search("word") == [memory]
+        assert pool.submit(store.search, "word").result() == store.search("word", mode="words") == [memory]
 
 
 def test_many_threads_write_search_list_and_reindex_without_loss(store: MemoryStore) -> None:
@@ -30,7 +30,7 @@ def test_many_threads_write_search_list_and_reindex_without_loss(store: MemorySt
 
     def ask(_: int) -> None:
         for _ in range(40):
-            assert store.search("common")
+            assert store.search("common", mode="words")
             assert store.list(limit=5)
             assert store.count() > 0
 
@@ -45,8 +45,8 @@ def test_many_threads_write_search_list_and_reindex_without_loss(store: MemorySt
         for future in others:
             future.result()
     assert len(set(ids)) == 200
-    assert store.count() == len(store.search("common", k=999)) == 201
-    assert all(store.search(f"w{thread}x{n}") for thread in range(5) for n in range(40))
+    assert store.count() == len(store.search("common", k=999, mode="words")) == 201
+    assert all(store.search(f"w{thread}x{n}", mode="words") for thread in range(5) for n in range(40))
     assert store.refresh() == Changes(0, 0, 0)
 
 
@@ -62,7 +62,7 @@ def test_a_note_written_during_a_reindex_is_found_at_once(store: MemoryStore) ->
         try:
             for number in range(60):
                 memory = store.write(type="semantic", title="t", body=f"w{number}")
-                assert store.search(f"w{number}") == [memory]
+                assert store.search(f"w{number}", mode="words") == [memory]
         finally:
             stop.set()
         rebuilding.result()
@@ -108,12 +108,12 @@ with MemoryStore(sys.argv[1]) as store:
         store.write(type="semantic", title="t", body=f"common {'child' if child == 0 else 'parent'}")
         assert store.search("common")
     if child == 0:
-        assert len(store.search("child", k=99)) == 30
+        assert len(store.search("child", k=99, mode="words")) == 30
         store.close()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    assert len(store.search("child", k=99)) == 30
-    assert len(store.search("parent", k=99)) == 30
+    assert len(store.search("child", k=99, mode="words")) == 30
+    assert len(store.search("parent", k=99, mode="words")) == 30
     assert store.count() == 61
 """
 

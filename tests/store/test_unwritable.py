@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def found(store: MemoryStore, query: str) -> set[str]:
-    return {memory.id for memory in store.search(query, k=99)}
+    return {memory.id for memory in store.search(query, k=99, mode="words")}
 
 
 def test_what_changed_is_found_and_index_db_stays_as_it_is(root: Path) -> None:
@@ -77,6 +77,6 @@ def test_threads_share_a_private_index(root: Path) -> None:
 
 def test_notes_that_are_only_read_create_no_folder(tmp_path: Path) -> None:
     with MemoryStore(tmp_path / "none", only_to_read=True) as store:
-        assert store.list() == store.search("x") == []
+        assert store.list() == store.search("x", mode="words") == []
         assert store.find("x") is None
     assert not (tmp_path / "none").exists()

@@ -105,7 +105,7 @@ def test_notes_written_while_syncs_run_are_all_kept(a: Machine, b: Machine) -> N
     settle(a, b)
     assert_same(a, b)
     assert words | {word.replace("-", "+") for word in words} <= lines(a)
-    assert all(len(a.store.search(f'"{word}"', k=100)) >= 1 for word in words)
+    assert all(len(a.store.search(f'"{word}"', k=100, mode="words")) >= 1 for word in words)
 
 
 def test_a_reader_finds_every_note_while_syncs_change_others(a: Machine, b: Machine) -> None:
@@ -119,8 +119,8 @@ with MemoryStore(sys.argv[1]) as store:
     print("ready", flush=True)
     searches = 0
     while True:
-        assert [note.id for note in store.search("steady")] == [sys.argv[2]]
-        assert len(store.search("moving", k=50)) >= 9  # one may be on its way to another folder
+        assert [note.id for note in store.search("steady", mode="words")] == [sys.argv[2]]
+        assert len(store.search("moving", k=50, mode="words")) >= 9  # one may be on its way to another folder
         searches += 1
         if searches % 10 == 0:
             print(searches, flush=True)

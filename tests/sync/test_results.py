@@ -165,7 +165,7 @@ with MemoryStore(root) as store:
     sys.addaudithook(observe)
     sync_store(store, GitSyncBackend(store.memory_dir, remote=remote, machine_id="b"))
     read = list(opened)
-    found = [memory.id for memory in store.search("changed")]
+    found = [memory.id for memory in store.search("changed", mode="words")]
 print(json.dumps([read, found]))
 """
 
@@ -174,16 +174,15 @@ class TestIndex:
     def test_what_came_is_found_at_once_here_and_in_another_process(self, a: Machine, b: Machine) -> None:
         first = a.note("walrus")
         settle(a, b)
-        assert b.store.search("walrus") == [a.store.get(first)]
+        assert b.store.search("walrus", mode="words") == [a.store.get(first)]
         a.store.update(first, body="narwhal")
         second = a.note("walrus again")
         a.sync()
         b.sync()
-        assert [memory.id for memory in b.store.search("narwhal")] == [first]
-        assert [memory.id for memory in b.store.search("walrus")] == [second]
-        script = (
-            "import sys; from anamnesis.store import MemoryStore as S; print(S(sys.argv[1]).search('narwhal')[0].id)"
-        )
+        assert [memory.id for memory in b.store.search("narwhal", mode="words")] == [first]
+        assert [memory.id for memory in b.store.search("walrus", mode="words")] == [second]
+        search = "S(sys.argv[1]).search('narwhal', mode='words')"
+        script = f"import sys; from anamnesis.store import MemoryStore as S; print({search}[0].id)"
         done = subprocess.run(
             [sys.executable, "-c", script, str(b.store.root)], capture_output=True, text=True, check=True
         )
@@ -212,10 +211,10 @@ class TestIndex:
             file.seek(0)
             file.write(data)
         assert path.stem in a.sync().changed[0]
-        assert [memory.id for memory in a.store.search("otters")] == [note_id]
-        assert a.store.search("walrus") == []
+        assert [memory.id for memory in a.store.search("otters", mode="words")] == [note_id]
+        assert a.store.search("walrus", mode="words") == []
         b.sync()
-        assert [memory.id for memory in b.store.search("otters")] == [note_id]
+        assert [memory.id for memory in b.store.search("otters", mode="words")] == [note_id]
 
     def test_a_note_that_moved_is_still_one(self, a: Machine, b: Machine) -> None:
         note_id = a.note("walrus")
@@ -223,7 +222,7 @@ class TestIndex:
         a.store.update(note_id, type="procedural")
         settle(a, b)
         assert b.store.get(note_id).type == "procedural"
-        assert len(b.store.search("walrus")) == b.store.count() == 1
+        assert len(b.store.search("walrus", mode="words")) == b.store.count() == 1
         assert b.store.trashed() == []
         assert b.store.problems() == []
 
@@ -233,7 +232,7 @@ class TestIndex:
 
         a.put(".trash/x.md", render(Memory("x", "semantic", "t", "walrus")))
         settle(a, b)
-        assert a.store.search("walrus") == b.store.search("walrus") == []
+        assert a.store.search("walrus", mode="words") == b.store.search("walrus", mode="words") == []
         assert ".trash/x.md" in b.files()
         assert_same(a, b)
 
@@ -261,7 +260,7 @@ class TestDeletion:
         before = b.store.get(note_id)
         a.store.delete(note_id)
         settle(a, b)
-        assert b.store.search("walrus") == []
+        assert b.store.search("walrus", mode="words") == []
         with pytest.raises(NoteNotFound):
             b.store.get(note_id)
         assert [trashed.id for trashed in b.store.trashed()] == [note_id]

@@ -180,7 +180,7 @@ class TestRemotes:
         a.store.put_all(Memory(f"n{number}", "semantic", "t", f"word{number}") for number in range(1_500))
         settle(a, b)
         assert b.store.count() == 1_500
-        assert [memory.id for memory in b.store.search("word1234")] == ["n1234"]
+        assert [memory.id for memory in b.store.search("word1234", mode="words")] == ["n1234"]
         assert_same(a, b)
 
 

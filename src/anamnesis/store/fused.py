@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,8 +26,10 @@ if TYPE_CHECKING:
 # Of the notes after the k best, this many are compared by their priors and their age.
 _TIED = 24
 # How close a note has to be that holds no word of the query: one of 3,700 answers to questions about conversations and
-# code was less close, and two of three notes that had nothing to do with a question.
+# code was less close, and two of three notes that had nothing to do with a question. A word or two can be close to
+# anything; there the fit says more. For longer questions in other words than the note's, it is low.
 _LEAST_CLOSE = 0.48
+_LEAST_FIT, _SHORT = 0.1, 0.5
 # A smaller part of a score is rounding.
 _NOTHING = 1e-6
 
@@ -66,13 +67,18 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
     whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
     # A quoted phrase is wanted as it stands.
-    least = math.inf if '"' in question.query else _LEAST_CLOSE
+    has_phrase = '"' in question.query
     hits = []
     for hit, each, known, words, why in zip(found, chosen, evidence, held, whys, strict=True):
-        is_embedded = bool(compared.embedded[each.place])
-        if words or (is_embedded and known["closeness"] >= least):
-            hits.append(hit._replace(fit=fit(**known) if is_embedded else None, why=why))
+        fits = fit(**known) if compared.embedded[each.place] else None
+        if words or (fits is not None and not has_phrase and _is_near(known, fits)):
+            hits.append(hit._replace(fit=fits, why=why))
     return hits
+
+
+def _is_near(known: dict[str, float], fits: float) -> bool:
+    """Whether a note that holds no word of the query is found by its meaning."""
+    return known["closeness"] >= _LEAST_CLOSE and (fits >= _LEAST_FIT or known["brevity"] < _SHORT)
 
 
 def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
