@@ -6,7 +6,6 @@ import argparse
 import os
 import resource
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from anamnesis.vault import Vault
@@ -69,9 +67,7 @@ def main() -> int:
     table = "\n".join([head(*columns), *(row.text() for row in rows)])
     print(table)
     if options.record:
-        about = f"Written by `python -m bench.bridge --record` on {datetime.now(UTC):%Y-%m-%d}."
-        place = f"Machine: {report.machine(sqlite3.sqlite_version)}."
-        report.record(options.record, "\n\n".join([HEADING, f"{about} {place}", table, _METHOD]) + "\n")
+        report.record_part(options.record, HEADING, "bench.bridge", table, _METHOD)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -11,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -73,9 +71,7 @@ def main() -> int:
         table = "\n".join(_table(Path(folder), options.sizes))
     print(table)
     if options.record:
-        about = f"Written by `python -m bench.meaning --record` on {datetime.now(UTC):%Y-%m-%d}."
-        place = f"Machine: {report.machine(sqlite3.sqlite_version)}."
-        report.record(options.record, "\n\n".join([HEADING, f"{about} {place}", table, _METHOD]) + "\n")
+        report.record_part(options.record, HEADING, "bench.meaning", table, _METHOD)
     return 0
 
 

@@ -11,7 +11,6 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -66,9 +65,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tables = [*_tables(options.data, options.keep or Path(folder), options.units)]
     if options.record:
-        about = f"Written by `python -m bench.recall FILE --record` on {datetime.now(UTC):%Y-%m-%d}."
-        place = f"Machine: {report.machine(sqlite3.sqlite_version)}."
-        report.record(options.record, "\n\n".join([HEADING, f"{about} {place}", *tables, _METHOD]) + "\n")
+        report.record_part(options.record, HEADING, "bench.recall FILE", *tables, _METHOD)
     return 0
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import platform
 import re
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -186,6 +187,12 @@ def record(path: Path, part: str) -> None:
     if part.strip() not in parts:
         parts.append(part.strip())
     path.write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
+
+
+def record_part(path: Path, heading: str, command: str, *parts: str) -> None:
+    """Put what a command measured into the file, with the machine and the date."""
+    about = f"Written by `python -m {command} --record` on {datetime.now(UTC):%Y-%m-%d}."
+    record(path, "\n\n".join([heading, f"{about} Machine: {machine(sqlite3.sqlite_version)}.", *parts]) + "\n")
 
 
 def section(results: Results) -> str:

@@ -7,7 +7,6 @@ import functools
 import json
 import math
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import corpus, report
@@ -59,9 +57,7 @@ def main() -> int:
         table = "\n".join(_table(Path(folder), options.size, options.starts))
     print(table)
     if options.record:
-        about = f"Written by `python -m bench.starts --record` on {datetime.now(UTC):%Y-%m-%d}."
-        place = f"Machine: {report.machine(sqlite3.sqlite_version)}."
-        report.record(options.record, "\n\n".join([HEADING, f"{about} {place}", table, _METHOD]) + "\n")
+        report.record_part(options.record, HEADING, "bench.starts", table, _METHOD)
     return 0
 
 
