@@ -16,7 +16,7 @@ _PARTS = re.compile(_PART)
 _BORDER = re.compile(r"[A-Z0-9](?<=[A-Za-z].)")
 # A word of several parts. With more of them it is a hash or encoded data; so is most of what begins with a digit.
 _JOINED = re.compile(rf"(?<![^\W_])(?=[A-Za-z])(?>{_PART}){{2,8}}+(?![^\W_])")
-# One of many names that differ in their numbers, such as issue17: its parts alone would find the others.
+# One of many names that differ in their numbers, such as worker17: its parts alone would find the others.
 _NUMBERED = re.compile("[A-Za-z]+[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
 # A path, a dotted name, a hyphenated word: words with nothing but such marks between them.
