@@ -283,7 +283,7 @@ def test_no_command_passes_on_what_commands_a_terminal(hostile: Command, argumen
     ids=" ".join,
 )
 def test_on_a_terminal_only_our_own_colours_are_commands(hostile: Command, arguments: list[str]) -> None:
-    shown = hostile.on_terminal(*arguments)
+    shown = hostile.on_terminal(*arguments, NO_PAGER="1")
     assert "\x1b[35m" not in shown
     assert "\x1b[5m" not in shown
     assert commanding(OURS.sub("", shown)) == []
