@@ -7,13 +7,12 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.disks import full_disk
 from tests.remains import BODY, holding
 from tests.waiting import wait_until
-from tests.web.daemon import Daemon
+from tests.web.daemon import Daemon, running
 
 from anamnesis.embedder import Embedder
 from anamnesis.engram import database
@@ -21,22 +20,15 @@ from anamnesis.store import MemoryStore
 
 
 @contextlib.contextmanager
-def running(home: Path) -> Iterator[Daemon]:
-    daemon = Daemon(home)
-    try:
-        wait_until(lambda: ready(daemon)["bridge"] != "opening")
+def opened(home: Path) -> Iterator[Daemon]:
+    """A daemon that has opened the notes."""
+    with running(home) as daemon:
+        wait_until(lambda: daemon.ready()["bridge"] != "opening")
         yield daemon
-    finally:
-        assert daemon.stop() == (0, "")
-
-
-def ready(daemon: Daemon) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(daemon.ask("GET", "/ready").body)
-    return answer
 
 
 def is_embedded(daemon: Daemon) -> bool:
-    return bool(ready(daemon)["not_embedded"] == 0)
+    return bool(daemon.ready()["not_embedded"] == 0)
 
 
 def first(daemon: Daemon, query: str) -> str:
@@ -54,7 +46,7 @@ def test_notes_are_embedded_at_the_start_and_after_each_write(tmp_path: Path) ->
     write(tmp_path, "Pancakes", "Two eggs and flour.")
     write(tmp_path, "Beach", "Empty in October.")
     database.prepare(tmp_path / "engram.db")
-    with running(tmp_path) as daemon:
+    with opened(tmp_path) as daemon:
         wait_until(lambda: is_embedded(daemon))
         write(tmp_path, "Pods", "kubectl rollout restart")
         wait_until(lambda: first(daemon, "kubernetes") == "Pods")
@@ -68,11 +60,11 @@ def test_notes_are_embedded_at_the_start_and_after_each_write(tmp_path: Path) ->
 
 
 def test_a_daemon_without_notes_loads_no_model(tmp_path: Path) -> None:
-    with running(tmp_path) as daemon:
+    with opened(tmp_path) as daemon:
         maps = Path(f"/proc/{daemon.process.pid}/maps")
         if not maps.exists():
             pytest.skip("this system does not show what a process has loaded")
-        assert ready(daemon)["not_embedded"] == 0
+        assert daemon.ready()["not_embedded"] == 0
         assert "numpy" not in maps.read_text()
         write(tmp_path, "Pods", "kubectl rollout restart")
         wait_until(lambda: "numpy" in maps.read_text())
@@ -181,14 +173,14 @@ def test_a_store_without_vectors_has_nothing_to_remove(tmp_path: Path) -> None:
 def test_what_cannot_be_embedded_does_not_end_the_daemon(tmp_path: Path) -> None:
     write(tmp_path, "Pods", "kubectl rollout restart")
     (tmp_path / "vectors.db").mkdir()
-    with running(tmp_path) as daemon:
+    with opened(tmp_path) as daemon:
         wait_until(lambda: "meaning failed" in (tmp_path / "anamnesis.log").read_text())
         assert json.loads(daemon.ask("POST", "/recall", '{"query": "kubectl"}').body)["hits"][0]["title"] == "Pods"
 
 
 def test_a_hard_delete_of_engrams_client_leaves_no_words_behind(tmp_path: Path) -> None:
     text = "\n".join([f"It says {BODY}.", *(f"Line {number} says nothing of interest." for number in range(60))])
-    with running(tmp_path) as daemon:
+    with opened(tmp_path) as daemon:
         daemon.ask("POST", "/sessions", json.dumps({"id": "s", "project": "p"}))
         new = {"session_id": "s", "title": "Other", "content": text, "type": "x"}
         made = json.loads(daemon.ask("POST", "/observations", json.dumps(new)).body)

@@ -12,32 +12,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.waiting import wait_until
-from tests.web.daemon import Daemon
+from tests.web.daemon import Daemon, running
 
 from anamnesis.bridge import journal
 from anamnesis.disk import locked
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.store import MemoryStore
-
-
-@contextlib.contextmanager
-def running(home: Path) -> Iterator[Daemon]:
-    """A daemon, until it has ended without having said anything."""
-    daemon = Daemon(home)
-    try:
-        yield daemon
-    finally:
-        assert daemon.stop() == (0, "")
-
-
-def ready(daemon: Daemon) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(daemon.ask("GET", "/ready").body)
-    return answer
 
 
 def save(daemon: Daemon, title: str, content: str) -> None:
@@ -65,9 +49,9 @@ def opening(home: Path) -> Iterator[tuple[Daemon, Callable[[], None]]]:
 def test_a_write_does_not_wait_for_the_notes_to_be_opened_and_is_among_them_then(tmp_path: Path) -> None:
     with opening(tmp_path) as (daemon, let_it):
         save(daemon, "Early", "written before the notes were open")
-        assert ready(daemon)["bridge"] == "opening"
+        assert daemon.ready()["bridge"] == "opening"
         let_it()
-        wait_until(lambda: ready(daemon)["bridge"] == "on")
+        wait_until(lambda: daemon.ready()["bridge"] == "on")
         save(daemon, "Later", "written when they were")
         with MemoryStore(tmp_path) as store:
             assert [note.title for note in store.search("they were")][:1] == ["Later"]
@@ -78,7 +62,7 @@ def test_what_is_replaced_before_the_notes_are_open_is_in_the_history(tmp_path: 
     with opening(tmp_path) as (daemon, _):
         save(daemon, "Title", "first")
         assert daemon.ask("PATCH", "/observations/1", json.dumps({"content": "second"})).status == 200
-        assert ready(daemon)["bridge"] == "opening"
+        assert daemon.ready()["bridge"] == "opening"
         with contextlib.closing(database.connect(tmp_path / "engram.db")) as db:
             assert [each.observation.content for each in journal.revisions(db, 1)] == ["first"]
 
@@ -87,7 +71,7 @@ def test_what_others_left_is_taken_over_after_an_answer_that_did_not_wait_for_it
     path = tmp_path / "engram.db"
     database.prepare(path)
     with contextlib.closing(database.connect(path)) as db, running(tmp_path) as daemon:
-        wait_until(lambda: ready(daemon)["bridge"] == "on")
+        wait_until(lambda: daemon.ready()["bridge"] == "on")
         with database.writing(db):
             sessions.create(db, "s1", "shop")
             for number in range(450):
@@ -101,7 +85,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
     """A daemon whose notes are open, with an engram.db."""
     database.prepare(tmp_path / "engram.db")
     with running(tmp_path) as started:
-        wait_until(lambda: ready(started)["bridge"] == "on")
+        wait_until(lambda: started.ready()["bridge"] == "on")
         yield started
 
 
@@ -134,11 +118,11 @@ def test_every_note_that_a_script_writes_is_found_by_engrams_search_soon(tmp_pat
     """The script enters its notes into the index itself: no file is left to be found changed."""
     database.prepare(tmp_path / "engram.db")
     with running(tmp_path) as daemon:
-        wait_until(lambda: ready(daemon)["bridge"] == "on")
+        wait_until(lambda: daemon.ready()["bridge"] == "on")
         for word, way in (("harbour", "write"), ("lantern", "update"), ("anchor", "write"), ("compass", "delete")):
             subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path), word, way], check=True)
             wait_until(partial(is_or_is_not_found, daemon, word, way != "delete"))
-            wait_until(lambda: ready(daemon)["waiting"] == {"notes": 0, "observations": 0})
+            wait_until(lambda: daemon.ready()["waiting"] == {"notes": 0, "observations": 0})
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.5])

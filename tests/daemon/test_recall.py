@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tests.waiting import wait_until
-from tests.web.daemon import Daemon, environment
+from tests.web.daemon import Daemon, environment, running
 
 from anamnesis import __version__
 from anamnesis.config import Settings, read_settings
@@ -51,18 +51,16 @@ def ids(tmp_path: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def running(home: Path, *arguments: str, **variables: str) -> Iterator[Daemon]:
-    daemon = Daemon(home, *arguments, **variables)
-    try:
+def answering_recall(home: Path, *arguments: str, **variables: str) -> Iterator[Daemon]:
+    """A daemon that has opened the notes."""
+    with running(home, *arguments, **variables) as daemon:
         wait_until(lambda: daemon.ask("POST", "/recall", '{"query": "x"}').status != 503)
         yield daemon
-    finally:
-        assert daemon.stop() == (0, "")
 
 
 @pytest.fixture
 def daemon(ids: dict[str, str], tmp_path: Path) -> Iterator[Daemon]:
-    with running(tmp_path) as started:
+    with answering_recall(tmp_path) as started:
         yield started
 
 
@@ -121,7 +119,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     home = tmp_path_factory.mktemp("home")
     with MemoryStore(home) as store:
         store.write(type="semantic", title="Pods", body="kubectl rollout restart")
-    with running(home) as started:
+    with answering_recall(home) as started:
         yield started
 
 
@@ -244,7 +242,7 @@ def test_the_file_of_a_killed_daemon_is_not_believed(ids: dict[str, str], tmp_pa
 
 def test_the_client_sends_the_token(ids: dict[str, str], tmp_path: Path) -> None:
     token = os.urandom(12).hex()
-    with running(tmp_path, ANAMNESIS_TOKEN=token) as daemon:
+    with answering_recall(tmp_path, ANAMNESIS_TOKEN=token) as daemon:
         assert daemon.ask("POST", "/recall", '{"query": "x"}').status == 401
         assert client(tmp_path, ANAMNESIS_TOKEN=token)(QUESTION) not in (None, HERE)
         assert client(tmp_path)(QUESTION) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,7 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,17 @@ class Daemon:
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
+
+    def ready(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self.ask("GET", "/ready").body)
+        return answer
+
+
+@contextlib.contextmanager
+def running(home: Path, *arguments: str, **variables: str) -> Iterator[Daemon]:
+    """A daemon, until it has ended without having said anything."""
+    daemon = Daemon(home, *arguments, **variables)
+    try:
+        yield daemon
+    finally:
+        assert daemon.stop() == (0, "")

@@ -31,7 +31,7 @@ _EVERY_WORD, _EVEN = 0.999, 0.5
 
 
 def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
-    """How close each note is: the cosine of its best passage, less what the best of so many would have by chance.
+    """How close each note is: the cosine of its best passage, less the advantage of having several passages.
 
     `cosines` are those of all passages; a note's passages begin at its place in `starts`.
     """

@@ -14,7 +14,7 @@ from anamnesis.meaning.matrix import Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.identifiers import sought
 from anamnesis.recall.pruning import Word, any_of, any_term, head_within, rarest_first
-from anamnesis.store.search import MOST_ASKED, count_notes, counted, holding
+from anamnesis.store.search import MOST_ASKED, about_total, count_notes, counted, holding
 
 if TYPE_CHECKING:
     from anamnesis.meaning.vectors import VectorFile
@@ -76,7 +76,7 @@ class Compared(NamedTuple):
 
 def telling(db: Connection, query: str) -> Words:
     """What a query asks for, without words that half of the notes hold, unless it has no others."""
-    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    total = about_total(db)
     words, wholes, _ = sought(query)
     whole = {word.text: word.notes for word in counted(db, words)}
     as_part = db.learned().part_counts

@@ -15,7 +15,7 @@ from anamnesis.recall.telling import rarity
 from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, telling
 from anamnesis.store.priors import Candidate, candidates, priors
 from anamnesis.store.projects import by_any_name
-from anamnesis.store.queries import Filter
+from anamnesis.store.queries import NOT_SUPERSEDED, Filter
 from anamnesis.store.question import Question, Ranked, Why
 from anamnesis.store.search import ranked, word_scores
 
@@ -180,8 +180,7 @@ def selected(db: Connection, wanted: Filter) -> Numbers:
     selected: dict[Filter, Numbers] = db.learned().selected
     if wanted not in selected:
         rows = db.execute(
-            f"SELECT m.number FROM memories AS m WHERE {wanted.sql}"
-            " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id) ORDER BY m.number",
+            f"SELECT m.number FROM memories AS m WHERE {wanted.sql} AND {NOT_SUPERSEDED} ORDER BY m.number",
             wanted.values,
         )
         selected[wanted] = np.fromiter((number for (number,) in rows), np.int64)
@@ -197,10 +196,7 @@ def within(close: Close, places: Numbers) -> Close:
 
 def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
     """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
-    query = "SELECT updated_at, id FROM memories WHERE number = :number"
-    found = []
-    for number, score in zip(notes.tolist(), scores.tolist(), strict=True):
-        updated_at, id = db.execute(query, {"number": number}).fetchone()
-        found.append((-score, updated_at, id, number))
+    known = zip(candidates(db, notes.tolist()), scores.tolist(), strict=True)
+    found = [(-score, note.updated_at, note.id, note.number) for note, score in known]
     newest = sorted(found, key=lambda row: row[1:3], reverse=True)
     return sorted(newest, key=lambda row: round(row[0], 6))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anamnesis.recall.identifiers import sought
 from anamnesis.recall.pruning import any_term
-from anamnesis.store.queries import Filter
+from anamnesis.store.queries import NOT_SUPERSEDED, Filter
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -53,7 +53,7 @@ def _newest(
     return db.execute(
         "SELECT 0.0, m.updated_at, m.id, m.number FROM memories AS m"
         f" WHERE m.number IN (SELECT value FROM json_each(:numbers)) AND {wanted.sql}"
-        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        f" AND {NOT_SUPERSEDED}"
         " ORDER BY m.updated_at DESC, m.id DESC LIMIT :limit",
         {"numbers": json.dumps(list(numbers)), "limit": limit, **wanted.values},
     ).fetchall()

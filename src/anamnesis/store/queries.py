@@ -43,6 +43,10 @@ class Also(TypedDict, total=False):
     until: str | None
 
 
+# Of the notes `m`, those that no other note supersedes.
+NOT_SUPERSEDED = "NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which notes a query selects; None for any."""

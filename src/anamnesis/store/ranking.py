@@ -33,7 +33,7 @@ _PENDING = """
 
 # Seconds that the searches of a script wait for notes to be embedded: some thousand short notes.
 _SCRIPT_SECONDS = 60.0
-# So many pending notes are always embedded: a script's own writes are never found by their words alone.
+# A backlog of at most this many notes is always embedded, so that a script finds what it has just written by meaning.
 _FEW = 32
 _FEW_SECONDS = 1.0
 

@@ -11,7 +11,7 @@ from anamnesis.recall.pruning import Word, any_of, any_term, head_deciding, head
 from anamnesis.recall.query import asked
 from anamnesis.store.index import Connection
 from anamnesis.store.parts import by_parts
-from anamnesis.store.queries import Filter
+from anamnesis.store.queries import NOT_SUPERSEDED, Filter
 from anamnesis.store.question import Ranked, Why
 
 # Up to this many notes are scored faster in one go (1 ms) than in steps.
@@ -48,7 +48,7 @@ def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool 
     """
     if not _has_notes(db, wanted):  # otherwise it would add every word before it finds nothing
         return []
-    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    total = about_total(db)
     terms, around = asked(query)
     known = rarest_first(counted(db, terms))[:MOST_ASKED]
     if not k:
@@ -65,6 +65,12 @@ def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool 
         hit._replace(why=Why(words[number], "", {"words": hit.score}, {}))
         for hit, (_, _, _, number) in zip(found, best, strict=True)
     ]
+
+
+def about_total(db: Connection) -> int:
+    """How many notes there are, or a few more: one index lookup, where a count reads them all."""
+    (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
+    return int(total)
 
 
 def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, k: int) -> list[_Scored]:
@@ -203,7 +209,7 @@ def _match(db: Connection, match: str, wanted: Filter, k: int) -> list[_Scored]:
         "SELECT bm25(memories_fts) AS score, m.updated_at, m.id, m.number"
         " FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
         f" WHERE memories_fts MATCH :match {_of_project(wanted)} AND {wanted.sql}"
-        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        f" AND {NOT_SUPERSEDED}"
         " ORDER BY score, m.updated_at DESC, m.id DESC LIMIT :k",
         {"match": match, "k": k, **wanted.values},
     )
@@ -234,7 +240,7 @@ def _described(db: Connection, rows: list[tuple[int, float]]) -> list[_Scored]:
     notes = db.execute(
         "SELECT m.updated_at, m.id, m.number FROM memories AS m"
         " WHERE m.number IN (SELECT value FROM json_each(:numbers))"
-        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)",
+        f" AND {NOT_SUPERSEDED}",
         {"numbers": json.dumps(list(scores))},
     )
     return [(scores[number], updated_at, note, number) for updated_at, note, number in notes]

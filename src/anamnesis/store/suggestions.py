@@ -11,6 +11,7 @@ from anamnesis.recall.query import asked, is_function_word
 from anamnesis.recall.spelling import near
 from anamnesis.store.index import Connection
 from anamnesis.store.marking import matches
+from anamnesis.store.queries import NOT_SUPERSEDED
 
 # A pasted text is not corrected word by word.
 _MOST_WORDS = 8
@@ -76,7 +77,7 @@ def _projects(db: Connection, terms: list[str]) -> dict[str, int]:
     rows = db.execute(
         "SELECT m.project, count(*) FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
         " WHERE memories_fts MATCH :match"
-        " AND NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
+        f" AND {NOT_SUPERSEDED}"
         " GROUP BY m.project ORDER BY count(*) DESC, m.project LIMIT :most",
         {"match": any_term(terms), "most": _MOST_PROJECTS},
     )
