@@ -34,6 +34,13 @@ _LOADED = 2_048
 _MOST_COMPARED = 16
 _WHILE_WAITING = 2
 _MOST_AHEAD = 64
+# The notes to load, by their files: of every note, and of those whose changes a follower has read since.
+_EVERY = "SELECT memory_id, number, hash FROM standing_files"
+_CHANGED = """
+    SELECT memory_id, (SELECT number FROM memories WHERE id = memory_id),
+        (SELECT hash FROM standing_files WHERE standing_files.memory_id = changes.memory_id)
+    FROM changes WHERE seq > :after AND seq <= :last
+"""
 
 
 class Meaning:
@@ -167,12 +174,8 @@ class Meaning:
         self._start, self._cursor = start, cursor
 
     def _load(self, db: Connection, after: int, last: int) -> None:
-        rows = db.execute(
-            "SELECT memory_id, (SELECT number FROM memories WHERE id = memory_id),"
-            " (SELECT hash FROM standing_files WHERE standing_files.memory_id = changes.memory_id)"
-            " FROM changes WHERE seq > :after AND seq <= :last",
-            {"after": after, "last": last},
-        )
+        """Load the notes that changed; at first, when `after` is 0, every note."""
+        rows = db.execute(_CHANGED if after else _EVERY, {"after": after, "last": last})
         while some := rows.fetchmany(_LOADED):  # all at once would be in memory twice
             texts = self.file.texts_of(hash for _, _, hash in some if hash)
             self._matrix.update({id: Note(number, texts[hash]) if hash in texts else None for id, number, hash in some})

@@ -91,20 +91,22 @@ def difference(db: Connection, files: NoteFiles, *, only: Iterable[str] | None =
             folder = Folder(path, -1, {}, [])
         else:
             found.folders.append(folder)
-        known = _known_files(db, recorded.get(path))
-        for name, seen in folder.files.items():
-            before = known.pop(name, None)
-            if before != seen:
+        for name, size, mtime_ns in _known_files(db, recorded.get(path)):
+            seen = folder.files.pop(name, None)
+            if seen is None:
+                found.gone.append(f"{path}/{name}")
+            elif seen != (size, mtime_ns):
                 found.changed.append(f"{path}/{name}")
-                found.added += before is None
-        found.gone += [f"{path}/{name}" for name in known]
+        found.changed += [f"{path}/{name}" for name in folder.files]
+        found.added += len(folder.files)
+        folder.files.clear()
         if only is None:
             waiting += folder.folders
         else:
             waiting += [inner for inner in folder.folders if inner not in recorded and inner not in listed]
     if only is None:
         for path in recorded.keys() - listed:
-            found.gone += [f"{path}/{name}" for name in _known_files(db, recorded[path])]
+            found.gone += [f"{path}/{name}" for name, *_ in _known_files(db, recorded[path])]
             found.gone_folders.append(path)
     found.changed.sort()
     return found
@@ -124,9 +126,9 @@ def outdated(db: Connection, files: NoteFiles) -> list[str] | None:
     return changed if changed or has_unread(db) else None
 
 
-def _known_files(db: Connection, folder: int | None) -> dict[str, tuple[int, int]]:
-    rows = db.execute("SELECT name, size, mtime_ns FROM files WHERE folder = :folder", {"folder": folder})
-    return {name: (size, mtime_ns) for name, size, mtime_ns in rows}
+def _known_files(db: Connection, folder: int | None) -> Iterable[tuple[str, int, int]]:
+    """The names of a folder's indexed files, with size and mtime: one at a time, since there may be 100,000."""
+    return db.execute("SELECT name, size, mtime_ns FROM files WHERE folder = :folder", {"folder": folder})
 
 
 def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: Connection) -> None:
