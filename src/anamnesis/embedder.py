@@ -51,11 +51,12 @@ class Embedder:
                 self._thread.start()
 
     def close(self) -> None:
-        """Stop between two texts."""
+        """Stop, also in the middle of a text."""
         with self._starting:
             self._stopping.set()
         self._woken.set()
         if self._thread:
+            self._store.ranking.abandon()
             self._thread.join()
 
     def _run(self) -> None:

@@ -51,6 +51,21 @@ def test_a_note_is_found_by_another_word_for_it(found: Found) -> None:
     assert found.ids("kubernetes")[0] == pods
 
 
+def test_an_end_does_not_wait_for_a_long_text(found: Found) -> None:
+    """On a busy machine a text of 256 passages takes minutes; whoever stops the daemon does not wait for them."""
+    found.write("A book", "\n".join([LONG] * 20))
+
+    def stop_after_the_first() -> Model:
+        found.embedded += 1
+        found.meaning.abandon()
+        return load()
+
+    found.meaning._model = stop_after_the_first
+    assert found.meaning.follow() == 0
+    assert found.embedded == 1
+    assert found.store.ranking.pending() == 1
+
+
 def test_one_incidental_word_does_not_outweigh_the_meaning_of_a_whole_question(found: Found) -> None:
     """Words that no note holds count as words of the question, too."""
     pods = found.write("kubectl rollout restart", "Pods keep the old environment until they are recreated.")

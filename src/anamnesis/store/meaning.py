@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from anamnesis.meaning.database import MOST_PASSAGES
 from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix, Note
@@ -57,6 +59,7 @@ class Meaning:
         self._matrix = Matrix()
         self._start, self._cursor = b"", 0  # which changes the matrix has
         self._private: Connection | None = None
+        self._is_abandoned = False
         self._ahead: dict[bytes, Passages] = {}  # of texts that the follower has not embedded yet
 
     def close(self) -> None:
@@ -82,6 +85,10 @@ class Meaning:
         with contextlib.suppress(_Stopped):
             self._log.follow(FOLLOWER, process, self._written.identity, batch=_BATCH, stop=stop)
         return done
+
+    def abandon(self) -> None:
+        """Stop embedding for good, also within a text, which stays pending."""
+        self._is_abandoned = True
 
     @property
     def is_warm(self) -> bool:
@@ -151,11 +158,20 @@ class Meaning:
         found, done = [NewText(hash, texts[hash], known) for hash, known in ahead.items()], 0
         left = {hash: some for hash, some in texts.items() if hash not in ahead}
         if left:
-            vectors = packed(self._model().passages([passage for some in left.values() for passage in some]))
+            vectors = packed(self._computed([passage for some in left.values() for passage in some]))
         for hash, some in left.items():
             found.append(NewText(hash, some, vectors[done : done + len(some)]))
             done += len(some)
         return found
+
+    def _computed(self, texts: list[str]) -> Vectors:
+        """The vectors of passages. A long text takes seconds, and minutes on a busy machine: it can be abandoned."""
+        found = []
+        for start in range(0, len(texts), _AT_ONCE):
+            if self._is_abandoned:
+                raise _Stopped
+            found.append(self._model().passages(texts[start : start + _AT_ONCE]))
+        return np.concatenate(found)
 
     def _refresh(self, db: Connection) -> None:
         """Bring the matrix up to date with what the follower has embedded."""
@@ -182,7 +198,7 @@ class Meaning:
 
 
 class _Stopped(Exception):
-    """Embedding was stopped between two texts; what is done is saved."""
+    """Embedding was stopped; the texts that were done are saved."""
 
 
 def _in_turn(texts: dict[bytes, list[str]]) -> Iterator[dict[bytes, list[str]]]:

@@ -105,6 +105,11 @@ class Ranking:
         """Embed the notes that changed, until `stop`; returns how many were. `progress` gets each batch's size."""
         return self.meaning.follow(progress, stop)
 
+    def abandon(self) -> None:
+        """Stop embedding for good."""
+        if "meaning" in self.__dict__:
+            self.meaning.abandon()
+
     def pending(self) -> int:
         """How many notes are not embedded yet."""
         from anamnesis.meaning.database import identity_of
