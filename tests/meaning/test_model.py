@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import seconds
 
 from anamnesis.meaning.model import WIDTH, Model, Vectors, load
 from anamnesis.meaning.passages import passages
@@ -77,3 +78,9 @@ def test_a_note_that_is_a_little_longer_than_a_passage_is_one() -> None:
     assert [len(each.split()) for each in passages("A title of six words here\n" + "word " * 120)] == [126]
     assert [len(each.split()) for each in passages("word\n" * 131)] == [110, 21]
     assert [len(each.split()) for each in passages("word\n" * 230)] == [110, 120]
+
+
+def test_a_word_of_megabytes_costs_no_more_than_one_of_kilobytes() -> None:
+    long, short = ("é" * length for length in (8_000_000, 80_000))
+    pieces = load().pieces
+    assert seconds(lambda text: pieces.ids(text, 256), long) < 10 * seconds(lambda text: pieces.ids(text, 256), short)

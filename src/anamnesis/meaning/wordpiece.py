@@ -19,10 +19,13 @@ class WordPiece:
         self._cache: dict[str, list[int]] = {}
 
     def ids(self, text: str, most: int) -> list[int]:
-        """The ids of a text's first `most` pieces; a text without any has one unknown piece."""
+        """The ids of a text's first `most` pieces; a text without any has one unknown piece.
+
+        A text is read up to where `most` words of the greatest length end: encoded data can be a word of megabytes.
+        """
         found: list[int] = []
         cache = self._cache
-        for word in _words(text):
+        for word in _words(text[: most * (_LONGEST_WORD + 1)]):
             pieces = cache.get(word)
             if pieces is None:
                 if len(cache) >= _MOST_CACHED:
