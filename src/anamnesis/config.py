@@ -18,6 +18,8 @@ from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 
 CONFIG_NAME = "config.json"
+# The folders of a home that hold its notes, by scope.
+TREES = {"portable": "memory", "machine-local": "local"}
 # The source of a value that nobody has given.
 DEFAULT = "default"
 _ENGRAM_DB = "engram.db"

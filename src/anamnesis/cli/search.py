@@ -14,7 +14,7 @@ from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_jso
 from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
-from anamnesis.recall.mode import Mode
+from anamnesis.recall.query import Mode
 from anamnesis.store import Hit
 from anamnesis.store.marking import Span, matches
 

@@ -13,7 +13,7 @@ from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
 from anamnesis.mcp.schema import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
-from anamnesis.recall.mode import MODES, Mode
+from anamnesis.recall.query import MODES, Mode
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore

@@ -16,20 +16,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from anamnesis.digest import blake2b
+from anamnesis.config import TREES as TREES
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
+from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
 from anamnesis.store.kept import Kept
 from anamnesis.store.steps import Step
 
-TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
 # Opening a named pipe must not block, and a symbolic link must not be followed.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-_SHAPELESS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_SHAPELESS = lazy_pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 # Files at the top of a tree that hosts and people add to any repository.
-_DESCRIBING = re.compile(
+_DESCRIBING = lazy_pattern(
     r"(?:readme|licen[cs]e|copying|notice)(?:[.-].*)?|\.git(?:ignore|attributes|keep)", re.IGNORECASE
 )
 _UNREADABLE = (-1, -1)  # recorded as size and mtime of a file that cannot be read
