@@ -25,8 +25,8 @@ from anamnesis.notes.markdown import decode, named_ids, parse
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.formats.editing import Unparsable
 from anamnesis.recall import query
-from anamnesis.web.engram_bodies import Learnings
 from anamnesis.web.engram_request import parse_query
+from anamnesis.web.engram_write_routes import Learnings
 from anamnesis.web.router import clean, escaped_path
 
 Make = Callable[[int], Any]

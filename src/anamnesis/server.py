@@ -14,7 +14,7 @@ from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
 from anamnesis.mcp.memory import search_memories
-from anamnesis.signals import exit_on_signals
+from anamnesis.process import exit_on_signals
 
 if TYPE_CHECKING:
     from anamnesis.mcp.engram.tool import Memory
