@@ -22,7 +22,7 @@ READERS = {
     "cli/machine": "`init` and `uninstall` follow the variables of every agent.",
     "cli/init": "Writes to config.json the settings that it lacks.",
     "cli/rows": "Follows the user's variables for pagers.",
-    "cli/editor": "Names the user's editor in its error.",
+    "cli/given_text": "Names the user's editor in its error.",
     "hooks/__init__": "The hooks' one read, and the variables by which agents tell who they are.",
     "engram_cli/__init__": "The one read of Engram's command line.",
     "server": "The one read of `serve`; and `build_server(store)` is specified to work without settings.",
