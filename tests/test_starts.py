@@ -110,6 +110,25 @@ def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
     )
 
 
+def test_recall_reads_no_note_that_it_does_not_print(home: Path) -> None:
+    """Most prompts share words with notes, and few are about one."""
+    script = (
+        "import sys\n"
+        "from anamnesis.inject import select_recall\n"
+        "from anamnesis.store import MemoryStore\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == 'open' else None)\n"
+        f"with MemoryStore({str(home)!r}, only_to_read=True) as store:\n"
+        "    store.ranking.ranker = lambda question: None\n"
+        "    for prompt in ('fill in the number of the text and other things', 'where do zebras cross the road?'):\n"
+        "        opened.clear()\n"
+        "        found = select_recall(store, prompt, project='x', known=set())\n"
+        "        print(len(found), sum(path.endswith('.md') for path in opened))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 0\n1 1\n"
+
+
 def test_recall_opens_nothing_in_a_home_without_notes(tmp_path: Path) -> None:
     event = {"session_id": "s1", "cwd": str(tmp_path), "hook_event_name": "x", "prompt": "where do zebras cross?"}
     printed, modules = imported(tmp_path, json.dumps(event).encode(), "recall")
