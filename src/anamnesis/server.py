@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,7 +37,7 @@ def build_server(
     """
     settings = settings or resolve_settings()
     if machine_id:
-        settings = replace(settings, machine_id=machine_id)
+        settings = settings._replace(machine_id=machine_id)
     return _built(lambda: store, settings, engram)
 
 
