@@ -189,5 +189,10 @@ def utc_time(text: str) -> str:
         return writable(text)
 
 
+def file_time(nanoseconds: int) -> str:
+    """The time of a file's mtime, to the second."""
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat()
+
+
 def _shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -12,7 +12,6 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from anamnesis.config import TREES as TREES
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.light import blake2b, lazy_pattern
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, file_time, parse, validate, writable
 from anamnesis.store.kept import Kept
 from anamnesis.store.steps import Step
 
@@ -167,8 +166,7 @@ class NoteFiles:
         if describes_repository(path.partition("/")[2]) or not is_bare(text, path):
             return None
         note_id = self._kept.id_of(path, hash, mtime_ns, self.exists)
-        updated_at = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
-        return bare_note(text, path, note_id, updated_at, scope_of(path))
+        return bare_note(text, path, note_id, file_time(mtime_ns), scope_of(path))
 
     def secure(self, paths: Sequence[str]) -> None:
         """Flush files and their folders to disk; files that no longer exist are skipped."""
