@@ -17,11 +17,11 @@ SOURCE = Path(anamnesis.__file__).parent
 # Every module that reads one of these, with the reason. The functions `resolve_*` read all settings anew.
 READERS = {
     "config": "Reads the settings for everybody.",
-    "cli/context": "The command line's one read of the settings.",
+    "cli/settings": "The command line's one read of the settings.",
     "cli/sync": "`--home` becomes a variable, which the background process inherits.",
     "cli/machine": "`init` and `uninstall` follow the variables of every agent.",
     "cli/init": "Writes to config.json the settings that it lacks.",
-    "cli/rows": "Follows the user's variables for pagers.",
+    "cli/note_rows": "Follows the user's variables for pagers.",
     "cli/given_text": "Names the user's editor in its error.",
     "hooks/__init__": "The hooks' one read, and the variables by which agents tell who they are.",
     "engram_cli/__init__": "The one read of Engram's command line.",

@@ -19,7 +19,7 @@ from anamnesis.engram import gojson, gotext, normal, passive, projects, search, 
 from anamnesis.errors import InvalidNote
 from anamnesis.git import _lock_held
 from anamnesis.history.diffs import count_lines
-from anamnesis.mcp.schema import checked, parameters, texts
+from anamnesis.mcp.arguments import checked, parameters, texts
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import decode, named_ids, parse
 from anamnesis.onboard.formats import engine

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import print_json
+from anamnesis.cli.settings import settings
 
 
 @click.group()
@@ -33,7 +33,7 @@ def claude(folder: Path | None, as_json: bool) -> None:
 
     JSON: {"new", "updated", "unchanged", "left"}
     """
-    from anamnesis.importers.claude import import_claude
+    from anamnesis.importers.claude_memory import import_claude
 
     with open_store() as store:
         source = folder or settings().claude_home

@@ -9,9 +9,9 @@ import click
 
 from anamnesis.cli.explained import draw_explained
 from anamnesis.cli.naming import remember
+from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
 from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
 from anamnesis.recall.query import Mode, asked

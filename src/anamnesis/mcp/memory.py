@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.answer import described, fitted, marked, refuse_cut, shortened
+from anamnesis.mcp.arguments import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
-from anamnesis.mcp.schema import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
 from anamnesis.recall.query import MODES, Mode

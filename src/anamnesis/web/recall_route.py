@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from anamnesis.daemon_client import PATH
 from anamnesis.errors import InvalidArgument
+from anamnesis.mcp.arguments import checked, optional, parameters, text, texts, yes_or_no
 from anamnesis.mcp.memory import FILTERS, MODE, MOST
-from anamnesis.mcp.schema import checked, optional, parameters, text, texts, yes_or_no
 from anamnesis.notes import SOURCES
 from anamnesis.store.queries import Filter, at_least_zero
 from anamnesis.store.question import Question, Ranked
