@@ -17,7 +17,7 @@ SOURCE = Path(anamnesis.__file__).parent
 # Every module that reads one of these, with the reason. The functions `resolve_*` read all settings anew.
 READERS = {
     "config": "Reads the settings for everybody.",
-    "cli/settings": "The command line's one read of the settings.",
+    "cli/context": "The command line's one read of the settings.",
     "cli/sync": "`--home` becomes a variable, which the background process inherits.",
     "cli/machine": "`init` and `uninstall` follow the variables of every agent.",
     "cli/init": "Writes to config.json the settings that it lacks.",

@@ -10,9 +10,9 @@ from dataclasses import asdict
 import click
 
 from anamnesis.bridge.bridge import Bridge
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines, progress_bar
-from anamnesis.cli.settings import settings
 from anamnesis.disk import locked
 from anamnesis.errors import LockHeld, NoteNotFound, StoreUnavailable
 from anamnesis.plural import counted

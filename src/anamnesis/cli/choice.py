@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.output import bare_table, console
 from anamnesis.cli.plans import action
-from anamnesis.cli.settings import settings
 from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
 from anamnesis.onboard.agent import Agent

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import click
 from click.shell_completion import CompletionItem
 
-from anamnesis.cli.settings import settings
+from anamnesis.cli.context import settings
 from anamnesis.config import SETTINGS
 from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import tags

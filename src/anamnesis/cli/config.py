@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import click
 
 from anamnesis.cli.completing import complete_settings
+from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
-from anamnesis.cli.settings import change_setting, settings
 from anamnesis.config import CONFIG_NAME, DEFAULT, Resolved
 
 # From this width on, the list says what each setting is for.

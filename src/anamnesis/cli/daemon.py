@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from anamnesis import daemon
-from anamnesis.cli.settings import settings
+from anamnesis.cli.context import settings
 from anamnesis.errors import StoreUnavailable
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

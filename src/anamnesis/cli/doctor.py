@@ -9,10 +9,10 @@ from functools import partial
 import click
 
 from anamnesis.cli import machine
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import print_refusals
-from anamnesis.cli.settings import settings
 from anamnesis.disk import locked
 from anamnesis.doctor import Finding, examine, repair
 from anamnesis.onboard.agent import Agent

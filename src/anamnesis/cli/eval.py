@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import in_a_line, on_terminal, print_json, print_lines, progress_bar
-from anamnesis.cli.settings import settings
 from anamnesis.errors import InvalidArgument
 from anamnesis.plain import escaped
 from anamnesis.plural import counted

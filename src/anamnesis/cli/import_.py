@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import print_json
-from anamnesis.cli.settings import settings
 
 
 @click.group()

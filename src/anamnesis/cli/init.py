@@ -23,11 +23,11 @@ from anamnesis.cli.choice import (
     confirm,
     features,
 )
+from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, open_store
 from anamnesis.cli.outcome import draw_outcome
 from anamnesis.cli.output import activity, on_terminal, print_json, print_lines, progress_bar
 from anamnesis.cli.plans import action, describe_holdings, print_diffs, print_refusals, shown_change, shown_refusal
-from anamnesis.cli.settings import change_setting, settings
 from anamnesis.config import CONFIG_NAME, DEFAULT, read_config, setting
 from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError

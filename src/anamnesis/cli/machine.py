@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anamnesis.cli.settings import settings
+from anamnesis.cli.context import settings
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import all_agents
 from anamnesis.onboard.engram_installation import find_installation

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.output import SHORT_ID, in_a_line, on_terminal
-from anamnesis.cli.settings import settings
 from anamnesis.disk import write_atomically
 from anamnesis.errors import AnamnesisError, InvalidArgument, NoteNotFound
 from anamnesis.plain import one_line

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
+from anamnesis.cli.context import settings
 from anamnesis.cli.output import UNITS
-from anamnesis.cli.settings import settings
 from anamnesis.notes import SCOPES, SOURCES, TYPES
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore

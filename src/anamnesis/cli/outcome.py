@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from anamnesis.cli import machine
 from anamnesis.cli.choice import feature_columns, shortened, ticks
+from anamnesis.cli.context import settings
 from anamnesis.cli.output import bare_table, console
 from anamnesis.cli.plans import action
-from anamnesis.cli.settings import settings
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.ledger import FOLDER

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, project_here
 from anamnesis.cli.output import on_terminal, print_json, print_lines
-from anamnesis.cli.settings import settings
 from anamnesis.engram.detection import detected
 from anamnesis.project import Project
 from anamnesis.trust import Claim, untrust

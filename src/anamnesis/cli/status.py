@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from anamnesis.bridge import FAILURES
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import RECONCILE, as_json, open_memory, project_here
 from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
-from anamnesis.cli.settings import settings
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.plural import counted
 from anamnesis.review import waiting

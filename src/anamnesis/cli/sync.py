@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.options import adopt_option, as_json, open_memory, store_option
 from anamnesis.cli.output import activity, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.cli.settings import settings
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log

@@ -10,11 +10,11 @@ import click
 
 from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
+from anamnesis.cli.context import settings
 from anamnesis.cli.init import reconcile_engram
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
-from anamnesis.cli.settings import settings
 from anamnesis.disk import locked
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.engram_installation import NAME as ENGRAM
