@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import FrozenInstanceError, replace
 from pathlib import Path
 
 import pytest
@@ -88,14 +87,14 @@ def test_settings_stay_as_they_were_read(home: Path) -> None:
     settings = resolve_settings()
     change_config(home, "remote", "/srv/notes.git")
     assert (settings.remote, resolve_settings().remote) == (None, "/srv/notes.git")
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         settings.remote = "/srv/other.git"  # type: ignore[misc]
 
 
 def test_a_value_that_makes_no_sense_is_the_default_but_is_shown_as_it_was_given(tmp_path: Path) -> None:
     wrong = {"BRIDGE": "perhaps", "SYNC_TIMEOUT": "-1", "INJECT_BUDGET": "many", "REFLECTION_PROVIDER": "oracle"}
     given = read_settings({f"ANAMNESIS_{name}": value for name, value in wrong.items()}, tmp_path)
-    assert replace(given, found=()) == replace(read_settings({}, tmp_path), found=())
+    assert given._replace(found=()) == read_settings({}, tmp_path)._replace(found=())
     assert [given.resolved(name.lower()).value for name in wrong] == list(wrong.values())
 
 

@@ -19,6 +19,7 @@ import pytest
 from tests.growth import seconds, superlinear
 
 import anamnesis
+from anamnesis.light import LazyPattern
 
 # What the standard library itself reads patterns with; it has no types.
 op: Any = importlib.import_module("re._constants")
@@ -69,6 +70,8 @@ def modules() -> Iterator[ModuleType]:
 def patterns_in(value: object) -> Iterator[re.Pattern[Any]]:
     if isinstance(value, re.Pattern):
         yield value
+    elif isinstance(value, LazyPattern):
+        yield re.compile(value.pattern, value.flags)
     elif isinstance(value, dict):
         yield from patterns_in([*value, *value.values()])
     elif isinstance(value, tuple | list | set | frozenset):

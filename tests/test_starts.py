@@ -86,7 +86,19 @@ def test_recall_imports_what_finds_and_shows_a_note(home: Path) -> None:
     assert b"Zebra crossing" in printed
     unneeded = {"anamnesis.mcp", "anamnesis.git", "anamnesis.engram.schema", "anamnesis.notes.redaction", "hashlib"}
     assert modules & (HEAVY | unneeded) == set()
-    assert len(ours(modules)) <= 55, ours(modules)
+    assert len(ours(modules)) <= 54, ours(modules)
+
+
+def test_a_hook_compiles_only_the_patterns_that_it_needs() -> None:
+    """Compiling all of them takes as long as a tenth of a start."""
+    script = (
+        "import re, sys\n"
+        "import anamnesis.hooks.prompt, anamnesis.inject, anamnesis.project, anamnesis.vault\n"
+        "ours = [module for name, module in sys.modules.items() if name.startswith('anamnesis')]\n"
+        "print([value for module in ours for value in vars(module).values() if isinstance(value, re.Pattern)])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
@@ -96,6 +108,33 @@ def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
     assert (
         modules & (HEAVY | {"anamnesis.store", "anamnesis.notes", "anamnesis.project", "sqlite3", "hashlib"}) == set()
     )
+
+
+def test_recall_reads_no_note_that_it_does_not_print(home: Path) -> None:
+    """Most prompts share words with notes, and few are about one."""
+    script = (
+        "import sys\n"
+        "from anamnesis.inject import select_recall\n"
+        "from anamnesis.store import MemoryStore\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == 'open' else None)\n"
+        f"with MemoryStore({str(home)!r}, only_to_read=True) as store:\n"
+        "    store.ranking.ranker = lambda question: None\n"
+        "    for prompt in ('fill in the number of the text and other things', 'where do zebras cross the road?'):\n"
+        "        opened.clear()\n"
+        "        found = select_recall(store, prompt, project='x', known=set())\n"
+        "        print(len(found), sum(path.endswith('.md') for path in opened))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 0\n1 1\n"
+
+
+def test_recall_opens_nothing_in_a_home_without_notes(tmp_path: Path) -> None:
+    event = {"session_id": "s1", "cwd": str(tmp_path), "hook_event_name": "x", "prompt": "where do zebras cross?"}
+    printed, modules = imported(tmp_path, json.dumps(event).encode(), "recall")
+    assert printed == b""
+    assert modules & (HEAVY | {"anamnesis.store", "anamnesis.notes", "anamnesis.project", "sqlite3"}) == set()
+    assert not (tmp_path / "index.db").exists()
 
 
 def test_with_a_daemon_recall_and_search_leave_the_model_to_it(home: Path) -> None:

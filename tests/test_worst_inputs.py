@@ -19,14 +19,14 @@ from anamnesis.engram import gojson, gotext, normal, passive, projects, search, 
 from anamnesis.errors import InvalidNote
 from anamnesis.git import _lock_held
 from anamnesis.history.diffs import count_lines
-from anamnesis.mcp.schema import checked, parameters, texts
+from anamnesis.mcp.arguments import checked, parameters, texts
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import decode, named_ids, parse
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.formats.editing import Unparsable
 from anamnesis.recall import query
-from anamnesis.web.engram_bodies import Learnings
 from anamnesis.web.engram_request import parse_query
+from anamnesis.web.engram_write_routes import Learnings
 from anamnesis.web.router import clean, escaped_path
 
 Make = Callable[[int], Any]

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,8 @@ from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 
 CONFIG_NAME = "config.json"
+# The folders of a home that hold its notes, by scope.
+TREES = {"portable": "memory", "machine-local": "local"}
 # The source of a value that nobody has given.
 DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
@@ -225,20 +226,22 @@ class Resolved(NamedTuple):
         return None if value == _NONE else value
 
 
-@dataclass(frozen=True, slots=True)
-class Reflection:
+class Reflection(NamedTuple):
     """Who summarises sessions, and how it is reached."""
 
     provider: str
     model: str
     base_url: str
-    api_key: str = field(repr=False)
+    api_key: str
     timeout: int
     max_tokens: int
 
+    def __repr__(self) -> str:
+        return f"Reflection({self.provider}, {self.model}, {self.base_url})"  # without the key
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+
+# A tuple, as the values here are: a frozen dataclass of this size takes a hook 2 ms to declare.
+class Settings(NamedTuple):
     """This machine's settings, as they were when the program read them. A value that its check refuses is the default.
 
     `machine_id`, `remote` and `token` are checked where they are used, and `found` holds all values as they were given.
@@ -249,7 +252,7 @@ class Settings:
     claude_home: Path
     machine_id: str
     remote: str | None
-    token: str = field(repr=False)
+    token: str
     bridge: bool
     versions: int
     sync_timeout: int
@@ -260,7 +263,10 @@ class Settings:
     engram_port: str
     engram_project: str
     user: str
-    found: tuple[Resolved, ...] = field(repr=False)
+    found: tuple[Resolved, ...]
+
+    def __repr__(self) -> str:
+        return f"Settings(home={str(self.home)!r})"  # without the token, and the values as they were given
 
     def engram_db(self) -> Path:
         """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""

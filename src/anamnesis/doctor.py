@@ -164,9 +164,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
         fault = f"Waiting: {counted(waiting.notes, 'changed note')} and {observations}."
         yield Finding(str(path), fault, "Bring both together: anamnesis bridge reconcile", reconcile)
     if drift:
-        differ = (
-            "1 note differs from its observation" if drift == 1 else f"{drift:,} notes differ from their observations"
-        )
+        differ = counted(drift, "note differs from its observation", "notes differ from their observations")
         fault = f"{differ}, and no change is recorded."
         yield Finding(str(path), fault, "Compare everything: anamnesis bridge reconcile --all", reconcile)
 

@@ -8,7 +8,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from anamnesis.log import log_once
-from anamnesis.priority import lower_priority
+from anamnesis.process import lower_priority
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question
 

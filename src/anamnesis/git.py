@@ -8,7 +8,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from anamnesis.errors import AnamnesisError
+from anamnesis.light import lazy_pattern
 
 LOCAL_TIMEOUT = 600.0
 # git holds a lock file for milliseconds; one this old is stale: its git was killed.
@@ -38,7 +38,7 @@ _NEUTRAL = (
 )
 _FOR_THE_NETWORK = ("GIT_SSH", "GIT_SSL", "GIT_PROXY", "GIT_ASKPASS", "GIT_HTTP", "GIT_CONFIG_GLOBAL")
 # What git's traces say once the remote has sent anything.
-_ANSWER = re.compile(rb"packet: +[\w./-]+< |<= Recv header")
+_ANSWER = lazy_pattern(rb"packet: +[\w./-]+< |<= Recv header")
 # Processes that another thread waits for. A thread may be abandoned when this process ends.
 _running: set[subprocess.Popen[bytes]] = set()
 # The last line of git's message; an earlier one, by ssh or the network, has the reason.

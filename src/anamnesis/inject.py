@@ -21,7 +21,8 @@ from anamnesis.notes.foreign import is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.telling import is_about, says_something, subject
-from anamnesis.store import Hit, MemoryStore
+from anamnesis.store import MemoryStore
+from anamnesis.store.question import Ranked, is_weak
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
 
@@ -79,12 +80,12 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
     asked = subject(prompt)
     if not asked:
         return []
-    found: dict[str, Hit] = {}
+    found: dict[str, Ranked] = {}
     for place in dict.fromkeys((project, GLOBAL)):
-        hits = store.hits(prompt, project=place, k=most)
+        hits = store.best(prompt, project=place, k=most)
         if hits and all(hit.fit is None for hit in hits):  # by words alone, those of any request would decide
-            hits = store.hits(asked, project=place, k=most, mode="words")
-        found |= {hit.memory.id: hit for hit in hits if hit.memory.id not in known and not hit.is_weak}
+            hits = store.best(asked, project=place, k=most, mode="words")
+        found |= {hit.id: hit for hit in hits if hit.id not in known and not is_weak(hit.fit)}
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))
     if not says_something(notes, total):
         return []
@@ -94,7 +95,8 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
         if (hit.fit or 0) >= _CLEARLY_FITTING or is_about(held[note], named[note], notes, total)
     ]
     relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
-    return [hit.memory for hit in relevant[:most]]
+    files = store.files(hit.id for hit in relevant[:most])
+    return [file.memory for hit in relevant[:most] if (file := files.get(hit.id)) and file.memory]
 
 
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:

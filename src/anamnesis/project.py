@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.errors import InvalidArgument
+from anamnesis.light import lazy_pattern
 from anamnesis.trust import Claim, ignore, is_accepted, provided
 
 GLOBAL = "global"
@@ -15,7 +16,7 @@ MARKER = ".anamnesis/project"
 _MOST_MARKER = 1024
 MOST_KEY = 200
 _REFUSED = '" $ * ; < = > ? \\ ^ ` { | }'
-_NOT_IN_KEY = re.compile(f"[{re.escape(_REFUSED.replace(' ', ''))}]")
+_NOT_IN_KEY = lazy_pattern(f"[{re.escape(_REFUSED.replace(' ', ''))}]")
 # Hosts that serve ssh on the https port, for networks with only that port open.
 _SSH_OVER_HTTPS = {
     "ssh.github.com": "github.com",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
 from anamnesis.mcp.dispatcher import Offered, Server
 from anamnesis.mcp.memory import search_memories
-from anamnesis.signals import exit_on_signals
+from anamnesis.process import exit_on_signals
 
 if TYPE_CHECKING:
     from anamnesis.mcp.engram.tool import Memory
@@ -38,7 +37,7 @@ def build_server(
     """
     settings = settings or resolve_settings()
     if machine_id:
-        settings = replace(settings, machine_id=machine_id)
+        settings = settings._replace(machine_id=machine_id)
     return _built(lambda: store, settings, engram)
 
 

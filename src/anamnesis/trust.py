@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from anamnesis.disk import locked, write_atomically
 from anamnesis.errors import StoreUnavailable
+from anamnesis.light import lazy_pattern
 from anamnesis.log import log_once
 from anamnesis.working_tree import RefusedPath, read_file
 
 _FILE = "trusted-projects.json"
-_REMOTE = re.compile(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
+_REMOTE = lazy_pattern(r"^[^\t\n]+\t(.*) \(fetch\)", re.MULTILINE)
 
 
 class Claim(NamedTuple):

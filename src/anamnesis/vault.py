@@ -77,7 +77,7 @@ def open_vault(
         except FAILURES as error:
             log(settings.home, "bridge failed", reason=str(error))
         if not pending and not opened.follow(_AT_ONCE):
-            from anamnesis.background import run_in_background
+            from anamnesis.process import run_in_background
 
             run_in_background("bridge", "reconcile")
     return opened

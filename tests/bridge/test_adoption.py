@@ -32,12 +32,6 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    with MemoryStore(tmp_path / "store") as opened:
-        yield opened
-
-
-@pytest.fixture
 def bridge(store: MemoryStore, path: Path) -> Iterator[Bridge]:
     with contextlib.closing(Bridge(store, path, "here")) as bridge:
         bridge.reconcile()

@@ -25,7 +25,7 @@ from anamnesis.pid_file import PidFile
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, Ranked, Why
-from anamnesis.store.resembling import resembling
+from anamnesis.store.related import resembling
 
 # Tests run on loaded machines: how long the daemon takes is not what they are about.
 PATIENCE = 60.0

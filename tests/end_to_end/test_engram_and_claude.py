@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.end_to_end.machine import Machine
 from tests.web.daemon import Daemon
-
-
-@pytest.fixture
-def machines(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
-    remote = tmp_path / "notes.git"
-    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
-    yield Machine("desk", tmp_path, remote), Machine("lap", tmp_path, remote)
 
 
 @pytest.fixture

@@ -3,19 +3,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
 from tests.end_to_end.machine import ANSWER, QUESTION, Machine
-
-
-@pytest.fixture
-def machines(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
-    remote = tmp_path / "notes.git"
-    subprocess.run(["git", "init", "--quiet", "--bare", remote], check=True)
-    yield Machine("desk", tmp_path, remote), Machine("lap", tmp_path, remote)
 
 
 def test_a_memory_travels_is_edited_on_both_sides_and_nothing_is_lost(machines: tuple[Machine, Machine]) -> None:

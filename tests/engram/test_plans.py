@@ -16,7 +16,6 @@ from anamnesis.engram import (
     schema,
     search,
     sessions,
-    stats,
     sync_queue,
     timeline,
 )
@@ -104,7 +103,7 @@ def test_a_search_starts_at_the_words_and_reads_only_the_rows_it_returns(
 
 
 def test_stats_step_from_project_to_project(db: sqlite3.Connection) -> None:
-    found = steps(db, stats.stats)
+    found = steps(db, projects.stats)
     assert any("INDEX anamnesis_obs_project (project>?)" in step for step in found), found
     assert not any(step.startswith("SCAN observations") and "COVERING" not in step for step in found), found
 

@@ -7,8 +7,8 @@ import sqlite3
 from tests.engram.rows import age, save
 
 from anamnesis.engram import observations, prompts
+from anamnesis.engram.projects import stats
 from anamnesis.engram.record import Stats
-from anamnesis.engram.stats import stats
 
 
 def test_an_empty_file_has_nothing(empty: sqlite3.Connection) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from anamnesis.notes import Memory
-from anamnesis.recall.mode import MODES
-from anamnesis.recall.query import asked
+from anamnesis.recall.query import MODES, asked
 from anamnesis.store import MemoryStore
 from anamnesis.store.priors import MOST
 

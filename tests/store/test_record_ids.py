@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from anamnesis.notes import Memory, derived_id, moment_of
 from anamnesis.store import MemoryStore
+from anamnesis.store.ids import id_of_record
 from anamnesis.store.purging import purge
-from anamnesis.store.records import id_of_record
 
 THEN, LATER = "2024-03-01T10:00:00+00:00", "2025-06-01T10:00:00+00:00"
 

@@ -12,7 +12,7 @@ import pytest
 from anamnesis.errors import NoteNotFound
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import by_words_alone
-from anamnesis.store.resembling import resembling
+from anamnesis.store.related import resembling
 
 # A note, others that say the same in other words, and others of the same topic with other facts.
 GROUPS = json.loads(Path(__file__).with_name("alike.json").read_text("utf-8"))
@@ -126,7 +126,7 @@ def test_only_notes_of_the_project_and_global_ones_are_named(store: MemoryStore)
 
 def test_without_a_loaded_model_nothing_resembles_and_nothing_heavy_is_imported(tmp_path: Path) -> None:
     script = (
-        "import sys; from anamnesis.store import MemoryStore; from anamnesis.store.resembling import resembling;"
+        "import sys; from anamnesis.store import MemoryStore; from anamnesis.store.related import resembling;"
         "store = MemoryStore(sys.argv[1]);"
         "notes = [store.write(type='semantic', title='Pods', body='kubectl get pods') for _ in range(2)];"
         "print(resembling(store, notes[1]), 'numpy' in sys.modules)"

@@ -23,3 +23,18 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
     started = Daemon(tmp_path)
     yield started
     assert started.stop() == (0, "")
+
+
+@pytest.fixture
+def strict(tmp_path: Path) -> Iterator[Daemon]:
+    """A daemon that behaves as Engram was recorded to."""
+    started = Daemon(tmp_path, ANAMNESIS_ENGRAM_STRICT="1")
+    yield started
+    assert started.stop() == (0, "")
+
+
+@pytest.fixture
+def begun(daemon: Daemon) -> Daemon:
+    """A daemon that knows the session `s`."""
+    assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p","directory":"/w"}').status == 201
+    return daemon

@@ -11,13 +11,6 @@ from tests.web.test_plugin_routes import asked, save
 FIELDS = ["number", "recorded_at", "replaced_at", "changed", "diff", "observation"]
 
 
-@pytest.fixture
-def begun(daemon: Daemon) -> Daemon:
-    """A daemon that knows the session `s`."""
-    assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p","directory":"/w"}').status == 201
-    return daemon
-
-
 def test_every_revision_is_told_with_its_difference_the_newest_first(begun: Daemon) -> None:
     id = save(begun, title="Plan", content="first\nline", topic_key="plan")
     assert save(begun, title="Plan", content="second\nline", topic_key="plan") == id

@@ -12,8 +12,7 @@ from collections.abc import Callable
 import pytest
 from tests.web.answering import serving
 
-from anamnesis.web.http_server import HttpServer
-from anamnesis.web.limits import Limits
+from anamnesis.web.http_server import HttpServer, Limits
 from anamnesis.web.message import TEXT, Request, Response
 from anamnesis.web.mount import Message, Mount, Receive, Send
 

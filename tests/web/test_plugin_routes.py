@@ -26,13 +26,6 @@ def asked(daemon: Daemon, method: str, path: str) -> tuple[int, Any]:
     return reply.status, json.loads(reply.body)
 
 
-@pytest.fixture
-def begun(daemon: Daemon) -> Daemon:
-    """A daemon that knows the session `s`."""
-    assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p","directory":"/w"}').status == 201
-    return daemon
-
-
 def test_any_of_the_words_is_enough_where_it_is_asked_for(begun: Daemon) -> None:
     both = save(begun, title="one", content="parser queue")
     one = save(begun, title="two", content="parser alone")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,6 @@ def scenarios() -> dict[str, list[Step]]:
 # It takes the names of `migrate` and the project of `prompts/search` literally.
 _DIFFERENT = ("private", "export-import", "delete", "migrate", "prompts")
 _ALIKE = {name: steps for name, steps in scenarios().items() if name not in _DIFFERENT}
-
-
-@pytest.fixture
-def strict(tmp_path: Path) -> Iterator[Daemon]:
-    started = Daemon(tmp_path, ANAMNESIS_ENGRAM_STRICT="1")
-    yield started
-    assert started.stop() == (0, "")
 
 
 @pytest.mark.parametrize(("name", "steps"), scenarios().items(), ids=scenarios())

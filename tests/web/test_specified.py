@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,6 @@ import pytest
 from tests.web.daemon import Daemon
 
 STAMP = "2025-03-01 00:00:00"
-
-
-@pytest.fixture
-def strict(tmp_path: Path) -> Iterator[Daemon]:
-    started = Daemon(tmp_path, ANAMNESIS_ENGRAM_STRICT="1")
-    yield started
-    assert started.stop() == (0, "")
 
 
 def asked(daemon: Daemon, method: str, path: str, **body: object) -> Any:

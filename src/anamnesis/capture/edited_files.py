@@ -33,11 +33,12 @@ class Edits:
             known.update({path: True for path, new in paths.items() if new})
 
     def result(self, call: str, *, made: bool = True, new: bool = False) -> None:
-        """Record the result of a call."""
-        self.waiting.pop(call, None)
+        """Record the result of a call; one that waits for none is ignored."""
+        if self.waiting.pop(call, None) is None:
+            return
         if not made:
-            self._calls.pop(call, None)
-        elif new and call in self._calls:
+            del self._calls[call]
+        elif new:
             self._calls[call] = dict.fromkeys(self._calls[call], True)
 
     def touched(self, cwd: str) -> tuple[list[str], list[str]]:

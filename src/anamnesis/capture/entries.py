@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any
 
 Entry = dict[str, Any]
@@ -79,6 +80,11 @@ def decode_line(line: bytes) -> Entry | None:
     except (ValueError, RecursionError):
         return None
     return entry if isinstance(entry, dict) else None
+
+
+def read_object(path: Path) -> Entry:
+    """The object that a small file holds; an empty one if there is none."""
+    return decode_line(b"".join(read_lines(str(path)))) or {}
 
 
 def decode_text(text: object) -> Entry:

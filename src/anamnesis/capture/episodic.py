@@ -10,8 +10,7 @@ from anamnesis.log import log
 from anamnesis.notes import Memory, derived_id, has_time
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
-from anamnesis.store.ids import utcnow
-from anamnesis.store.records import id_of_record
+from anamnesis.store.ids import id_of_record, utcnow
 from anamnesis.store.tombstones import is_purged
 
 _SOURCE = "session-end"

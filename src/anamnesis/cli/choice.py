@@ -18,7 +18,7 @@ from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup
-from anamnesis.plural import listed
+from anamnesis.plural import listed, these
 
 if TYPE_CHECKING:
     from rich.table import Column
@@ -168,7 +168,7 @@ def confirm(plan: Plan) -> bool:
     more = f"and {count - _MOST_FILES} more; " if count > _MOST_FILES else ""
     command = click.get_current_context().info_name
     click.echo(f"  {more}`anamnesis {command} --print` shows every change as a diff.")
-    return click.confirm(f"Go on with {'this file' if count == 1 else f'these {count} files'}?", default=True)
+    return click.confirm(f"Go on with {these(count, 'file')}?", default=True)
 
 
 def shortened(path: Path) -> str:

@@ -13,6 +13,7 @@ from anamnesis.cli.options import as_json, note_id, open_memory, open_store, yes
 from anamnesis.cli.output import in_a_line, print_json
 from anamnesis.errors import InvalidNote, NoteNotFound
 from anamnesis.notes import as_dict
+from anamnesis.plural import counted, these
 from anamnesis.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ def _confirm(store: MemoryStore, ids: Sequence[str]) -> None:
     for each in ids:
         file = store.file(each)
         names.append(Named(each, file.memory.title if file and file.memory else titles.get(each, ""), is_guess=False))
-    what, them = ("this note", "it") if len(ids) == 1 else (f"these {len(ids)} notes", "them")
-    question = f"Remove {what} for good? Nothing brings {them} back."
+    them = "it" if len(ids) == 1 else "them"
+    question = f"Remove {these(len(ids), 'note')} for good? Nothing brings {them} back."
     ask(names, question, "A purge cannot be undone, and nobody can be asked here.", "Add --yes to purge.")
 
 
@@ -113,7 +114,7 @@ def _print_remains(is_erased: bool, past: Past) -> None:
             err=True,
         )
     if past.commits:
-        held = "1 commit holds" if past.commits == 1 else f"{past.commits} commits hold"
+        held = counted(past.commits, "commit holds", "commits hold")
         pushed = ", and some were pushed to the remote" if past.is_pushed else ""
         click.echo(f"anamnesis: In git's history {held} it still{pushed}. To rewrite that history:", err=True)
         for each in past.commands:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from anamnesis.cli.editor import edited
+from anamnesis.cli.given_text import edited
 from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import print_json, resemblance, tell_redacted

@@ -33,7 +33,7 @@ def claude(folder: Path | None, as_json: bool) -> None:
 
     JSON: {"new", "updated", "unchanged", "left"}
     """
-    from anamnesis.importers.claude import import_claude
+    from anamnesis.importers.claude_memory import import_claude
 
     with open_store() as store:
         source = folder or settings().claude_home

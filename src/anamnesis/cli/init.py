@@ -257,7 +257,7 @@ def _write(setup: _Setup, plan: Plan) -> _Report:
 
 def _first_import() -> dict[str, int] | None:
     """Import Claude Code's memory; None if it was never used."""
-    from anamnesis.importers.claude import import_claude
+    from anamnesis.importers.claude_memory import import_claude
 
     folder = settings().claude_home
     with open_store() as store:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 
-from anamnesis.cli import last_result
+from anamnesis.cli.context import settings
 from anamnesis.cli.output import SHORT_ID, in_a_line, on_terminal
-from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.disk import write_atomically
+from anamnesis.errors import AnamnesisError, InvalidArgument, NoteNotFound
 from anamnesis.plain import one_line
-from anamnesis.plural import counted
+from anamnesis.plural import counted, these
 from anamnesis.store import Memory, MemoryStore
 from anamnesis.store.lookup import Name, named
 
 _ROW = re.compile(r"@([0-9]{1,9})")
 _LONGEST_TITLE = 60
+_SHOW_AGAIN = "`anamnesis list` and `anamnesis search` on a terminal show a new one."
 
 
 class Named(NamedTuple):
@@ -33,7 +38,7 @@ class Named(NamedTuple):
 def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: bool = False) -> Named:
     """The note that an argument names, among the live or the deleted ones; an unknown id is returned as it is."""
     row = _ROW.fullmatch(given.strip())
-    wanted = last_result.row(int(row[1])) if row else given
+    wanted = _row(int(row[1])) if row else given
     found = named(store, wanted) if live else []
     if deleted and not found:
         found = named(store, wanted, _deleted(store))
@@ -62,10 +67,14 @@ def confirm_guesses(names: Sequence[Named], verb: str, yes: bool) -> None:
     """Ask before something is done to notes that were guessed."""
     guesses = [each for each in names if each.is_guess]
     if guesses and not yes:
-        what = "this note" if len(guesses) == 1 else f"these {counted(len(guesses), 'note')}"
         guessed = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in guesses)
         refusal = f"{guessed} may not be what was meant, and nobody can be asked here."
-        ask(guesses, f"{verb} {what}?", refusal, f"Give {SHORT_ID} characters of an id, or add --yes.")
+        ask(
+            guesses,
+            f"{verb} {these(len(guesses), 'note')}?",
+            refusal,
+            f"Give {SHORT_ID} characters of an id, or add --yes.",
+        )
 
 
 def ask(names: Iterable[Named], question: str, refusal: str, hint: str) -> None:
@@ -85,3 +94,24 @@ def _deleted(store: MemoryStore) -> list[Name]:
     from anamnesis.store.deleted import deleted
 
     return list({each.id: Name(each.id, each.title) for each in reversed(deleted(store))}.values())
+
+
+def remember(ids: Iterable[str]) -> None:
+    """Keep the ids of a result that was shown, for `@1`; where they cannot be written, none are remembered."""
+    with contextlib.suppress(OSError, AnamnesisError):
+        write_atomically(_file(), json.dumps([*ids]).encode(), mode=0o600, durable=False)
+
+
+def _row(number: int) -> str:
+    """The id in a row of the last result; the first is 1."""
+    try:
+        ids = [str(each) for each in json.loads(_file().read_bytes())]
+    except (OSError, ValueError, TypeError):
+        raise NoteNotFound(f"@{number} names no note: no result is remembered.", _SHOW_AGAIN) from None
+    if not 0 < number <= len(ids):
+        raise NoteNotFound(f"@{number} names no note: the last result had {counted(len(ids), 'note')}.", _SHOW_AGAIN)
+    return ids[number - 1]
+
+
+def _file() -> Path:
+    return settings().home / "last-result.json"

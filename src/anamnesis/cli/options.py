@@ -1,9 +1,11 @@
-"""Shared by several commands: opening the store, filters, and notes as arguments."""
+"""Shared by several commands: opening the store, filters, moments as people write them, and notes as arguments."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import click
 
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.cli.moments import since, until
+from anamnesis.cli.output import UNITS
 from anamnesis.notes import SCOPES, SOURCES, TYPES
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
@@ -20,6 +22,8 @@ from anamnesis.vault import Vault, open_vault
 
 # The command that reconciles pending notes and observations.
 RECONCILE = "anamnesis bridge reconcile"
+_AGE = re.compile(r"([0-9]{1,6}) ?([a-z]{1,3})")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 adopt_option = click.option(
@@ -63,6 +67,37 @@ def project_option(help: str, default: str | None = None, *, is_new: bool = Fals
     )
 
 
+def _since(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """The moment from which on notes are wanted: of a day, its beginning."""
+    return _moment(text, timedelta(0)) if text else None
+
+
+def _until(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """The moment before which notes are wanted: of a day, its end."""
+    return _moment(text, timedelta(days=1)) if text else None
+
+
+def _moment(text: str, part_of_day: timedelta) -> str:
+    """A moment in the form of notes. Days and times without a zone are local ones."""
+    plain, now = text.strip().lower(), datetime.now().astimezone()
+    days = {"today": now, "yesterday": now - timedelta(days=1)}
+    if plain in days:
+        plain = days[plain].date().isoformat()
+    try:
+        age = _AGE.fullmatch(plain)
+        if age:
+            found = now - timedelta(seconds=int(age[1]) * dict(UNITS)[age[2]])
+        else:
+            found = datetime.fromisoformat(plain.upper())
+            found += part_of_day if _DAY.fullmatch(plain) else timedelta(0)
+        return found.astimezone(UTC).isoformat(timespec="seconds")
+    except (ValueError, KeyError, OverflowError, OSError) as error:
+        raise click.BadParameter(
+            f"{text!r} is not a moment. Give a date (2026-11-16), a time (2026-11-16T09:30) or an age"
+            " (30min, 12h, 7d, 2w, 6mo, 1y)."
+        ) from error
+
+
 def filters(command: Callable[..., Any]) -> Callable[..., Any]:
     """The filter options of lists and searches, named as the store's filters."""
     options = (
@@ -78,9 +113,9 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--source", type=click.Choice(SOURCES), help="Only notes that were written by this."),
         click.option(
-            "--since", metavar="MOMENT", callback=since, help="Only notes changed since a date, or an age such as 7d."
+            "--since", metavar="MOMENT", callback=_since, help="Only notes changed since a date, or an age such as 7d."
         ),
-        click.option("--until", metavar="MOMENT", callback=until, help="Only notes last changed up to then."),
+        click.option("--until", metavar="MOMENT", callback=_until, help="Only notes last changed up to then."),
     )
     for option in reversed(options):
         command = option(command)

@@ -16,7 +16,7 @@ from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.ledger import FOLDER
 from anamnesis.onboard.plan import Plan
-from anamnesis.plural import listed
+from anamnesis.plural import counted, listed
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -65,10 +65,9 @@ def _count(done: Plan) -> str:
     if not done.changes:
         return "No file had to change."
     counts = Counter(_DONE[action(change)] for change in done.changes)
-    total = len(done.changes)
     parts = ", ".join(f"{number} {what}" for what, number in counts.items())
     kept = f" What they held before is in {shortened(settings().home / FOLDER)}." if counts["changed"] else ""
-    return f"{total} {'file' if total == 1 else 'files'} written ({parts}).{kept}"
+    return f"{counted(len(done.changes), 'file')} written ({parts}).{kept}"
 
 
 def _draw_program() -> None:

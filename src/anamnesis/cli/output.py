@@ -49,7 +49,7 @@ def tell_redacted(given: Mapping[str, object], note: Memory) -> None:
 
 def resemblance(store: MemoryStore, note: Memory, named: Collection[str] = ()) -> Iterator[str]:
     """A line with the other notes that say nearly the same as a new text, if there are any that were not `named`."""
-    from anamnesis.store.resembling import resembling
+    from anamnesis.store.related import resembling
 
     if alike := [each for each in resembling(store, note) if each.id not in named]:
         yield f"This resembles: {'; '.join(f'{each.id} {in_a_line(each.title)}' for each in alike)}"
@@ -80,9 +80,10 @@ def bare_table(*columns: Column | str, show_header: bool = True) -> Table:
 def draw_diff(diff: str) -> None:
     """Print a unified diff, coloured on a terminal."""
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in diff.splitlines():
+    for number, line in enumerate(diff.splitlines()):
         if on_terminal():
-            console().print(line, style=styles.get(line[:1], ""), soft_wrap=True)
+            is_head = number < 2 and line.startswith(("--- ", "+++ ")[number])
+            console().print(line, style="bold" if is_head else styles.get(line[:1], ""), soft_wrap=True)
         else:
             click.echo(line)
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import click
 
-from anamnesis.cli.output import console, on_terminal
+from anamnesis.cli.output import draw_diff, on_terminal
 from anamnesis.onboard.holdings import Holdings
 from anamnesis.onboard.plan import Change, Plan, Refusal, diff
 from anamnesis.plural import counted
-
-_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def action(change: Change) -> str:
@@ -23,22 +21,11 @@ def action(change: Change) -> str:
 def print_diffs(plan: Plan) -> None:
     """Print the plan as a diff, coloured on a terminal."""
     for change in plan.changes:
-        for line in diff(change).splitlines():
-            _print_line(line)
+        draw_diff(diff(change))
     if on_terminal():
         count = len(plan.changes)
-        click.echo("No file" if not count else "1 file" if count == 1 else f"{count} files", nl=False)
+        click.echo(counted(count, "file") if count else "No file", nl=False)
         click.echo(" would change." + (" Without --print, the same command changes them." if count else ""))
-
-
-def _print_line(line: str) -> None:
-    if not on_terminal():
-        click.echo(line)
-        return
-    from rich.text import Text
-
-    style = "bold" if line.startswith(("---", "+++")) else _COLOURS.get(line[:1], "")
-    console().print(Text(line, style), soft_wrap=True)
 
 
 def print_refusals(plan: Plan) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.cli.last_result import remember
-from anamnesis.cli.naming import full_id
+from anamnesis.cli.naming import full_id, remember
+from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import in_a_line, on_terminal, print_json, print_lines
-from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from anamnesis.cli.explained import draw_explained
-from anamnesis.cli.last_result import remember
-from anamnesis.cli.nothing_found import nothing_found
+from anamnesis.cli.naming import remember
+from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
 from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.cli.rows import draw_rows, paged
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
-from anamnesis.recall.mode import Mode
-from anamnesis.store import Hit
+from anamnesis.recall.query import Mode, asked
+from anamnesis.store import Hit, MemoryStore
 from anamnesis.store.marking import Span, matches
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def command(
         for_people = on_terminal() and not as_json
         bridge = vault.status() if for_people else None
         filtered = any(wanted.values())
-        advice = nothing_found(vault.notes, text, project, filtered=filtered) if for_people and k and not hits else []
+        advice = _nothing_found(vault.notes, text, project, filtered=filtered) if for_people and k and not hits else []
     if order != "score":
         hits = _in_order(hits, order)
     if as_json:
@@ -97,6 +97,30 @@ def command(
     else:
         found = [(hit.memory, _score(hit)) for hit in _worth_showing(hits)]
         print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])
+
+
+def _nothing_found(store: MemoryStore, query: str, project: str | None, *, filtered: bool) -> list[str]:
+    """Lines that say what to try next. `filtered` is a search that has another filter than the project."""
+    terms = asked(query).terms
+    if not terms:
+        return ["Nothing found: the query has no words."]
+    if not store.count():
+        return ['Nothing found: there are no notes yet. Write one: anamnesis write "Title" "What to remember"']
+    spelling, projects = store.suggest(query)
+    lines = []
+    if spelling:
+        corrected = re.sub(r"\w+", lambda match: spelling.get(match[0], match[0]), query)
+        lines.append(f"Did you mean: {corrected}")
+    if projects and (project or filtered):
+        found = ", ".join(f"{name} ({count})" for name, count in projects.items())
+        lines.append(f"Without {'filters' if filtered else 'the project'}, these projects have matches: {found}")
+    if not projects and any(" " in term for term in terms):
+        lines.append("Without the quotes, any of the words is enough.")
+    where = f" -p {project}" if project else ""
+    return [
+        f"Nothing found{f' in {project}' if project else ''}.",
+        *(lines or [f"Try other words, or: anamnesis list{where}"]),
+    ]
 
 
 def _as_dict(hit: Hit) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.log import log
 from anamnesis.plural import counted
-from anamnesis.signals import exit_on_signals
+from anamnesis.process import exit_on_signals
 from anamnesis.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     if home:
         os.environ[HOME_VARIABLE] = home  # the background process inherits it
     if background:
-        from anamnesis.background import run_in_background
+        from anamnesis.process import run_in_background
 
         run_in_background("sync", *(["--adopt"] if adopt else []))
         return
@@ -83,7 +83,7 @@ def _import(store: MemoryStore) -> None:
     claude_home = settings().claude_home
     if not any((claude_home / "projects").glob("*/memory")):
         return
-    from anamnesis.importers.claude import import_claude
+    from anamnesis.importers.claude_memory import import_claude
 
     try:
         import_claude(store, claude_home, settings().machine_id, settings().user_home)

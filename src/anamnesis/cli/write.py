@@ -10,11 +10,10 @@ import click
 
 from anamnesis.cli.completing import complete_notes, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.cli.editor import edited
+from anamnesis.cli.given_text import decoded, decoded_argument, edited
 from anamnesis.cli.naming import Named, name_note
 from anamnesis.cli.options import as_json, open_store, project_option
 from anamnesis.cli.output import in_a_line, on_terminal, print_json, resemblance, tell_redacted
-from anamnesis.cli.reading_text import decoded, decoded_argument
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
 from anamnesis.plural import counted

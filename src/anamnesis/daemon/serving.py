@@ -31,9 +31,8 @@ from anamnesis.web import (
 from anamnesis.web.app import App, Report
 from anamnesis.web.engram_request import bound
 from anamnesis.web.guard import Guard
-from anamnesis.web.http_server import HttpServer
+from anamnesis.web.http_server import HttpServer, Limits
 from anamnesis.web.lanes import Lanes
-from anamnesis.web.limits import Limits
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.mount import Mount
 

@@ -1,4 +1,5 @@
-"""The context for a new session: recent sessions, prompts and observations, in Engram's layout."""
+"""The context for a new session: recent sessions, prompts and observations, in Engram's layout; or, for our plugins,
+recent, recurring and personal observations."""
 
 from __future__ import annotations
 
@@ -11,6 +12,10 @@ from anamnesis.engram.strings import shorten
 
 _SESSIONS, _PROMPTS = 5, 10
 _SUMMARY, _PROMPT, _CONTENT = 200, 200, 300
+DEFAULT_SMART, _MOST_SMART = 15, 100
+# The number of newest observations among which recurring ones are searched.
+_HORIZON = 500
+_OFTEN = 3
 
 
 def context(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0, compact: bool = False) -> str:
@@ -18,13 +23,34 @@ def context(db: sqlite3.Connection, project: str = "", scope: str = "", limit: i
     recent_sessions = sessions.recent(db, project, _SESSIONS)
     recent_prompts = prompts.recent(db, project, _PROMPTS)
     recent_observations = observations.recent(db, project, scope, limit)
-    text = (
-        _section("Recent Sessions", map(_session_line, recent_sessions))
-        + _section(
-            "Recent User Prompts", (f"{each.created_at}: {shorten(each.content, _PROMPT)}" for each in recent_prompts)
-        )
-        + _section("Recent Observations", (_observation_line(each, compact) for each in recent_observations))
+    asked = (f"{each.created_at}: {shorten(each.content, _PROMPT)}" for each in recent_prompts)
+    return _headed(
+        _section("Recent Sessions", map(_session_line, recent_sessions)),
+        _section("Recent User Prompts", asked),
+        _section("Recent Observations", (_observation_line(each, compact) for each in recent_observations)),
     )
+
+
+def smart_context(db: sqlite3.Connection, project: str, limit: int) -> str:
+    """Markdown of 60 % recent, 30 % revised or repeated and 10 % personal observations.
+
+    Recent observations fill the places that the other parts leave.
+    """
+    limit = min(limit, _MOST_SMART) if limit > 0 else DEFAULT_SMART
+    newest = observations.recent(db, project, "", _HORIZON)
+    often = [each for each in newest if each.revision_count >= _OFTEN or each.duplicate_count >= _OFTEN]
+    often = often[: round(limit * 0.3)]
+    known = {each.id for each in often}
+    personal = [each for each in observations.recent(db, "", "personal", limit) if each.id not in known]
+    personal = personal[: max(1, round(limit * 0.1))] if limit > len(often) else []
+    known |= {each.id for each in personal}
+    recent = [each for each in newest if each.id not in known][: limit - len(known)]
+    parts = {"Recent": recent, "Keeps coming back": often, "Personal": personal}
+    return _headed(*(_section(heading, map(_observation_line, found)) for heading, found in parts.items()))
+
+
+def _headed(*sections: str) -> str:
+    text = "".join(sections)
     return f"## Memory from Previous Sessions\n\n{text}" if text else ""
 
 
@@ -38,6 +64,6 @@ def _session_line(session: SessionSummary) -> str:
     return f"**{session.project}** ({session.started_at}){summary} [{session.observation_count} observations]"
 
 
-def _observation_line(observation: Observation, compact: bool) -> str:
+def _observation_line(observation: Observation, compact: bool = False) -> str:
     line = f"[{observation.type}] **{observation.title}**"
     return line if compact else f"{line}: {shorten(observation.content, _CONTENT)}"

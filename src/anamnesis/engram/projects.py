@@ -1,4 +1,4 @@
-"""Projects: the form of their names, listing, renaming, merging and pruning."""
+"""Projects: the form of their names, listing, renaming, merging and pruning; and counts of everything."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from anamnesis.engram.database import Refused, writing
-from anamnesis.engram.record import MergeResult, MigrateResult
+from anamnesis.engram.record import MergeResult, MigrateResult, Stats
 from anamnesis.engram.strings import to_lower, trim_space, valid
 from anamnesis.engram.sync_queue import enqueue_project
 
@@ -27,6 +27,15 @@ WITH_NAMES = """
             WHERE deleted_at IS NULL AND project > name ORDER BY project LIMIT 1)
         FROM names WHERE name IS NOT NULL
     )
+"""
+
+
+_BY_ACTIVITY = f"""
+    {WITH_NAMES}
+    SELECT name FROM names WHERE name IS NOT NULL ORDER BY (
+        SELECT max(created_at) FROM observations INDEXED BY anamnesis_obs_project
+        WHERE deleted_at IS NULL AND project = name
+    ) DESC, name DESC
 """
 
 
@@ -82,6 +91,16 @@ def count(db: sqlite3.Connection, name: str) -> int:
         {"name": valid(name)},
     ).fetchone()
     return int(number)
+
+
+def stats(db: sqlite3.Connection) -> Stats:
+    """The numbers of sessions, live observations and prompts, and the projects, the most recently active first."""
+    # Counting all rows and the few deleted ones is several times faster than counting the live ones.
+    sessions, observations, prompts = db.execute(
+        "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM observations)"
+        " - (SELECT count(*) FROM observations WHERE deleted_at IS NOT NULL), (SELECT count(*) FROM user_prompts)"
+    ).fetchone()
+    return Stats(sessions, observations, prompts, tuple(name for (name,) in db.execute(_BY_ACTIVITY)))
 
 
 def listing(db: sqlite3.Connection) -> list[ProjectStats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.config import Settings
-from anamnesis.engram import context, observations, search, sessions, stats, text, timeline
+from anamnesis.engram import context, observations, projects, search, sessions, text, timeline
 from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
@@ -80,7 +80,7 @@ def run_context(arguments: list[str], settings: Settings) -> None:
 
 def run_stats(_: list[str], settings: Settings) -> None:
     with open_engram.opened(settings) as db:
-        counts = stats.stats(db)
+        counts = projects.stats(db)
     say(
         "Engram Memory Stats\n"
         f"  Sessions:     {counts.total_sessions}\n"

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from heapq import merge
 from itertools import accumulate, takewhile
@@ -24,7 +24,7 @@ from anamnesis.errors import InvalidNote, NoteNotFound
 from anamnesis.history.commits import committed
 from anamnesis.history.observation import ObservationState, has_journal, states
 from anamnesis.history.version import Revision, Version, numbered
-from anamnesis.notes import Memory, check_id, decode, parse, utc_time, writable
+from anamnesis.notes import Memory, check_id, decode, file_time, parse, utc_time, writable
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, NoteFile, Trashed
 from anamnesis.store.ids import utcnow
@@ -87,7 +87,7 @@ def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: It
     thrown = [
         found for each in trash if (found := _thrown(store.root, each)) and last.get(found[1].text, "") < found[1].at
     ]
-    kept = [(each.at, Version(_moment(each.at), "kept", each.note)) for each in store.kept.versions(note_id)]
+    kept = [(each.at, Version(file_time(each.at), "kept", each.note)) for each in store.kept.versions(note_id)]
     places = accumulate((_commit_place(commit, kept) for commit in commits), max)
     elsewhere = [*commits, *(version for _, version in thrown)]
     thrown += [each for each in kept if not any(_has(other, each[1], kept) for other in elsewhere)]
@@ -121,7 +121,7 @@ def _thrown(root: Path, trashed: Trashed) -> tuple[int, Version] | None:
         with (root / trashed.path).open("rb") as file:
             note = parse(decode(file.read()), scope=trashed.scope)
             at = os.fstat(file.fileno()).st_mtime_ns
-            return at, Version(_moment(at), "trash", note)
+            return at, Version(file_time(at), "trash", note)
     except (InvalidNote, OSError):
         return None
 
@@ -219,11 +219,7 @@ def _present(file: NoteFile | None, versions: list[Version], trash: list[Trashed
     if file is None or file.memory is None:
         return Version(utc_time(trash[0].deleted_at[:_STAMP_LENGTH]) if trash else utcnow(), "now", None)
     is_later = all(each.at < file.memory.updated_at for each in versions)
-    return Version(file.memory.updated_at if is_later else _moment(file.mtime_ns), "now", file.memory)
-
-
-def _moment(nanoseconds: int) -> str:
-    return datetime.fromtimestamp(nanoseconds // _SECOND, UTC).isoformat()
+    return Version(file.memory.updated_at if is_later else file_time(file.mtime_ns), "now", file.memory)
 
 
 def _nanoseconds(moment: str) -> int:

@@ -81,7 +81,7 @@ def _recalled(notes: MemoryStore, ids: set[str], session: ParsedSession) -> Iter
 
 
 def _in_background(*arguments: str) -> None:
-    from anamnesis.background import run_in_background  # 5 ms that a compaction need not spend
+    from anamnesis.process import run_in_background  # 5 ms that a compaction need not spend
 
     run_in_background(*arguments)
 

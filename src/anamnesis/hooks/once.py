@@ -7,8 +7,8 @@ import os
 import time
 from pathlib import Path
 
-from anamnesis.digest import blake2b
 from anamnesis.hooks.event import Event, text_of
+from anamnesis.light import blake2b
 
 # Both hosts run the hook at once; a slow machine may take this long to start the second.
 _SAME_SECONDS = 5.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.config import Settings
+from anamnesis.config import TREES, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.recall.telling import subject
 
@@ -13,7 +13,8 @@ _LONGEST_QUERY = 2_000
 def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
     """The context to add to a prompt."""
     prompt = text_of(event, "prompt")[:_LONGEST_QUERY]
-    if not subject(prompt):
+    home = settings.home
+    if not subject(prompt) or not any((home / tree).is_dir() for tree in TREES.values()):
         return ""
     # Most prompts are about nothing that a note could hold, and need not wait for these.
     from anamnesis.hooks.told import tell, told
@@ -21,7 +22,6 @@ def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
     from anamnesis.project import find_project
     from anamnesis.vault import open_vault
 
-    home = settings.home
     session = text_of(event, "session_id")
     known = told(home, session)
     project = options.get("project") or find_project(working_folder(event), home, settings.user_home).key

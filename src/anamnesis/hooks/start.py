@@ -35,7 +35,7 @@ def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
         notes = select_inject(vault.notes, project=project, budget=budget, at_hand=hints)
     shown = notice + render_inject(notes, budget - len(notice))
     if "sync" in options and text_of(event, "source") not in _GOING_ON:
-        from anamnesis.background import run_in_background
+        from anamnesis.process import run_in_background
 
         run_in_background("sync")
     session = text_of(event, "session_id")

@@ -7,8 +7,8 @@ import json
 import time
 from pathlib import Path
 
-from anamnesis.digest import blake2b
 from anamnesis.disk import write_atomically
+from anamnesis.light import blake2b
 
 _KEPT_SECONDS = 7 * 86_400
 

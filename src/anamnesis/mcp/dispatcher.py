@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import Any, Protocol
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.mcp.schema import Schema, checked, parameters
+from anamnesis.mcp.arguments import Schema, checked, parameters
 from anamnesis.plain import escaped
 
 MODERN = "2026-07-28"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.answer import described, fitted, marked, refuse_cut, shortened
+from anamnesis.mcp.arguments import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
-from anamnesis.mcp.schema import count_or_no, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
-from anamnesis.recall.mode import MODES, Mode
+from anamnesis.recall.query import MODES, Mode
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -37,10 +37,15 @@ _LONGEST_NAME = 80
 
 _NOTHING_FITS = "Nothing in memory clearly fits this query; these are the closest notes."
 
-_PROJECT = optional(text("Only notes of this project: its key, or its last part if no other project has it."))
-_TYPE = optional(text("Only notes of this type.", enum=list(TYPES)))
-_SCOPE = optional(text('Only "portable" notes (synced) or "machine-local" ones.', enum=list(SCOPES)))
-_MODE = text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused")
+# Shared by the tools and `POST /recall`.
+FILTERS = {
+    "project": optional(text("Only notes of this project: its key, or its last part if no other project has it.")),
+    "type": optional(text("Only notes of this type.", enum=list(TYPES))),
+    "scope": optional(text('Only "portable" notes (synced) or "machine-local" ones.', enum=list(SCOPES))),
+}
+MOST = whole("How many notes at the most.", default=8, minimum=0)
+MODE = text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused")
+_OFFSET = whole("How many notes to leave out first.", default=0, minimum=0)
 _ID = text("The id of a note.")
 _EXPLAIN = yes_or_no("Add the provenance where it is not the default (human, confidence 1).", default=False)
 
@@ -48,7 +53,10 @@ _EXPLAIN = yes_or_no("Add the provenance where it is not the default (human, con
 def tools(store: Opened, settings: Settings) -> list[Tool]:
     """The tools on one store, on this machine."""
     return [
-        *_reading_tools(store, settings),
+        _search_tool(store),
+        _list_tool(store),
+        _get_tool(store),
+        _status_tool(store, settings),
         *_writing_tools(store, settings.machine_id),
         _sync_tool(store, settings),
     ]
@@ -73,7 +81,7 @@ def search_memories(
     return [marked(hit, explain=explain) for hit in hits]
 
 
-def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
+def _search_tool(store: Opened) -> Tool:
     def memory_search(query: str, k: int, offset: int, **given: Any) -> Part:
         """Search memory by words and meaning, optionally scoped by project/type/scope.
 
@@ -87,6 +95,14 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
         is_weak = found and all(note.get("weak") for note in found)
         return Part(fitted(found[offset:]), offset, len(found), _NOTHING_FITS if is_weak else "")
 
+    query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
+    why = "Add the score of each note, and why it has it: words, the closest passage, each part."
+    scores = {**_EXPLAIN, "description": f"{why} {_EXPLAIN['description']}"}
+    asked = parameters(query=query, **FILTERS, k=MOST, offset=_OFFSET, mode=MODE, explain=scores)
+    return Tool(memory_search, "Search memory", asked, read_only=True)
+
+
+def _list_tool(store: Opened) -> Tool:
     def memory_list(limit: int, offset: int, explain: bool, **filters: Any) -> Part:
         """List memory notes newest-first (titles + metadata, no bodies).
 
@@ -99,6 +115,12 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             memory.check_project(project)
         return Part(fitted([described(note, body=False, explain=explain) for note in notes]), offset, total)
 
+    limit = {**MOST, "default": _MOST_ROWS}
+    wanted = parameters(**FILTERS, limit=limit, offset=_OFFSET, explain=_EXPLAIN)
+    return Tool(memory_list, "List memory", wanted, read_only=True)
+
+
+def _get_tool(store: Opened) -> Tool:
     def memory_get(id: str, offset: int, related: int | bool, explain: bool) -> Message:
         """Read one note by its id, with its body and metadata.
 
@@ -114,6 +136,13 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
             note["related"] = _named(hit.memory for hit in hits)
         return fitted([{**note, "body": note["body"][offset:]}], offset)[0]
 
+    start = whole("How many characters of the body to leave out first.", default=0, minimum=0)
+    related = count_or_no("How many of the closest notes to name, up to 10, or true for 5.", default=0, minimum=0)
+    wanted = parameters(id=_ID, offset=start, related=related, explain=_EXPLAIN)
+    return Tool(memory_get, "Read a note", wanted, read_only=True)
+
+
+def _status_tool(store: Opened, settings: Settings) -> Tool:
     def memory_status() -> Message:
         """Report store health: counts by type/project, store paths, sync state.
 
@@ -129,36 +158,7 @@ def _reading_tools(store: Opened, settings: Settings) -> list[Tool]:
         facts["by_project"] = {shortened(name): count for name, count in facts["by_project"].items()}
         return {**facts, "sync": asdict(configured_backend(memory, settings).state())}
 
-    most = whole("How many notes at the most.", default=8, minimum=0)
-    limit = whole("How many notes at the most.", default=100, minimum=0)
-    offset = whole("How many notes to leave out first.", default=0, minimum=0)
-    start = whole("How many characters of the body to leave out first.", default=0, minimum=0)
-    related = count_or_no("How many of the closest notes to name, up to 10, or true for 5.", default=0, minimum=0)
-    query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
-    filters = {"project": _PROJECT, "type": _TYPE, "scope": _SCOPE}
-    why = "Add the score of each note, and why it has it: words, the closest passage, each part."
-    scores = {**_EXPLAIN, "description": f"{why} {_EXPLAIN['description']}"}
-    return [
-        Tool(
-            memory_search,
-            "Search memory",
-            parameters(query=query, **filters, k=most, offset=offset, mode=_MODE, explain=scores),
-            read_only=True,
-        ),
-        Tool(
-            memory_list,
-            "List memory",
-            parameters(**filters, limit=limit, offset=offset, explain=_EXPLAIN),
-            read_only=True,
-        ),
-        Tool(
-            memory_get,
-            "Read a note",
-            parameters(id=_ID, offset=start, related=related, explain=_EXPLAIN),
-            read_only=True,
-        ),
-        Tool(memory_status, "Memory status", read_only=True, runs_git=True),
-    ]
+    return Tool(memory_status, "Memory status", read_only=True, runs_git=True)
 
 
 def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
@@ -217,7 +217,7 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
 def _as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
     """The note, with the kinds of secrets that were redacted in the given fields and the notes that say the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools need not wait for
-    from anamnesis.store.resembling import resembling
+    from anamnesis.store.related import resembling
 
     kinds = redacted_kinds(given, note)
     alike = resembling(store, note) if given.keys() & {"title", "body"} else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from anamnesis.light import lazy_pattern
 from anamnesis.notes.foreign import label
 from anamnesis.notes.record import Memory
 from anamnesis.plain import bare_lines, one_line
@@ -22,20 +23,20 @@ _PREFACE = (
 )
 _LONGEST_TITLE, _LONGEST_FIELD, _LONGEST_ID = 200, 120, 128
 # The separator of the origin's fields, and characters that look like it.
-_SEPARATORS = re.compile("[|¦｜￨∣│┃]")
-_ORIGIN = re.compile(r"(?m)^_project: [^|\n]* \| origin: [^|\n]* \| [^|\n]* \| id: ([^|\n]*?)(?: \| [^|\n]*)*_$")
+_SEPARATORS = lazy_pattern("[|¦｜￨∣│┃]")
+_ORIGIN = lazy_pattern(r"(?m)^_project: [^|\n]* \| origin: [^|\n]* \| [^|\n]* \| id: ([^|\n]*?)(?: \| [^|\n]*)*_$")
 
-_BRACKETS = re.compile("[<＜﹤‹〈〈⟨❮˂ᐸ\\[［]")
+_BRACKETS = lazy_pattern("[<＜﹤‹〈〈⟨❮˂ᐸ\\[［]")
 _SQUARE = "[［"
 _LONGEST_TAG = 96
 # Tags of hosts, reduced to their letters: spaces and punctuation between them make no difference.
-_TAG = re.compile(
+_TAG = lazy_pattern(
     "system(?:reminder|prompt|message)|recalledmemory|function(?:call|result)|antml|(?:invoke|parameter)name"
     "|tool(?:call|use|result)|im(?:start|end|sep)|(?:begin|end)oftext|(?:start|end)(?:ofturn|headerid)|eotid"
     "|userpromptsubmit|sessionstart|localcommand|command(?:name|message|args)"
 )
-_SHORT_TAG = re.compile(r"[\W_]*(?:system|human|assistant|sys|think|thinking)\W*>|\s*\|\w+\|\s*>", re.IGNORECASE)
-_SQUARE_TAG = re.compile(r"\W*inst\W*\]", re.IGNORECASE)
+_SHORT_TAG = lazy_pattern(r"[\W_]*(?:system|human|assistant|sys|think|thinking)\W*>|\s*\|\w+\|\s*>", re.IGNORECASE)
+_SQUARE_TAG = lazy_pattern(r"\W*inst\W*\]", re.IGNORECASE)
 
 
 def fenced(blocks: Iterable[str], tail: str, word: str) -> str:

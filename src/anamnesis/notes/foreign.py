@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
 
 REVIEWED = "reviewed"
@@ -12,7 +12,7 @@ REVIEWED = "reviewed"
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
 _CONFIDENCE = 0.5
-_NO_NAME = re.compile(r"[^\w.@-]+")
+_NO_NAME = lazy_pattern(r"[^\w.@-]+")
 _LONGEST_NAME = 40
 
 

@@ -7,23 +7,24 @@ from functools import lru_cache
 from typing import Any
 
 from anamnesis.errors import InvalidNote
+from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import KEYS, EngramValue, Memory, plain_value
 
 _OMITTED_WHEN_EMPTY = ("prov_model", "prov_session", "supersedes", "engram")
 # Words that YAML reads as a boolean or null.
 _WORDS = "(?:y|n|yes|no|on|off|true|false|null)"
-_KEY = re.compile(rf"(?!{_WORDS}\Z)[a-z_]+")
+_KEY = lazy_pattern(rf"(?!{_WORDS}\Z)[a-z_]+")
 _REQUIRED = ("id", "type", "title")
-_ID_LINE = re.compile(rb"^((?:\{|[^\S\n])*+)id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
+_ID_LINE = lazy_pattern(rb"^((?:\{|[^\S\n])*+)id:\s*+[\"']?([\w.-]+)", re.MULTILINE)
 _LONGEST_FRONT = 4_000  # bytes that are searched for ids
-_OPENING = re.compile(r"\s*---[ \t]*(\r?\n)")
-_CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_OPENING = lazy_pattern(r"\s*---[ \t]*(\r?\n)")
+_CLOSING = lazy_pattern(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 
 # The front matter of nearly every note that we write: values that YAML reads as the same text. Matching it takes a
 # third of YAML's time, and saves 15 ms at start.
 _INNER = r"""[\w./@+(),'"&%=<>!*?;$-]"""
 _PLAIN = rf"(?!(?:null|Null|NULL)\n)[A-Za-z0-9](?:{_INNER}++| (?={_INNER}))*+"
-_USUAL = re.compile(
+_USUAL = lazy_pattern(
     rf"id: (?P<id>{_PLAIN})\ntype: (?P<type>{_PLAIN})\ntitle: (?P<title>{_PLAIN}|'(?:[ -&(-~]++|'')*+')\n"
     rf"project: (?P<project>{_PLAIN})\n"
     rf"machine_id: (?P<machine_id>{_PLAIN})\nscope: (?P<scope>{_PLAIN})\nprov_source: (?P<prov_source>{_PLAIN})\n"
@@ -40,13 +41,13 @@ _USUAL = re.compile(
 # What YAML writes unquoted: a word that is no number, time, boolean or null, in lines too short to be folded.
 _ULID = "(?=[0-9]*[A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_UNQUOTED = re.compile(
+_UNQUOTED = lazy_pattern(
     rf"(?!{_WORDS}\Z)(?!.{{61}})[a-z](?:{_INNER}| (?={_INNER}))*|(?-i:{_ULID}|{_UUID})", re.ASCII | re.IGNORECASE
 )
-_WITH_COLON = re.compile(rf"(?!.{{61}})(?=.*: )[A-Za-z](?:{_INNER}|:? (?={_INNER}))*", re.ASCII)
+_WITH_COLON = lazy_pattern(rf"(?!.{{61}})(?=.*: )[A-Za-z](?:{_INNER}|:? (?={_INNER}))*", re.ASCII)
 _LONGEST_USUAL = 60  # the limit of both patterns: longer texts are not cached
-_QUOTED = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\+00:00| \d\d:\d\d:\d\d)")
-_DECIMAL = re.compile(r"\d\.\d{1,4}")
+_QUOTED = lazy_pattern(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\+00:00| \d\d:\d\d:\d\d)")
+_DECIMAL = lazy_pattern(r"\d\.\d{1,4}")
 
 
 def render(memory: Memory) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from anamnesis.errors import InvalidNote
+from anamnesis.light import lazy_pattern
 
 MemoryType = str
 Scope = str
@@ -46,11 +46,11 @@ KEYS = (
 )
 
 # An id is a file name: no separator, no leading dot or dash, nothing that a file system normalises.
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?<!\.)")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_ID = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(?<!\.)")
+_STAMP = lazy_pattern(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+_WHOLE = lazy_pattern(r"0|-?[1-9][0-9]{0,17}")
 NULLS = ("", "~", "null", "Null", "NULL")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +187,11 @@ def utc_time(text: str) -> str:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
     except (ValueError, OverflowError):
         return writable(text)
+
+
+def file_time(nanoseconds: int) -> str:
+    """The time of a file's mtime, to the second."""
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat()
 
 
 def _shown(text: str) -> str:

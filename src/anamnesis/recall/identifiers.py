@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from itertools import islice
 from typing import NamedTuple
 
+from anamnesis.light import lazy_pattern
 from anamnesis.recall.query import MOST_REPEATS, MOST_WORDS, asked, is_function_word
 
 # `IDs` is one part, not two.
 _PART = "[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
-_PARTS = re.compile(_PART)
+_PARTS = lazy_pattern(_PART)
 # Most texts have no capital or digit after a letter. Finding that out takes a sixth of the time of `_JOINED`.
-_BORDER = re.compile(r"[A-Z0-9](?<=[A-Za-z].)")
+_BORDER = lazy_pattern(r"[A-Z0-9](?<=[A-Za-z].)")
 # A word of several parts. With more of them it is a hash or encoded data; so is most of what begins with a digit.
-_JOINED = re.compile(rf"(?<![^\W_])(?=[A-Za-z])(?>{_PART}){{2,8}}+(?![^\W_])")
+_JOINED = lazy_pattern(rf"(?<![^\W_])(?=[A-Za-z])(?>{_PART}){{2,8}}+(?![^\W_])")
 # One of many names that differ in their numbers, such as worker17: its parts alone would find the others.
-_NUMBERED = re.compile("[A-Za-z]+[0-9]+")
-_WORD = re.compile(r"[^\W_]+")
+_NUMBERED = lazy_pattern("[A-Za-z]+[0-9]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 # A path, a dotted name, a hyphenated word: words with nothing but such marks between them.
-_CHAIN = re.compile(r"(?<!\w)\w++(?:[-./:\\]{1,2}\w++){1,16}")
+_CHAIN = lazy_pattern(r"(?<!\w)\w++(?:[-./:\\]{1,2}\w++){1,16}")
 _MOST_CHAINS = 16
 
 

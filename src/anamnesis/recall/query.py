@@ -1,11 +1,15 @@
-"""What a query asks for: words, quoted phrases, and which of them say nothing by themselves."""
+"""What a query asks for: words, quoted phrases, which of them say nothing by themselves; and how notes are ranked."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
+from anamnesis.light import lazy_pattern
+
+# By words and meaning together, by words alone, or by meaning alone.
+Mode = Literal["fused", "words", "meaning"]
+MODES = get_args(Mode)
 # Limits for a pasted document as a query: the number of different words, and how often a repeated word counts. No
 # real question comes near to either.
 MOST_WORDS = 1000
@@ -25,8 +29,8 @@ s t ll ve don doesn didn isn aren wasn weren hasn haven hadn couldn shouldn woul
 """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
 # A longer quotation is no phrase to look for, but its words are.
-_TERM = re.compile(r'(?<!\w)"([^"\n]{0,300})"(?!\w)|\w+')
-_WORD = re.compile(r"\w+")
+_TERM = lazy_pattern(r'(?<!\w)"([^"\n]{0,300})"(?!\w)|\w+')
+_WORD = lazy_pattern(r"\w+")
 
 
 class Asked(NamedTuple):

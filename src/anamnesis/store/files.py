@@ -12,24 +12,23 @@ import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from anamnesis.digest import blake2b
+from anamnesis.config import TREES as TREES
 from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
-from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, parse, validate, writable
+from anamnesis.light import blake2b, lazy_pattern
+from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, file_time, parse, validate, writable
 from anamnesis.store.kept import Kept
 from anamnesis.store.steps import Step
 
-TREES = {"portable": "memory", "machine-local": "local"}
 TRASH = "trash"
 # Opening a named pipe must not block, and a symbolic link must not be followed.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
-_SHAPELESS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_SHAPELESS = lazy_pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 # Files at the top of a tree that hosts and people add to any repository.
-_DESCRIBING = re.compile(
+_DESCRIBING = lazy_pattern(
     r"(?:readme|licen[cs]e|copying|notice)(?:[.-].*)?|\.git(?:ignore|attributes|keep)", re.IGNORECASE
 )
 _UNREADABLE = (-1, -1)  # recorded as size and mtime of a file that cannot be read
@@ -167,8 +166,7 @@ class NoteFiles:
         if describes_repository(path.partition("/")[2]) or not is_bare(text, path):
             return None
         note_id = self._kept.id_of(path, hash, mtime_ns, self.exists)
-        updated_at = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
-        return bare_note(text, path, note_id, updated_at, scope_of(path))
+        return bare_note(text, path, note_id, file_time(mtime_ns), scope_of(path))
 
     def secure(self, paths: Sequence[str]) -> None:
         """Flush files and their folders to disk; files that no longer exist are skipped."""

@@ -1,4 +1,4 @@
-"""New ids, each later than the one before, and the time of a change, both from the clock."""
+"""New ids, the time of a change, and the ids of notes that are made from other tools' records."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import os
 import threading
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from anamnesis.notes import ulid
+from anamnesis.notes import derived_id, ending_of, ulid
+from anamnesis.store import queries
+from anamnesis.store.tombstones import purged_ids
+
+if TYPE_CHECKING:
+    from anamnesis.store.store import MemoryStore
 
 
 def utcnow() -> str:
@@ -29,3 +35,14 @@ class UlidMaker:
                 milliseconds, randomness = self._last[0], self._last[1] + 1
             self._last = (milliseconds, randomness)
         return ulid(milliseconds, randomness)
+
+
+def id_of_record(store: MemoryStore, name: str, moment: str) -> str:
+    """The id of the note of a record: of the note that it has, even a deleted or purged one, else a new one.
+
+    A new id has the record's time, and the ending is derived from its name alone: it is found when the time changes.
+    """
+    new = derived_id(moment, name)
+    live = store._catalogue.ask(lambda db: queries.ids_ending(db, ending_of(new)))
+    deleted = (each.id for each in store.trashed())
+    return next((id for id in (*live, *deleted, *purged_ids(store.root)) if ending_of(id) == ending_of(new)), new)

@@ -12,13 +12,12 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from anamnesis.disk import FileIdentity, file_identity
 from anamnesis.errors import StoreUnavailable, Unwritable
-from anamnesis.notes import Memory, derived_id, parse, render
+from anamnesis.notes import Memory, derived_id, file_time, parse, render
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
 from anamnesis.store.tombstones import is_purged
 
@@ -94,7 +93,7 @@ class Kept:
         found = next(iter([*here, *gone]), None)
         if found and found[:2] == (path, hash):
             return str(found[2])
-        moment = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC).isoformat()
+        moment = file_time(mtime_ns)
         new = derived_id(moment, f"file:{hash.hex()}")
         if any(each[2] == new for each in known):  # a copy with the time of its original
             new = derived_id(moment, f"file:{hash.hex()}:{path}")

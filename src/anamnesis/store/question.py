@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from anamnesis.recall.mode import MODES, Mode
+from anamnesis.recall.query import MODES, Mode
 from anamnesis.store.queries import Filter
 
 __all__ = ["MODES", "Mode", "Question", "Ranked", "Ranker", "Why", "by_words_alone"]

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from anamnesis.recall.pruning import any_term
 from anamnesis.recall.query import asked, is_function_word
-from anamnesis.recall.spelling import near
 from anamnesis.store.index import Connection
 from anamnesis.store.marking import matches
 from anamnesis.store.queries import NOT_SUPERSEDED
@@ -17,6 +16,9 @@ from anamnesis.store.queries import NOT_SUPERSEDED
 _MOST_WORDS = 8
 _MOST_PROJECTS = 5
 _LONGEST_READ = 200_000
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+# Shorter words are near to too many others, and longer ones have too many spellings.
+_SHORTEST, _LONGEST = 3, 40
 
 
 class Suggestions(NamedTuple):
@@ -42,7 +44,7 @@ def _holds(db: Connection, match: str) -> bool:
 
 def _nearest(db: Connection, word: str) -> str:
     """The word of some note that has the stem of a near spelling: the one that most notes hold."""
-    spellings = [each for each in near(word) if not is_function_word(each)]
+    spellings = [each for each in _near(word) if not is_function_word(each)]
     row = db.execute(
         "SELECT value, (SELECT count(*) FROM memories_fts WHERE memories_fts MATCH '\"' || value || '\"') AS notes"
         " FROM json_each(:spellings) WHERE notes > 0"
@@ -82,3 +84,17 @@ def _projects(db: Connection, terms: list[str]) -> dict[str, int]:
         {"match": any_term(terms), "most": _MOST_PROJECTS},
     )
     return dict(rows.fetchall())
+
+
+def _near(word: str) -> set[str]:
+    """Spellings with one letter too few, too many or wrong, or two letters swapped; none if very short or long."""
+    word = word.lower()
+    if not _SHORTEST <= len(word) <= _LONGEST:
+        return set()
+    letters = {*_LETTERS, *word}
+    halves = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    fewer = {before + after[1:] for before, after in halves}
+    swapped = {before + after[1] + after[0] + after[2:] for before, after in halves if len(after) > 1}
+    other = {before + letter + after[1:] for before, after in halves if after for letter in letters}
+    more = {before + letter + after for before, after in halves for letter in letters}
+    return (fewer | swapped | other | more) - {word}

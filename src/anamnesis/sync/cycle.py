@@ -19,8 +19,7 @@ from anamnesis.sync.backend import Announce, SyncResult
 from anamnesis.sync.bare_ids import lines_for, receive_ids
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
-from anamnesis.sync.joining import has_sync
-from anamnesis.sync.remote import Foreign, Rejected, Remote
+from anamnesis.sync.remote import Foreign, Rejected, Remote, has_sync
 from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, Blob, Difference, Dirt, Repository
 from anamnesis.sync.worktree import Replacement, replace_files
 
@@ -53,8 +52,8 @@ class Cycle:
     received: list[Difference] = field(default_factory=list)
     sent: tuple[str, str] | None = None  # commits of the remote before and after
     included: set[str] = field(default_factory=set)  # commits known to be in the history of the head
-    missing: dict[tuple[str, str], int] = field(default_factory=dict)  # how many commits a head lacked of another
-    bases: dict[tuple[str, str], str] = field(default_factory=dict)  # merge bases of a head and another commit
+    # For a head and another commit: their merge base, and how many commits of the other the head lacked.
+    compared: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
 
     def trust(self, last: Checkpoint) -> None:
         """Start from where the last sync ended."""
@@ -180,8 +179,8 @@ class Cycle:
                 continue
             if theirs and self.head != known:
                 self.repository.finish()
-                counted = self.missing.get((known, theirs))
-                self.pulled = self.repository.count_missing(theirs, known) if counted is None else counted
+                compared = self.compared.get((known, theirs))
+                self.pulled = compared[1] if compared else self.repository.count_missing(theirs, known)
             if self.head == main:
                 return
             self.announce(f"Sending to {remote.host}")
@@ -235,16 +234,13 @@ class Cycle:
         """The last commit that the head and another one have in common; "" if there is none."""
         if not self.head or theirs == self.head or theirs in self.included:
             return theirs if self.head else ""
-        if (self.head, theirs) not in self.bases:
-            self.bases[self.head, theirs] = self._find_base(theirs)
-        return self.bases[self.head, theirs]
-
-    def _find_base(self, theirs: str) -> str:
-        only_ours, only_theirs = self.repository.divergence(self.head, theirs)
-        self.missing[self.head, theirs] = only_theirs
-        if not only_theirs:
-            return theirs
-        return self.repository.common(self.head, theirs) if only_ours else self.head
+        if (self.head, theirs) not in self.compared:
+            only_ours, only_theirs = self.repository.divergence(self.head, theirs)
+            base = theirs if not only_theirs else self.head
+            if only_ours and only_theirs:
+                base = self.repository.common(self.head, theirs)
+            self.compared[self.head, theirs] = base, only_theirs
+        return self.compared[self.head, theirs][0]
 
     def _has_purged(self, changes: Sequence[Difference], purged: Collection[str]) -> bool:
         """Whether a note that was purged here is among the new files."""

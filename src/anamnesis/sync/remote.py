@@ -1,13 +1,20 @@
-"""The remote of the notes' repository: its address, fetch and push. Only these see the user's own settings of git."""
+"""The remote of the notes' repository: its address, fetch and push. Only these see the user's own settings of git.
+
+A remote that is no repository of notes is refused, so that private notes are not pushed into another one. The marker of
+ours is a commit of a sync: the last one, or any in the history of a branch that holds notes or nothing but markdown. A
+remote without the marker is joined if it holds nothing but notes in their folders and the files that a host makes for a
+new repository.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from anamnesis.git import GitFailed, NoAnswer
 from anamnesis.plain import one_line
-from anamnesis.sync.joining import find_foreign
-from anamnesis.sync.repository import BRANCH, MAIN, Repository
+from anamnesis.store.files import describes_repository, is_type_folder
+from anamnesis.sync.repository import AUTHOR, BRANCH, MAIN, MESSAGE, Repository, split
 
 _BRANCHES = "refs/remotes/origin/"
 _REFSPEC = f"+refs/heads/*:{_BRANCHES}*"
@@ -93,7 +100,7 @@ class Remote:
     def check(self, commit: str) -> None:
         """Refuse the remote, as it was fetched with this commit to bring in, if it is no repository of notes."""
         git = self._repository
-        foreign = find_foreign(git, commit, git.references(_BRANCHES).values())
+        foreign = _find_foreign(git, commit, git.references(_BRANCHES).values())
         if not foreign or git.line("config", "--get", _ADOPTED):
             return
         if not self._adopt:
@@ -125,3 +132,35 @@ def _host(address: str) -> str:
     _, is_url, rest = address.partition("://")
     found = _HOST.match(rest if is_url else address)
     return found[1] if found and (is_url or found[2]) else ""
+
+
+def _find_foreign(repository: Repository, main: str, branches: Iterable[str]) -> str:
+    """A file of a fetched remote that does not belong to notes; "" if the remote can be joined."""
+    has_notes = any(is_type_folder(name) for name in _names(repository, main))
+    if has_sync(repository, main, only_last=not has_notes):
+        return ""
+    others = [
+        path
+        for commit in dict.fromkeys((main, *branches))
+        for path in _names(repository, commit, "-r")
+        if not _belongs_to_notes(path)
+    ]
+    if others and not has_notes and all(path.endswith(".md") for path in others) and has_sync(repository, main):
+        return ""  # notes without front matter may be anywhere
+    return next(iter(others), "")
+
+
+def has_sync(repository: Repository, commit: str, *, only_last: bool = False) -> bool:
+    """Whether a commit, or any in its history, was made by a sync."""
+    walk = "--no-walk" if only_last else "--max-count=1"
+    return bool(repository.line("rev-list", walk, f"--author=^{AUTHOR} <{AUTHOR}@", f"--grep=^{MESSAGE} ", commit))
+
+
+def _names(repository: Repository, commit: str, *options: str) -> list[str]:
+    """The names at the top of a commit's tree, or with `-r` the paths of all its files."""
+    return split(repository.git("ls-tree", "-z", "--name-only", *options, commit))
+
+
+def _belongs_to_notes(path: str) -> bool:
+    folder, _, name = path.partition("/")
+    return name.endswith((".md", ".gitkeep")) if is_type_folder(folder) else describes_repository(path)

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 
 from anamnesis import __version__
-from anamnesis.engram.stats import stats
+from anamnesis.engram.projects import stats
 from anamnesis.web import metrics, openapi
 from anamnesis.web.lanes import Lane, Lanes
 from anamnesis.web.message import Request, Response, failure

@@ -7,10 +7,10 @@ import sqlite3
 from anamnesis.engram import VERSION, exchange, observations, prompts, sessions
 from anamnesis.engram.context import context as format_context
 from anamnesis.engram.gotext import whole
+from anamnesis.engram.projects import stats as count
 from anamnesis.engram.record import Export, Observation, Prompt, SearchResult, SessionSummary, Stats, Timeline
 from anamnesis.engram.search import Filters
 from anamnesis.engram.search import search as search_observations
-from anamnesis.engram.stats import stats as count
 from anamnesis.engram.strings import byte_length, cut
 from anamnesis.engram.timeline import timeline as find_timeline
 from anamnesis.web.engram_request import RECALLED, EngramRequest, Invalid, answer, failure

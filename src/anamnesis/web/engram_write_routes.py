@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from anamnesis.engram import exchange, observations, passive, projects, prompts, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Export, ImportResult, Observation, PassiveResult
-from anamnesis.web.engram_bodies import Changes, Learnings, Migration, NewPrompt, NewSession, SessionEnd
 from anamnesis.web.engram_request import EngramRequest, Invalid, answer
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
@@ -18,6 +17,52 @@ from anamnesis.web.route import ERROR, Body, BodyLimit, Route, flag, values
 _MOST_MIGRATION = 1 << 10
 # The source of observations that a request imports.
 _IMPORTED = "http-import"
+
+
+# Bodies that are no records of the store. Fields have the names that clients send.
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    id: str
+    project: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """New values of an observation's fields; missing ones stay as they are."""
+
+    type: str | None
+    title: str | None
+    content: str | None
+    project: str | None
+    scope: str | None
+    topic_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Learnings:
+    session_id: str
+    content: str
+    project: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewPrompt:
+    session_id: str
+    content: str
+    project: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    old_project: str
+    new_project: str
 
 
 def create_session(request: EngramRequest, db: sqlite3.Connection) -> Response:

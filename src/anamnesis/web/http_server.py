@@ -6,10 +6,10 @@ import asyncio
 import socket
 import time
 from asyncio import Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from anamnesis.web.connection import Connection, Phase
-from anamnesis.web.limits import Limits
 
 if TYPE_CHECKING:
     from anamnesis.web.message import Request, Response
@@ -21,6 +21,30 @@ _BACKLOG = 1024
 # there must be descriptors in reserve for several times as many.
 _ACCEPTED_AT_ONCE = 8
 _PENDING_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Times in seconds, sizes in bytes. Times are checked once per `sweep`, and only while there are connections.
+
+    A request that is being answered and an answer that is being read are never cut.
+    """
+
+    # From the first byte of a head, or from the start of the connection, to the head's end.
+    head: float = 10.0
+    # Without a byte of a body, and for all of it.
+    body: float = 30.0
+    whole_body: float = 600.0
+    # Between requests.
+    idle: float = 60.0
+    # Without the client reading any of an answer.
+    unread: float = 60.0
+    # For the client of a refused request to read its answer, while the rest of the request is discarded.
+    linger: float = 2.0
+    sweep: float = 1.0
+    # Bytes of all requests that are not answered yet.
+    held: int = 128 << 20
+    connections: int = 1024
 
 
 class App(Protocol):

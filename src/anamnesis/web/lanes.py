@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from anamnesis.engram import database
 from anamnesis.engram.shared import Shared
 from anamnesis.errors import AnamnesisError, StoreUnavailable
-from anamnesis.priority import lower_priority
+from anamnesis.process import lower_priority
 from anamnesis.web.message import Request, Response
 from anamnesis.web.writer import AfterWrite, Batch, Failed, Writer
 

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from anamnesis.engram import observations, prompts, sessions
+from anamnesis.engram.context import DEFAULT_SMART, smart_context
 from anamnesis.engram.detection import detected
 from anamnesis.engram.observations import DEFAULT_RECENT
 from anamnesis.engram.record import Observation, Session
@@ -16,7 +17,6 @@ from anamnesis.web.engram_request import EngramRequest, answer, failure
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import JSON, Response
 from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, number, text, values
-from anamnesis.web.smart_context import DEFAULT_LIMIT, smart_context
 
 
 def _project_of(cwd: str, home: Path) -> Response:
@@ -127,6 +127,6 @@ _ROUTES = (
         context_smart,
         Lane.LIST,
         {200: values(context="string")},
-        {"project": PROJECT, "limit": number("How many observations at the most, up to 100.", DEFAULT_LIMIT)},
+        {"project": PROJECT, "limit": number("How many observations at the most, up to 100.", DEFAULT_SMART)},
     ),
 )

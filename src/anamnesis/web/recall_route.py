@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from anamnesis.daemon_client import PATH
 from anamnesis.errors import InvalidArgument
-from anamnesis.mcp.schema import checked, optional, parameters, text, texts, whole, yes_or_no
-from anamnesis.notes import SCOPES, SOURCES, TYPES
+from anamnesis.mcp.arguments import checked, optional, parameters, text, texts, yes_or_no
+from anamnesis.mcp.memory import FILTERS, MODE, MOST
+from anamnesis.notes import SOURCES
 from anamnesis.store.queries import Filter, at_least_zero
-from anamnesis.store.question import MODES, Question, Ranked
+from anamnesis.store.question import Question, Ranked
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Request, Response, failure
 from anamnesis.web.route import ERROR, Route
@@ -21,16 +22,14 @@ if TYPE_CHECKING:
 
 _ASKED = parameters(
     query=text('The words of the question. A phrase in "quotes" counts as it stands.'),
-    project=optional(text("Only notes of this project: its key, or its last part if no other project has it.")),
-    type=optional(text("Only notes of this type.", enum=list(TYPES))),
-    scope=optional(text("Only notes of this scope.", enum=list(SCOPES))),
+    **FILTERS,
     names=texts("All names of the project, where they are known.", default=[]),
     tags=texts("Only notes with all of these tags.", default=[]),
     source=optional(text("Only notes that were written by this.", enum=list(SOURCES))),
     since=optional(text("Only notes changed since this time.")),
     until=optional(text("Only notes changed before this time.")),
-    k=whole("How many notes at the most.", default=8, minimum=0),
-    mode=text("Rank by words and meaning, by words alone, or by meaning alone.", enum=list(MODES), default="fused"),
+    k=MOST,
+    mode=MODE,
     explain=yes_or_no("Add the reasons for each score.", default=False),
     at_hand=optional(text("The project that is being worked on: of notes that match alike, its own come first.")),
     like=text("Instead of a query, the id of a note: find the notes that are close to it.", default=""),

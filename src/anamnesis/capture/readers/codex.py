@@ -118,8 +118,8 @@ class _Reading:
         elif kind in _CALLS:
             draft.answer(time=time)
             draft.edits.call(item.get("call_id"), _patched_by(item))
-        elif (call := text_of(item, "call_id")) in draft.edits.waiting:
-            draft.edits.result(call, made=_DONE in str(item.get("output")))
+        else:
+            draft.edits.result(text_of(item, "call_id"), made=_DONE in str(item.get("output")))
 
     def _take_event(self, event: Entry, time: str) -> None:
         kind, item = event.get("type"), dict_of(event, "item")

@@ -53,8 +53,8 @@ def _take(entry: Entry, draft: Draft) -> None:
             _take_call(text_of(request, "name"), request, draft)
     elif kind == "tool.execution_start":
         _take_call(text_of(data, "toolName"), data, draft)
-    elif kind == "tool.execution_complete" and (call := text_of(data, "toolCallId")) in draft.edits.waiting:
-        draft.edits.result(call, made=data.get("success") is not False)
+    elif kind == "tool.execution_complete":
+        draft.edits.result(text_of(data, "toolCallId"), made=data.get("success") is not False)
 
 
 def _take_call(tool: str, call: Entry, draft: Draft) -> None:

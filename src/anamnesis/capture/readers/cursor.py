@@ -10,7 +10,7 @@ from pathlib import Path
 from anamnesis.capture.asks import inside
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import edited
-from anamnesis.capture.entries import blocks_of, decode_line, dict_of, read_lines, text_of, texts_of
+from anamnesis.capture.entries import blocks_of, decode_line, dict_of, read_lines, read_object, text_of, texts_of
 
 _EDITORS = ("Write", "StrReplace", "Delete", "EditNotebook", "ApplyPatch", "edit_file", "search_replace")
 _QUERY = "user_query"
@@ -65,6 +65,5 @@ def _workspace(path: Path) -> str:
     """The session's folder. The project's folder name cannot be decoded, but a file in it holds the path."""
     for folder in path.parents:
         if folder.parent.name == "projects":
-            trusted = b"".join(read_lines(str(folder / _TRUSTED)))
-            return text_of(decode_line(trusted) or {}, "workspacePath")
+            return text_of(read_object(folder / _TRUSTED), "workspacePath")
     return ""

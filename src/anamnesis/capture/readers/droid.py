@@ -47,8 +47,7 @@ def _take(entry: Entry, draft: Draft) -> None:
     elif message.get("role") == "user":
         results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
-            if (call := text_of(block, "tool_use_id")) in draft.edits.waiting:
-                draft.edits.result(call, made=not block.get("is_error"))
+            draft.edits.result(text_of(block, "tool_use_id"), made=not block.get("is_error"))
         if not results and _is_typed({**entry, **message}):
             draft.ask(texts_of(blocks), time)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import edited
-from anamnesis.capture.entries import Entry, decode_line, dicts_of, read_lines, text_of
-from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
+from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, read_lines, text_of
 
+EDITORS = ("write_file", "edit_file", "replace", "edit", "notebook_edit")
+_CREATED = "Successfully created and wrote to new file"
 # Updates of the header; some repeat the whole history, masked or summarised.
 _UPDATE = b'{"$set"'
 _ROOT = ".project_root"
@@ -85,3 +86,16 @@ def _project(path: Path) -> str:
             return file.read(_LONGEST_PATH).strip()
     except (OSError, ValueError):
         return ""
+
+
+def spoken(content: object) -> list[str]:
+    """The texts of a content without the model's thoughts."""
+    parts = [{"text": content}] if isinstance(content, str) else dicts_of(content)
+    texts = (text_of(part, "text").strip() for part in parts if not part.get("thought"))
+    return [text for text in texts if text]
+
+
+def says_created(parts: object) -> bool:
+    """Whether a tool's response says that it created a file."""
+    answers = (dict_of(dict_of(part, "functionResponse"), "response") for part in dicts_of(parts))
+    return any(text_of(answer, "output").startswith(_CREATED) for answer in answers)

@@ -15,7 +15,7 @@ from anamnesis.capture.entries import (
     dict_of,
     dicts_of,
     moment,
-    read_lines,
+    read_object,
     text_of,
     texts_of,
 )
@@ -93,7 +93,7 @@ class _Reading:
         elif kind == "tool.call":
             self._draft.answer(time=time, message=self._step)
             self._draft.edits.call(call, edited(event.get("name"), event.get("args"), _EDITORS))
-        elif kind == "tool.result" and call in self._draft.edits.waiting:
+        elif kind == "tool.result":
             self._draft.edits.result(call, made=not dict_of(event, "result").get("isError"))
 
     def _take_old(self, kind: str, payload: Entry, time: str) -> None:
@@ -125,10 +125,10 @@ def _is_typed(entry: Entry) -> bool:
 
 def _folder(session: Path) -> str:
     """The session's folder: from its state file, or from the known folders by their hash."""
-    state = decode_line(b"".join(read_lines(str(session / "state.json")))) or {}
+    state = read_object(session / "state.json")
     if folder := text_of(state, "cwd") or text_of(state, "workDir"):
         return folder
-    known = decode_line(b"".join(read_lines(str(session.parent.parent.parent / "kimi.json")))) or {}
+    known = read_object(session.parent.parent.parent / "kimi.json")
     for folder in (text_of(entry, "path") for entry in dicts_of(known.get("work_dirs"))):
         if hashlib.md5(folder.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() == session.parent.name:
             return folder

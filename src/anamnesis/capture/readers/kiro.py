@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import edited
-from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, moment, read_lines, text_of
+from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, moment, read_object, text_of
 
 _EDITORS = ("write", "fs_write", "Write", "Edit")
 _RESULTS = b'"ToolResults"'
@@ -20,7 +20,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         result = line.find(_RESULTS, 0, _KIND_WITHIN) >= 0
         if (not result or answers(line, _RESULT_OF, draft.edits.waiting)) and (entry := decode_line(line)):
             _take(text_of(entry, "kind"), dict_of(entry, "data"), draft)
-    about = decode_line(b"".join(read_lines(str(path.with_suffix(".json"))))) or {}
+    about = read_object(path.with_suffix(".json"))
     draft.place(session_id=text_of(about, "session_id") or path.stem, cwd=text_of(about, "cwd"))
 
 
@@ -37,8 +37,7 @@ def _take(kind: str, data: Entry, draft: Draft) -> None:
                 _take_call(dict_of(block, "data"), draft)
     elif kind == "ToolResults":
         for result in (dict_of(block, "data") for block in blocks):
-            if (call := text_of(result, "toolUseId")) in draft.edits.waiting:
-                draft.edits.result(call, made=result.get("status") != "error")
+            draft.edits.result(text_of(result, "toolUseId"), made=result.get("status") != "error")
 
 
 def _take_call(call: Entry, draft: Draft) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import edited
 from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
-from anamnesis.capture.readers.parts import EDITORS, says_created, spoken
+from anamnesis.capture.readers.gemini import EDITORS, says_created, spoken
 
 # Other subtypes of user records are notifications, timers and goals.
 _TYPED = (None, "mid_turn_user_message")
@@ -41,6 +41,5 @@ def _take(entry: Entry, draft: Draft) -> None:
             draft.edits.call(call.get("id"), edited(call.get("name"), call.get("args"), EDITORS))
     elif kind == "tool_result":
         result = dict_of(entry, "toolCallResult")
-        if (name := text_of(result, "callId")) in draft.edits.waiting:
-            made = result.get("status") not in ("error", "cancelled")
-            draft.edits.result(name, made=made, new=says_created(content))
+        made = result.get("status") not in ("error", "cancelled")
+        draft.edits.result(text_of(result, "callId"), made=made, new=says_created(content))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.engram import context, observations, search, stats, timeline, topics
+from anamnesis.engram import context, observations, projects, search, timeline, topics
 from anamnesis.engram import text as texts
 from anamnesis.engram.strings import trim_space
 from anamnesis.mcp.engram.tool import Arguments, Memory, Unusable
@@ -33,7 +33,7 @@ def mem_context(memory: Memory, given: Arguments) -> str:
         blob = context.context(db, memory.project(given), given.text("scope"), limit)
         if not blob:
             return texts.NOTHING_YET
-        counts = stats.stats(db)
+        counts = projects.stats(db)
     return (
         f"{blob}\n---\nMemory stats: {counts.total_sessions} sessions, {counts.total_observations} observations"
         f" across projects: {', '.join(counts.projects) or 'none'}"
@@ -57,7 +57,7 @@ def mem_timeline(memory: Memory, given: Arguments) -> str:
 
 def mem_stats(memory: Memory, _: Arguments) -> str:
     with memory.database() as db:
-        counts = stats.stats(db)
+        counts = projects.stats(db)
     return (
         f"Memory System Stats:\n- Sessions: {counts.total_sessions}\n- Observations: {counts.total_observations}\n"
         f"- Prompts: {counts.total_prompts}\n- Projects: {', '.join(counts.projects) or 'none yet'}"

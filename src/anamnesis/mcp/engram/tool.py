@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from anamnesis.engram.gotext import truncated
 from anamnesis.engram.strings import valid
 from anamnesis.errors import AnamnesisError
+from anamnesis.mcp.arguments import Schema
 from anamnesis.mcp.dispatcher import Message, Work, text_result, unwrapped
-from anamnesis.mcp.schema import Schema
 
 if TYPE_CHECKING:
     from anamnesis.engram.search import Recall

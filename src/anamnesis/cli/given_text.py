@@ -1,12 +1,15 @@
-"""Decodes text that somebody gave, and says what had to be done for it."""
+"""Text that a person gives: decoded, with a sentence on what had to be done for it, or typed in an editor."""
 
 from __future__ import annotations
 
 import codecs
 import os
 import re
+import sys
 
-from anamnesis.errors import InvalidNote
+import click
+
+from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.plural import counted
 
 # Control characters that no text contains; tab, line ends, backspace and escape occur in logs.
@@ -48,3 +51,18 @@ def _latin_1(data: bytes) -> str:
         return data.decode("cp1252")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def edited(text: str) -> str | None:
+    """The text as the user edited it; None if nothing was saved."""
+    program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not program and not sys.stdin.isatty():
+        raise InvalidArgument("No editor is named.", "Name one in VISUAL or EDITOR.")
+    try:
+        return click.edit(text, extension=".md", require_save=True)
+    except (ValueError, click.ClickException) as error:
+        reason = error.message if isinstance(error, click.ClickException) else str(error)
+        raise InvalidArgument(
+            f"The editor {program or 'of this system'} cannot be used: {reason.removeprefix(f'{program}: ')}.",
+            "Name another in VISUAL or EDITOR.",
+        ) from error

@@ -23,8 +23,7 @@ from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.notes.redaction import redact
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
-from anamnesis.store.ids import utcnow
-from anamnesis.store.records import id_of_record
+from anamnesis.store.ids import id_of_record, utcnow
 from anamnesis.store.tombstones import is_purged
 
 _INDEX = "MEMORY.md"
