@@ -254,7 +254,7 @@ def test_two_clients_share_one_store(tmp_path: Path) -> None:
             for client in both:
                 found: set[str] = set()
                 while len(found) < 80:
-                    part = await call(client, "memory_search", query="zebra", k=100, offset=len(found))
+                    part = await call(client, "memory_search", query="zebra", mode="words", k=100, offset=len(found))
                     found |= {note["id"] for note in part}
                 assert found == ids
 
