@@ -85,13 +85,15 @@ def _play_inside(name: str, programs: Path, keep: str) -> int:
     if isolation.is_possible():
         isolation.bring_loopback_up()
     with staged(host(name), programs) as stage:
-        scenes = play_all(Play(stage, is_found=programs != Path("/")))
+        try:
+            scenes = play_all(Play(stage, is_found=programs != Path("/")))
+        finally:
+            if keep:
+                _keep(stage, Path(keep) / name)
         for stranger in sorted(set(stage.model.strangers)):
             print(f"{name} asked for {stranger}", file=sys.stderr)
         for command in filter(None, stage.end_all()):
             print(f"{name} left a process behind: {command}", file=sys.stderr)
-        if keep:
-            _keep(stage, Path(keep) / name)
     print(json.dumps({each: [outcome.mark, outcome.reason] for each, outcome in scenes.items()}))
     return 0
 

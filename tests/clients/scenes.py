@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -283,9 +285,9 @@ def _interrupt(play: Play, sent: signal.Signals) -> None:
         if not model.hanging.wait(SECONDS):
             raise Failed("the model was not asked")
         time.sleep(0.5)
-        process.send_signal(sent)
+        os.killpg(process.pid, sent)  # as a terminal does; some programs are scripts that start another one
         process.communicate(timeout=SECONDS)
-    except TimeoutError as error:
+    except subprocess.TimeoutExpired as error:
         raise Failed(f"it does not end at {sent.name}") from error
     finally:
         end_group(process)

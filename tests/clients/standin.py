@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import sys
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,8 +51,7 @@ class StandIn:
         self._part = Part()
         self._searched = ""
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("_Bound", (_Handler,), {"model": self}))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), type("_Bound", (_Handler,), {"model": self}))
         self._closing = threading.Event()
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -111,6 +111,15 @@ class StandIn:
         self._searched = wanted.tool
         named = next((tool.name for tool in question.tools if tool.name.endswith(wanted.tool)), None)
         return Call(search, {"query": f"select:{named or f'mcp__anamnesis__{wanted.tool}'}"})
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed has reset its connection; anything else is shown."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
