@@ -84,11 +84,13 @@ class StandIn:
             if question.schema is not None:
                 text = json.dumps(instance(question.schema) if question.schema else {})
                 return Reply(text, tokens=part.tokens, number=number)
-            call = self._next_call(question)
-            if call:
-                return Reply("", question.tool(call.tool), call.arguments, part.tokens, number)
             asides = part.asides.items() if not question.results else ()
             aside = next((text for word, text in asides if word in question.text), None)
+            call = self._next_call(question) if aside is None else None
+            if call:
+                last = question.results[-1] if question.results else ""
+                arguments = call.arguments(last) if callable(call.arguments) else call.arguments
+                return Reply("", question.tool(call.tool), arguments, part.tokens, number)
             return Reply(part.text if aside is None else aside, tokens=part.tokens, number=number)
 
     def hang(self, question: Question) -> bool:
