@@ -10,10 +10,9 @@ from typing import Any
 from tests.clients.exchange import Question
 
 FOLDER = Path(__file__).with_name("recorded")
-# How long a string may be to be kept whole, and how much is kept of a longer one around the word that scenes look for.
-# What else clients say to their models is theirs.
-_SHORT, _LONGEST = 80, 160
+# What clients say to their models is theirs: of sentences, only those of the scenes are kept.
 _WORD = "heliotrope"
+_OURS = "ledger"
 # Descriptions and schemas of tools say nothing to the stand-in, the rest differs from run to run.
 _DROPPED = {"description", "parameters", "input_schema", "parametersJsonSchema", "metadata", "client_metadata"}
 
@@ -44,12 +43,7 @@ def _cut(value: Any, root: str) -> Any:
     if not isinstance(value, str):
         return value
     text = value.replace(root, "/play")
-    if len(text) <= _SHORT or _is_json(text):
+    if " " not in text or text.startswith("{"):  # a name, or the arguments or the result of a call
         return text
-    at = text.find(_WORD)
-    return text[max(0, at - _LONGEST // 2) :][:_LONGEST] if at >= 0 else f"({len(text)} characters)"
-
-
-def _is_json(text: str) -> bool:
-    """Whether a client reads this string again, as it does with the arguments of a call."""
-    return text.startswith("{") and len(text) < 4 * _LONGEST
+    ours = [line for line in text.splitlines() if _WORD in line or _OURS in line]
+    return "\n".join(ours[-3:]) if ours else f"({len(text)} characters)"
