@@ -35,7 +35,8 @@ def command(fix: bool, as_json: bool) -> None:
     """Check files, index, configuration, and what `init` wrote for agents; name each fault with its fix.
 
     An agent's file has a fault if it is missing, cannot be read, lacks an entry of ours, or starts a program that does
-    not run. Exits with 1 where a fault remains.
+    not run. So has an agent that the plugin sets up as well, and Codex if it does not trust the hooks. Exits with 1
+    where a fault remains.
 
     \b
     In a pipe: subject, fault, fix, separated by tabs.
