@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check tests hunt bench docs clean
+.PHONY: run test check tests clients hunt bench docs clean
 
 run: $(VENV)/.installed
 	$(BIN)/anamnesis daemon
@@ -18,6 +18,11 @@ check: $(VENV)/.installed-dev
 
 tests: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto
+
+# The real clients, from the package registries (over a gigabyte), against a stand-in model on loopback.
+# HOSTS="claude codex" plays only these; LATEST=1 plays the newest versions; RECORD=1 writes tests/clients/last-run.json.
+clients: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.clients.play $(HOSTS) $(if $(LATEST),--latest) $(if $(RECORD),--record)
 
 # Random examples, again and again, until one fails.
 hunt: $(VENV)/.installed-dev

@@ -1,0 +1,1 @@
+"""One small module for each client that is played."""
