@@ -22,6 +22,7 @@ DIALECTS: tuple[ModuleType, ...] = (anthropic, chat, responses, gemini)
 # Clients that offer many tools offer a search for them instead.
 _SEARCHES = ("ToolSearch", "tool_search", "search_tools")
 _MODELS = {"object": "list", "data": [{"id": "stand-in", "object": "model", "created": 1, "owned_by": "stand-in"}]}
+_USUAL_TOKENS = 100
 _COUNT = {"input_tokens": 100, "totalTokens": 100}
 
 
@@ -31,14 +32,14 @@ class Part:
 
     `asides` are the answers to first requests that hold a text, such as a subagent's. Where `hangs`, the text never
     ends.
-    `tokens` is the size that is claimed for every request, so that a client compacts when it should.
+    `tokens` is the size that is claimed for every request until one without tools, so that a client compacts once.
     """
 
     text: str = "Done."
     calls: list[Call] = field(default_factory=list)
     asides: dict[str, str] = field(default_factory=dict)
     hangs: bool = False
-    tokens: int = 100
+    tokens: int = _USUAL_TOKENS
 
 
 class StandIn:
@@ -84,6 +85,8 @@ class StandIn:
             if question.schema is not None:
                 text = json.dumps(instance(question.schema) if question.schema else {})
                 return Reply(text, tokens=part.tokens, number=number)
+            if not question.tools:
+                part.tokens = _USUAL_TOKENS  # it wants a summary, and what follows is small again
             call = self._next_call(question)
             if call:
                 return Reply("", question.tool(call.tool), call.arguments, part.tokens, number)
