@@ -89,6 +89,16 @@ def test_gemini_and_qwen_get_the_context_under_the_events_name(host: Host, name:
     assert NOTE in nested(host.run("recall", asked, f"--host={name}"), "BeforeAgent")
 
 
+def test_notes_of_the_sessions_start_are_not_part_of_the_prompt(host: Host) -> None:
+    """Gemini CLI puts the answer of SessionStart before the first prompt of a run without a terminal."""
+    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent"}
+    told = f"<hook_context>&lt;recalled&gt; {'Bridges are painted in autumn. ' * 90}</hook_context>\n\n"
+    assert NOTE in nested(host.run("recall", {**event, "prompt": told + ASK}, "--host=gemini"), "BeforeAgent")
+    assert (
+        host.run("recall", {**event, "prompt": f"<hook_context>{ASK}</hook_context>\n\nthanks"}, "--host=gemini") == ""
+    )
+
+
 def test_nothing_to_say_is_nothing_said(host: Host) -> None:
     event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent", "prompt": "thanks"}
     assert host.run("recall", event, "--host=gemini") == ""
