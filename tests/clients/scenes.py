@@ -199,7 +199,8 @@ def _subagent(play: Play) -> None:
     host, stage = play.stage.host, play.stage
     assert host.subagent
     count = len(stage.notes("episodic"))
-    part = Part(DELEGATED_ANSWER, [host.subagent], {SUBAGENT_PROMPT: SUBAGENT_ANSWER})
+    answer = host.subagent_end(SUBAGENT_ANSWER) if host.subagent_end else SUBAGENT_ANSWER
+    part = Part(DELEGATED_ANSWER, [host.subagent], {SUBAGENT_PROMPT: answer})
     asked = play.session(part, play.start(DELEGATED))
     if part.calls:
         raise Failed(f"the client does not offer {host.subagent.tool}")

@@ -30,14 +30,14 @@ _COUNT = {"input_tokens": 100, "totalTokens": 100}
 class Part:
     """What the model does in a session: its calls in their order, then its text.
 
-    `asides` are the answers to first requests that hold a text, such as a subagent's. Where `hangs`, the text never
+    `asides` are the answers to first requests that hold a text, such as a subagent's: a text or a call. Where `hangs`, the text never
     ends.
     `tokens` is the size that is claimed for every request until one without tools, so that a client compacts once.
     """
 
     text: str = "Done."
     calls: list[Call] = field(default_factory=list)
-    asides: dict[str, str] = field(default_factory=dict)
+    asides: dict[str, str | Call] = field(default_factory=dict)
     hangs: bool = False
     tokens: int = _USUAL_TOKENS
 
@@ -91,7 +91,9 @@ class StandIn:
             if call:
                 return Reply("", question.tool(call.tool), call.arguments, part.tokens, number)
             asides = part.asides.items() if not question.results else ()
-            aside = next((text for word, text in asides if word in question.text), None)
+            aside = next((answer for word, answer in asides if word in question.text), None)
+            if isinstance(aside, Call):
+                return Reply("", question.tool(aside.tool), aside.arguments, part.tokens, number)
             return Reply(part.text if aside is None else aside, tokens=part.tokens, number=number)
 
     def hang(self, question: Question) -> bool:
