@@ -87,14 +87,14 @@ class StandIn:
                 return Reply(text, tokens=part.tokens, number=number)
             if not question.tools:
                 part.tokens = _USUAL_TOKENS  # it wants a summary, and what follows is small again
-            call = self._next_call(question)
-            if call:
-                return Reply("", question.tool(call.tool), call.arguments, part.tokens, number)
             asides = part.asides.items() if not question.results else ()
             aside = next((answer for word, answer in asides if word in question.text), None)
-            if isinstance(aside, Call):
-                return Reply("", question.tool(aside.tool), aside.arguments, part.tokens, number)
-            return Reply(part.text if aside is None else aside, tokens=part.tokens, number=number)
+            call = aside if isinstance(aside, Call) else self._next_call(question) if aside is None else None
+            if call:
+                last = question.results[-1] if question.results else ""
+                arguments = call.arguments(last) if callable(call.arguments) else call.arguments
+                return Reply("", question.tool(call.tool), arguments, part.tokens, number)
+            return Reply(aside if isinstance(aside, str) else part.text, tokens=part.tokens, number=number)
 
     def hang(self, question: Question) -> bool:
         """Whether the answer to this request never ends."""

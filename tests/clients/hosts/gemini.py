@@ -40,9 +40,10 @@ HOST = Host(
     prepare=_prepare,
     start=_start,
     resume=_resume,
-    compact=lambda stage: [_resume(stage, "Send the ledger report."), _resume(stage, "Was it sent?")],
+    compact=lambda stage: [_resume(stage, "Send the ledger report.")],
     compact_tokens=900_000,
-    subagent=Call("invoke_agent", {"agent_name": "generalist", "prompt": SUBAGENT_PROMPT}),
+    compact_with_call=True,
+    subagent=[Call("invoke_agent", {"agent_name": "generalist", "prompt": SUBAGENT_PROMPT})],
     subagent_end=lambda answer: Call("complete_task", {"result": {"response": answer}}),
     read_back=lambda stage: "{0.out}{0.err}".format(stage.run(["gemini", "mcp", "list"])),
 )

@@ -10,7 +10,7 @@ from tests.clients.stage import Stage
 
 # A request that claims more tokens than this leaves no room for the next one.
 CONTEXT = 100_000
-SUBAGENT = Call("task", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general"})
+SUBAGENT = [Call("task", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general"})]
 
 
 def settings(stage: Stage) -> str:

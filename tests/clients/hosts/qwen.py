@@ -41,8 +41,8 @@ HOST = Host(
     resume=_resume,
     compact=lambda stage: [_resume(stage, "Send the ledger report."), _resume(stage, "/compress")],
     compact_tokens=100_000,  # a short session is not worth a summary
-    subagent=Call(
-        "agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general-purpose"}
-    ),
+    subagent=[
+        Call("agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general-purpose"})
+    ],
     read_back=lambda stage: stage.run(["qwen", "mcp", "list"]).out,
 )
