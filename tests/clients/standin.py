@@ -30,8 +30,8 @@ _COUNT = {"input_tokens": 100, "totalTokens": 100}
 class Part:
     """What the model does in a session: its calls in their order, then its text.
 
-    `asides` are the answers to first requests that hold a text, such as a subagent's: a text or a call. Where `hangs`, the text never
-    ends.
+    `asides` are the answers to first requests that hold a text, such as a subagent's: a text or a call. Where `hangs`,
+    the text never ends.
     `tokens` is the size that is claimed for every request until one without tools, so that a client compacts once.
     """
 

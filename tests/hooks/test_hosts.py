@@ -81,12 +81,22 @@ def test_hosts_that_take_text_get_it_although_their_events_look_like_those_that_
     assert not out.startswith("{")
 
 
-@pytest.mark.parametrize("name", ["gemini", "qwen"])
-def test_gemini_and_qwen_get_the_context_under_the_events_name(host: Host, name: str) -> None:
+def test_qwen_code_gets_the_context_under_the_events_name(host: Host) -> None:
     event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "SessionStart", "source": "startup"}
-    assert NOTE in nested(host.run("inject", event, f"--host={name}"), "SessionStart")
-    asked = {**event, "session_id": "t", "hook_event_name": "BeforeAgent", "prompt": ASK}
-    assert NOTE in nested(host.run("recall", asked, f"--host={name}"), "BeforeAgent")
+    assert NOTE in nested(host.run("inject", event, "--host=qwen"), "SessionStart")
+    asked = {**event, "session_id": "t", "hook_event_name": "UserPromptSubmit", "prompt": ASK}
+    assert NOTE in nested(host.run("recall", asked, "--host=qwen"), "UserPromptSubmit")
+
+
+def test_gemini_cli_is_told_the_notes_of_the_start_with_the_first_prompt(host: Host) -> None:
+    """It puts them before the prompt of a run without a terminal, and forgets such a prompt when it resumes."""
+    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "SessionStart", "source": "startup"}
+    assert host.run("inject", event, "--host=gemini") == ""
+    thanks = {**event, "hook_event_name": "BeforeAgent", "prompt": "thanks"}
+    assert NOTE in nested(host.run("recall", thanks, "--host=gemini"), "BeforeAgent")
+    assert host.run("recall", {**thanks, "prompt": ASK}, "--host=gemini") == "", "they are told once"
+    other = {**thanks, "session_id": "t", "prompt": ASK}
+    assert NOTE in nested(host.run("recall", other, "--host=gemini"), "BeforeAgent")
 
 
 def test_notes_of_the_sessions_start_are_not_part_of_the_prompt(host: Host) -> None:

@@ -67,6 +67,14 @@ def is_due(event: Event, host: str, hook: str) -> bool:
     return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
 
 
+def waits(host: str, event: Event) -> bool:
+    """Whether the context of a session's start is told with the next prompt.
+
+    A run of Gemini CLI without a terminal puts it before the prompt, and forgets such a prompt when it is resumed.
+    """
+    return host == "gemini" and bool(text_of(event, "session_id"))
+
+
 def answer(text: str, host: str, hook: str, event: Event) -> str:
     """The output for the host. Some accept only a JSON object, even an empty one."""
     shape = _SHAPES.get(host)

@@ -15,15 +15,15 @@ def _prepare(stage: Stage) -> None:
 
 HOST = Host(
     name="kilo",
-    variables=lambda stage: {
+    variables=lambda _: {
         "KILO_DISABLE_AUTOUPDATE": "1",
         "KILO_DISABLE_MODELS_FETCH": "1",
         "KILO_TELEMETRY_LEVEL": "off",
     },
     prepare=_prepare,
-    start=lambda stage, prompt: ["kilo", "run", "--auto", prompt],
-    resume=lambda stage, prompt: ["kilo", "run", "--auto", "--continue", prompt],
-    compact=lambda stage: [["kilo", "run", "--auto", "--continue", "Send the ledger report."]],
+    start=lambda _, prompt: ["kilo", "run", "--auto", prompt],
+    resume=lambda _, prompt: ["kilo", "run", "--auto", "--continue", prompt],
+    compact=lambda _: [["kilo", "run", "--auto", "--continue", "Send the ledger report."]],
     compact_tokens=CONTEXT - 1_000,
     subagent=SUBAGENT,
     read_back=lambda stage: stage.run(["kilo", "mcp", "list"]).out,

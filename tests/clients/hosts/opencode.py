@@ -33,11 +33,11 @@ def _prepare(stage: Stage) -> None:
 
 HOST = Host(
     name="opencode",
-    variables=lambda stage: {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+    variables=lambda _: {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
     prepare=_prepare,
-    start=lambda stage, prompt: ["opencode", "run", prompt],
-    resume=lambda stage, prompt: ["opencode", "run", "--continue", prompt],
-    compact=lambda stage: [["opencode", "run", "--continue", "Send the ledger report."]],
+    start=lambda _, prompt: ["opencode", "run", prompt],
+    resume=lambda _, prompt: ["opencode", "run", "--continue", prompt],
+    compact=lambda _: [["opencode", "run", "--continue", "Send the ledger report."]],
     compact_tokens=CONTEXT - 1_000,
     subagent=SUBAGENT,
     read_back=lambda stage: stage.run(["opencode", "mcp", "list"]).out,

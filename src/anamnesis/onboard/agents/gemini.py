@@ -30,13 +30,12 @@ def gemini(place: Place, program: Program) -> Agent:
         Former(("hooks", "PreCompress"), "capture"),
         FormerKey(("hooks", "SessionStart"), "inject", "matcher", "startup|resume|clear"),
     )
-    hooks = (*former, *grouped(program, "gemini", *moments, unit=1000))
     return Agent(
         name="gemini",
         title="Gemini CLI",
         programs=("gemini",),
         signs=(settings,),  # the folder alone may be Antigravity's
-        edits=(_settings(settings, program.server(), *hooks),),
+        edits=(_settings(settings, program.server(), *former, *grouped(program, "gemini", *moments, unit=1000)),),
     )
 
 
