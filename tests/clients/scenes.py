@@ -29,7 +29,9 @@ AGAIN = "What did we decide about the time zone of the ledger export?"
 AGAIN_ANSWER = "Decision: the ledger report is sent at noon, because vermilion closes early.\nNothing else changes.\n"
 RESUMED = "And who signs the ledger report before it is sent?"
 RESUMED_ANSWER = "Decision: the treasurer signs the ledger report, because celadon is not allowed to.\nThat is all.\n"
-COMPACTED_ANSWER = "<summary>The ledger report is sent at noon because of vermilion; celadon does not sign.</summary>\n"
+COMPACTED_ANSWER = (
+    "In short:\n<summary>The ledger report is sent at noon because of vermilion; celadon does not sign.</summary>\n"
+)
 INTERRUPTED = "Rewrite the cinnabar importer of the ledger so that it reads both formats."
 DELEGATED = "Let a helper count the files of the ledger project, then say what the umber folder is for."
 DELEGATED_ANSWER = "Decision: the umber folder holds the archived ledgers, because nobody reads them.\nThat is all.\n"
@@ -175,7 +177,9 @@ def _compaction(play: Play) -> str:
         return ""
     asked = play.session(Part("The report is signed.\n"), host.resume(stage, "Is the ledger report signed now?"))
     _expect_notes(play, 2, AGAIN)
-    return "" if _told(asked, "heliotrope") else "the notes are not injected again"
+    # The history may hold the result of a search.
+    found = [question.text.count("heliotrope") > "".join(question.results).count("heliotrope") for question in asked]
+    return "" if any(found) else "the notes are not injected again"
 
 
 def _interruption(play: Play) -> str:
