@@ -32,7 +32,7 @@ class Part:
 
     `asides` are the answers to first requests that hold a text, such as a subagent's: a text or a call. Where `hangs`,
     the text never ends.
-    `tokens` is the size that is claimed for every request until one without tools, so that a client compacts once.
+    `tokens` is the size that is claimed for every request up to one without tools, so that a client compacts once.
     """
 
     text: str = "Done."
@@ -81,20 +81,20 @@ class StandIn:
         """Keep the request and decide on the answer."""
         with self._lock:
             self.questions.append(question)
-            number, part = len(self.questions), self._part
+            number, part, tokens = len(self.questions), self._part, self._part.tokens
             if question.schema is not None:
                 text = json.dumps(instance(question.schema) if question.schema else {})
-                return Reply(text, tokens=part.tokens, number=number)
+                return Reply(text, tokens=tokens, number=number)
             if not question.tools:
-                part.tokens = _USUAL_TOKENS  # it wants a summary, and what follows is small again
+                part.tokens = _USUAL_TOKENS  # it wants a summary, and what follows that is small again
             asides = part.asides.items() if not question.results else ()
             aside = next((answer for word, answer in asides if word in question.text), None)
             call = aside if isinstance(aside, Call) else self._next_call(question) if aside is None else None
             if call:
                 last = question.results[-1] if question.results else ""
                 arguments = call.arguments(last) if callable(call.arguments) else call.arguments
-                return Reply("", question.tool(call.tool), arguments, part.tokens, number)
-            return Reply(aside if isinstance(aside, str) else part.text, tokens=part.tokens, number=number)
+                return Reply("", question.tool(call.tool), arguments, tokens, number)
+            return Reply(aside if isinstance(aside, str) else part.text, tokens=tokens, number=number)
 
     def hang(self, question: Question) -> bool:
         """Whether the answer to this request never ends."""
