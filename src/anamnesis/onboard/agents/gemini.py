@@ -36,6 +36,7 @@ def gemini(place: Place, program: Program) -> Agent:
         programs=("gemini",),
         signs=(settings,),  # the folder alone may be Antigravity's
         edits=(_settings(settings, program.server(), *former, *grouped(program, "gemini", *moments, unit=1000)),),
+        remark="Gemini CLI starts the server and the hooks only in folders that you trust; it asks in each one.",
     )
 
 
