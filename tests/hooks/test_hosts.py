@@ -90,28 +90,20 @@ def test_qwen_code_gets_the_context_under_the_events_name(host: Host) -> None:
 
 def test_gemini_cli_is_told_the_notes_of_the_start_with_the_first_prompt(host: Host) -> None:
     """It puts them before the prompt of a run without a terminal, and forgets such a prompt when it resumes."""
-    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "SessionStart", "source": "startup"}
-    assert host.run("inject", event, "--host=gemini") == ""
-    thanks = {**event, "hook_event_name": "BeforeAgent", "prompt": "thanks"}
-    assert NOTE in nested(host.run("recall", thanks, "--host=gemini"), "BeforeAgent")
-    assert host.run("recall", {**thanks, "prompt": ASK}, "--host=gemini") == "", "they are told once"
-    other = {**thanks, "session_id": "t", "prompt": ASK}
-    assert NOTE in nested(host.run("recall", other, "--host=gemini"), "BeforeAgent")
+    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent", "prompt": "thanks"}
+    assert NOTE in nested(host.run("recall", event, "--host=gemini"), "BeforeAgent")
+    assert host.run("recall", {**event, "prompt": ASK}, "--host=gemini") == "", "they are told once"
 
 
-def test_notes_of_the_sessions_start_are_not_part_of_the_prompt(host: Host) -> None:
-    """Gemini CLI puts the answer of SessionStart before the first prompt of a run without a terminal."""
-    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent"}
-    told = f"<hook_context>&lt;recalled&gt; {'Bridges are painted in autumn. ' * 90}</hook_context>\n\n"
-    assert NOTE in nested(host.run("recall", {**event, "prompt": told + ASK}, "--host=gemini"), "BeforeAgent")
-    assert (
-        host.run("recall", {**event, "prompt": f"<hook_context>{ASK}</hook_context>\n\nthanks"}, "--host=gemini") == ""
-    )
+def test_what_hooks_put_before_a_prompt_is_not_part_of_it() -> None:
+    """Gemini CLI puts the answers of SessionStart before the first prompt of a run without a terminal."""
+    event = {"session_id": "s", "prompt": f"<hook_context>&lt;b&gt; Bridges are painted.</hook_context>\n\n{ASK}"}
+    assert understand(event, "gemini", {})["prompt"] == ASK
 
 
 def test_nothing_to_say_is_nothing_said(host: Host) -> None:
-    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent", "prompt": "thanks"}
-    assert host.run("recall", event, "--host=gemini") == ""
+    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "UserPromptSubmit", "prompt": "thanks"}
+    assert host.run("recall", event, "--host=qwen") == ""
 
 
 def test_vs_code_is_known_among_those_who_run_claude_codes_hooks(host: Host) -> None:

@@ -98,20 +98,19 @@ def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
     }
 
 
-def test_hooks_of_gemini_cli_that_never_ran_or_ran_too_often_are_replaced(machine: Machine) -> None:
+def test_hooks_of_gemini_cli_that_never_ran_or_ran_too_often_are_removed(machine: Machine) -> None:
     """A matcher is compared as a whole there, and PreCompress runs before every request."""
     settings = machine.home / ".gemini/settings.json"
     settings.parent.mkdir()
     inject, capture = (f"/old/anamnesis {words} --host=gemini" for words in ("inject --sync", "capture --no-sync"))
     own = {"type": "command", "command": "date"}
-    start = {"matcher": "startup|resume|clear", "hooks": [{"type": "command", "command": inject, "timeout": 99}]}
+    start = {"matcher": "startup|resume|clear", "hooks": [{"type": "command", "command": inject}]}
     compress = {"hooks": [own, {"type": "command", "command": capture}]}
     settings.write_text(json.dumps({"hooks": {"SessionStart": [start], "PreCompress": [compress]}}))
     machine.program = MOVED
     machine.init("gemini")
     hooks = read(settings)["hooks"]
-    ours = {"type": "command", "command": "/new/anamnesis inject --sync --host=gemini", "timeout": 99}
-    assert hooks["SessionStart"] == [{"hooks": [ours]}]
+    assert "SessionStart" not in hooks
     assert hooks["PreCompress"] == [{"hooks": [own]}]
     assert hooks["AfterAgent"][0]["hooks"][0]["command"] == "/new/anamnesis capture --no-sync --host=gemini"
     machine.uninstall()

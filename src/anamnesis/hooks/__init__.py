@@ -14,8 +14,8 @@ from functools import partial
 
 from anamnesis.config import HOME_VARIABLE, Settings, resolve_settings
 from anamnesis.errors import AnamnesisError, InvalidArgument
-from anamnesis.hooks.event import Event, read_event, text_of
-from anamnesis.hooks.hosts import answer, is_due, recognise, understand, waits
+from anamnesis.hooks.event import Event, read_event
+from anamnesis.hooks.hosts import answer, is_due, recognise, understand
 from anamnesis.hooks.once import is_first
 from anamnesis.log import log, log_once
 
@@ -41,8 +41,6 @@ def run(name: str, arguments: Sequence[str]) -> None:
         event = understand(told, host, os.environ)
         if is_due(event, host, name) and is_first(settings.home, name, event):
             text = _hook(name)(event, options, settings)
-            if waits(host, event):
-                text = _with_start(name, text, event, settings)
     except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
@@ -50,18 +48,6 @@ def run(name: str, arguments: Sequence[str]) -> None:
             log((settings or resolve_settings()).home, "hook failed", hook=name, reason=reason)
     if result := answer(text, host, name, event):
         _print(result)
-
-
-def _with_start(name: str, text: str, event: Event, settings: Settings) -> str:
-    """What to tell now: nothing at the start of a session, and that with the next prompt."""
-    from anamnesis.hooks.held import hold, release
-
-    session = text_of(event, "session_id")
-    if name == "recall":
-        return release(settings.home, session) + text
-    if name == "inject" and text:
-        hold(settings.home, session, text)
-    return ""
 
 
 def _print(result: str) -> None:

@@ -13,6 +13,9 @@ from typing import Any
 from anamnesis.hooks.event import Event, text_of
 
 CLAUDE = "claude"
+# Hosts that ignore the output of a hook at the start of a session: `recall` injects at the first prompt.
+# Gemini CLI puts it before the prompt of a run without a terminal, and drops such a prompt when it resumes the session.
+STARTS_AT_PROMPT = ("gemini",)
 # The hosts' names for each field; of a list of folders, the first counts.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
@@ -65,14 +68,6 @@ def _asked(prompt: str) -> str:
 def is_due(event: Event, host: str, hook: str) -> bool:
     """Whether a hook has anything to do: Antigravity runs `inject` before every model call."""
     return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
-
-
-def waits(host: str, event: Event) -> bool:
-    """Whether the context of a session's start is told with the next prompt.
-
-    A run of Gemini CLI without a terminal puts it before the prompt, and forgets such a prompt when it is resumed.
-    """
-    return host == "gemini" and bool(text_of(event, "session_id"))
 
 
 def answer(text: str, host: str, hook: str, event: Event) -> str:

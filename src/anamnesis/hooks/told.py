@@ -16,7 +16,7 @@ _KEPT_SECONDS = 7 * 86_400
 def told(home: Path, session: str) -> set[str]:
     """The ids of the notes that a session has received."""
     try:
-        known = json.loads(session_file(home, session).read_text("utf-8"))
+        known = json.loads(_file(home, session).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return set()
     return {each for each in known if isinstance(each, str)} if isinstance(known, list) else set()
@@ -26,7 +26,7 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
     """Record the notes that a session has received."""
     if not session:
         return
-    path = session_file(home, session)
+    path = _file(home, session)
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
@@ -35,8 +35,18 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
         write_atomically(path, json.dumps(sorted(ids)).encode(), durable=False)
 
 
-def session_file(home: Path, session: str) -> Path:
-    """The file of a session, which is removed after a week."""
+def is_told(home: Path, session: str) -> bool:
+    """Whether a session has started: notes were injected, or there were none. Without an id, nobody knows."""
+    return not session or _file(home, session).exists()
+
+
+def forget(home: Path, session: str) -> None:
+    """Let a session start again: a compaction has dropped what it received."""
+    with contextlib.suppress(OSError):
+        _file(home, session).unlink()
+
+
+def _file(home: Path, session: str) -> Path:
     name = blake2b(session.encode("utf-8", "replace"), digest_size=12).hexdigest()
     return home / "sessions" / f"{name}.json"
 

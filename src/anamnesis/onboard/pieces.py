@@ -87,27 +87,6 @@ class Former:
 
 
 @dataclass(frozen=True, slots=True)
-class FormerKey:
-    """A key that an earlier version wrote into an element of a list, and that `init` removes if its value is ours."""
-
-    path: Keys
-    verb: str
-    key: str
-    value: str
-
-    def install(self, engine: Engine, text: str) -> str:
-        document = engine.read(text)
-        for place, _ in _calls(at(document, self.path), self.path, self.verb):
-            element = place[: len(self.path) + 1]
-            if _get(document, element).get(self.key) == self.value:
-                text = engine.drop(text, (*element, self.key))
-        return text
-
-    def remove(self, engine: Engine, text: str) -> str:
-        return text
-
-
-@dataclass(frozen=True, slots=True)
 class Member:
     """Our name in an allow list, if the user has one."""
 
@@ -183,7 +162,7 @@ class Redirected:
         return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-Piece = Server | Item | Former | FormerKey | Member | Needed | Value | Redirected
+Piece = Server | Item | Former | Member | Needed | Value | Redirected
 
 
 def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:

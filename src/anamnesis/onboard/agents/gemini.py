@@ -9,7 +9,7 @@ from typing import Any
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
 from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, TURN, grouped
-from anamnesis.onboard.pieces import Former, FormerKey, Member, Piece, Server
+from anamnesis.onboard.pieces import Former, Member, Piece, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
@@ -17,18 +17,18 @@ from anamnesis.onboard.program import Program
 def gemini(place: Place, program: Program) -> Agent:
     """Gemini CLI runs PreCompress before every request, and does not wait for SessionEnd: a turn's end captures.
 
-    It compares a matcher as a whole, so that none stands for all sources of a session.
+    The notes of a session's start come with its first prompt, because a run without a terminal puts the answer of
+    SessionStart before the prompt, and drops such a prompt when the session is resumed.
     """
     settings = place.named("GEMINI_CLI_HOME", "") / ".gemini/settings.json"
     moments = (
-        replace(START, matcher=""),
         replace(PROMPT, event="BeforeAgent"),
         replace(TURN, event="AfterAgent"),
         replace(END, seconds=10),
     )
     former = (
         Former(("hooks", "PreCompress"), "capture"),
-        FormerKey(("hooks", "SessionStart"), "inject", "matcher", "startup|resume|clear"),
+        Former(("hooks", "SessionStart"), "inject"),
     )
     return Agent(
         name="gemini",
