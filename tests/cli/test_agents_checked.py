@@ -206,3 +206,19 @@ def test_a_person_is_told_that_it_runs_from_a_virtual_environment(user: User) ->
     shown = " ".join(user.answers("init", "--yes", typed="").split())
     assert f"Agents start ~/.anamnesis/bin/anamnesis, which runs {OWN}" in shown
     assert "If that folder moves, run `anamnesis init` there again." in shown
+
+
+def test_a_plugin_beside_init_is_a_fault_until_one_of_them_is_gone(user: User) -> None:
+    user.installs("claude")
+    user.command("init", "--yes", "--local-only")
+    settings = user.home / ".claude/settings.json"
+    written = json.loads(settings.read_text())
+    settings.write_text(json.dumps({**written, "enabledPlugins": {"anamnesis@anamnesis": True}}, indent=2))
+    (fault,) = user.command("doctor", "--json").json["faults"]
+    assert fault["subject"] == "Claude Code"
+    assert "each tool is offered twice" in fault["fault"]
+    assert "`anamnesis uninstall --agent claude`, or `claude plugin uninstall anamnesis@anamnesis`" in fault["fix"]
+    assert user.command("init", "--yes").out == ""
+    user.command("uninstall", "--agent", "claude", "--yes")
+    assert json.loads(settings.read_text()) == {"enabledPlugins": {"anamnesis@anamnesis": True}}
+    assert faults(user) == {}

@@ -85,6 +85,19 @@ def test_trust_is_taken_back_from_a_file_that_codex_has_written_since(user: User
     assert config.read_bytes() == _CONFIG + b'\n[projects."/w"]\ntrust_level = "trusted"\n'
 
 
+def test_a_hook_that_its_user_has_disabled_stays_disabled(user: User) -> None:
+    user.command("init", "--yes", "--local-only")
+    config = user.home / ".codex/config.toml"
+    key = f"{user.home / '.codex/hooks.json'}:PreCompact:0:0"
+    header = f'[hooks.state."{key}"]\n'
+    config.write_text(config.read_text().replace(header, f"{header}enabled = false\n"))
+    user.command("init", "--yes", "--local-only")
+    assert state(user)[key]["enabled"] is False
+    user.command("uninstall", "--yes")
+    assert state(user)[key] == {"enabled": False}
+    assert len(state(user)) == 2
+
+
 def test_without_consent_nothing_is_trusted_and_doctor_says_what_to_do(user: User) -> None:
     done = user.command("init", "--all", "--local-only")
     assert done.err.startswith("anamnesis: Codex runs no hook before you trust it: start codex, type /hooks")

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 _UNSHARE = ("unshare", "--user", "--map-current-user", "--keep-caps", "--net", "--")
-_SET_FLAGS, _IS_UP = 0x8914, 1
+_GET_FLAGS, _SET_FLAGS, _IS_UP = 0x8913, 0x8914, 1
 
 
 @functools.cache
@@ -28,8 +28,13 @@ def isolated(words: Sequence[str]) -> list[str]:
 
 
 def bring_loopback_up() -> None:
-    """A new network has a loopback that is down."""
+    """Bring the loopback up if it is down, as in a new network."""
+    if sys.platform != "linux":
+        return
     import fcntl
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", _IS_UP))
+        told = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16s16x", b"lo"))
+        (flags,) = struct.unpack_from("h", told, 16)
+        if not flags & _IS_UP:
+            fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _IS_UP))

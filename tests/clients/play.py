@@ -76,8 +76,7 @@ def _play(name: str, asked: argparse.Namespace) -> Result | None:
 
 def _play_inside(name: str, programs: Path, asked: argparse.Namespace) -> int:
     """Play a client and print its scenes as JSON."""
-    if isolation.is_possible():
-        isolation.bring_loopback_up()
+    isolation.bring_loopback_up()
     with staged(host(name), programs) as stage:
         try:
             scenes = play_all(Play(stage, is_found=programs != Path("/")))

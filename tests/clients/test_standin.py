@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients import recording
+from tests.clients import isolation, recording
 from tests.clients.dialects import anthropic, chat, gemini, responses
 from tests.clients.exchange import Call
 from tests.clients.standin import Part, StandIn
@@ -259,3 +262,22 @@ def test_a_recorded_request_of_a_client_is_understood(model: StandIn, kind: str,
     name, _ = speaker.streamed_call(answer)
     assert name in {tool.name for tool in question.tools}
     assert "/root" not in question.text
+
+
+@pytest.mark.skipif(not isolation.is_possible(), reason="this system does not isolate processes")
+def test_an_isolated_process_has_a_loopback_and_nothing_else() -> None:
+    script = """
+import errno, socket
+from tests.clients import isolation
+from tests.clients.standin import StandIn
+isolation.bring_loopback_up()
+with StandIn() as model:
+    socket.create_connection(("127.0.0.1", int(model.url.rpartition(":")[2])), 5).close()
+    try:
+        socket.create_connection(("192.0.2.1", 443), 5)
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+"""
+    words = isolation.isolated([sys.executable, "-c", script])
+    done = subprocess.run(words, cwd=Path(__file__).parent.parent.parent, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("ENETUNREACH\n", "")

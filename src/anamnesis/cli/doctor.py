@@ -35,7 +35,8 @@ def command(fix: bool, as_json: bool) -> None:
     """Check files, index, configuration, and what `init` wrote for agents; name each fault with its fix.
 
     An agent's file has a fault if it is missing, cannot be read, lacks an entry of ours, or starts a program that does
-    not run. Exits with 1 where a fault remains.
+    not run. So has an agent that the plugin sets up as well, and Codex if it does not trust the hooks. Exits with 1
+    where a fault remains.
 
     \b
     In a pipe: subject, fault, fix, separated by tabs.
@@ -82,7 +83,18 @@ def _agents() -> Iterator[Finding]:
         remarks = [agent.remark for agent in fault.agents if agent.remark]
         fix = " ".join(["Write it again: anamnesis doctor --fix", *remarks])
         yield Finding(str(fault.file), fault.reason, fix, partial(_renew, fault.change))
-    waiting = find_untrusted([agent for agent in machine.agents() if agent.name in ledger.agents()])
+    yield from _left_to_the_user(ledger.agents())
+
+
+def _left_to_the_user(names: set[str]) -> Iterator[Finding]:
+    """Faults of agents that were set up which only their user can resolve."""
+    agents = [agent for agent in machine.agents() if agent.name in names]
+    for agent in agents:
+        if agent.plugin:
+            twice = "`anamnesis init` and the plugin anamnesis both set it up: each tool is offered twice."
+            commands = f"`anamnesis uninstall --agent {agent.name}`, or `claude plugin uninstall {agent.plugin}`"
+            yield Finding(agent.title, twice, f"Keep one: {commands}.")
+    waiting = find_untrusted(agents)
     if waiting and waiting.hooks:
         fix = "Run `anamnesis init --agent codex --yes`, or start codex, type /hooks and trust those of anamnesis."
         yield Finding(str(waiting.file), "Codex does not run its hooks, because they are not trusted.", fix)

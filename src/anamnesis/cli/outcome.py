@@ -40,8 +40,8 @@ def draw_outcome(agents: Sequence[Agent], done: Plan, news: Sequence[str]) -> No
     for line in news:
         screen.print(line)
     changed = [agent for agent in agents if any(agent.name in change.agents for change in done.changes)]
-    for agent in changed:
-        if agent.remark:
+    for agent in agents:
+        if agent.remark and (agent in changed or agent.plugin):
             screen.print(Text.assemble((f"{agent.title}: ", "bold"), agent.remark), style="yellow")
     if changed:
         _draw_program()

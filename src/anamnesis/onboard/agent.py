@@ -29,6 +29,8 @@ class Agent:
     # Verbs in a file shared with another agent that have no effect in this one.
     ignored: tuple[str, ...] = ()
     remark: str = ""
+    # The name of our plugin, if the agent has it. It does what the edits would, so there are none.
+    plugin: str = ""
 
     @property
     def verbs(self) -> set[str]:

@@ -45,6 +45,8 @@ def claude(place: Place, program: Program) -> Agent:
             Settings(settings, "json", hooks(program)),
         ),
     )
-    if settings.is_file() and re.search(rb'"anamnesis@[^"]*"\s*:\s*true', settings.read_bytes()):
-        return replace(agent, edits=(), remark="The plugin anamnesis is installed there and does all of this.")
+    found = re.search(rb'"(anamnesis@[\w.-]+)"\s*:\s*true', settings.read_bytes()) if settings.is_file() else None
+    if found:
+        remark = "The plugin anamnesis is installed there and does all of this."
+        return replace(agent, edits=(), remark=remark, plugin=found[1].decode())
     return agent
