@@ -11,8 +11,10 @@ which they need `home`, `project`, `url` (the stand-in's address, without a path
   None if no session can be played; `lacks` then has the reason under "sessions".
 - `resume(stage, prompt)`: the command that continues the last session.
 - `compact(stage)`: the commands that compact the last session. Where a client only compacts by itself once its context
-  is full, `compact_tokens` is the size that the stand-in claims for each request of these commands.
+  is full, `compact_tokens` is the size that the stand-in claims for each request of these commands; where it looks at
+  the size only between two requests of a turn, `compact_with_call` makes the model call a tool first.
 - `subagent`: the calls with which the model starts a subagent and waits for it; its prompt is SUBAGENT_PROMPT.
+  `subagent_end` makes the call with which a subagent answers, where it does not answer with a text.
 - `read_back(stage)`: what the client's own program says of its MCP servers after `init`, such as the output of
   `mcp list`; it must name `anamnesis`. A check against a published schema fits here, too: it raises `Failed`.
 - `allow(stage)`: does what the client asks its user for after `init`, where `init` cannot do it for them.
@@ -59,7 +61,9 @@ class Host:
     resume: Callable[[Stage, str], Words] | None = None
     compact: Callable[[Stage], Sequence[Words]] | None = None
     compact_tokens: int = 100
+    compact_with_call: bool = False
     subagent: Sequence[Call] = ()
+    subagent_end: Callable[[str], Call] | None = None
     read_back: Callable[[Stage], str] | None = None
     allow: Callable[[Stage], None] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)

@@ -30,7 +30,9 @@ AGAIN = "What did we decide about the time zone of the ledger export?"
 AGAIN_ANSWER = "Decision: the ledger report is sent at noon, because vermilion closes early.\nNothing else changes.\n"
 RESUMED = "And who signs the ledger report before it is sent?"
 RESUMED_ANSWER = "Decision: the treasurer signs the ledger report, because celadon is not allowed to.\nThat is all.\n"
-COMPACTED_ANSWER = "<summary>The ledger report is sent at noon because of vermilion; celadon does not sign.</summary>\n"
+COMPACTED_ANSWER = (
+    "In short:\n<summary>The ledger report is sent at noon because of vermilion; celadon does not sign.</summary>\n"
+)
 INTERRUPTED = "Rewrite the cinnabar importer of the ledger so that it reads both formats."
 DELEGATED = "Let a helper count the files of the ledger project, then say what the umber folder is for."
 DELEGATED_ANSWER = "Decision: the umber folder holds the archived ledgers, because nobody reads them.\nThat is all.\n"
@@ -169,7 +171,8 @@ def _compaction(play: Play) -> str:
     """A compacted session keeps its one note, and is told the notes again when it goes on."""
     host, stage = play.stage.host, play.stage
     assert host.compact
-    asked = play.session(Part(COMPACTED_ANSWER, tokens=host.compact_tokens), *host.compact(stage))
+    calls = [SEARCH] if host.compact_with_call else []
+    asked = play.session(Part(COMPACTED_ANSWER, calls, tokens=host.compact_tokens), *host.compact(stage))
     if not any("summar" in question.text.lower() for question in asked):
         raise Failed("the client did not ask for a summary")
     _expect_notes(play, 2, AGAIN, "vermilion")
@@ -177,7 +180,9 @@ def _compaction(play: Play) -> str:
         return ""
     asked = play.session(Part("The report is signed.\n"), host.resume(stage, "Is the ledger report signed now?"))
     _expect_notes(play, 2, AGAIN)
-    return "" if _told(asked, "heliotrope") else "the notes are not injected again"
+    # The history may hold the result of a search.
+    found = [question.text.count("heliotrope") > "".join(question.results).count("heliotrope") for question in asked]
+    return "" if any(found) else "the notes are not injected again"
 
 
 def _interruption(play: Play) -> str:
@@ -201,7 +206,8 @@ def _subagent(play: Play) -> None:
     """A subagent's prompt is not the user's: the session has one note, about what the user asked."""
     host, stage = play.stage.host, play.stage
     count = len(stage.notes("episodic"))
-    part = Part(DELEGATED_ANSWER, list(host.subagent), {SUBAGENT_PROMPT: SUBAGENT_ANSWER})
+    answer = host.subagent_end(SUBAGENT_ANSWER) if host.subagent_end else SUBAGENT_ANSWER
+    part = Part(DELEGATED_ANSWER, list(host.subagent), {SUBAGENT_PROMPT: answer})
     asked = play.session(part, play.start(DELEGATED))
     if part.calls:
         raise Failed(f"the client does not offer {part.calls[0].tool}")

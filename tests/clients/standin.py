@@ -22,6 +22,7 @@ DIALECTS: tuple[ModuleType, ...] = (anthropic, chat, responses, gemini)
 # Clients that offer many tools offer a search for them instead.
 _SEARCHES = ("ToolSearch", "tool_search", "search_tools")
 _MODELS = {"object": "list", "data": [{"id": "stand-in", "object": "model", "created": 1, "owned_by": "stand-in"}]}
+_USUAL_TOKENS = 100
 _COUNT = {"input_tokens": 100, "totalTokens": 100}
 
 
@@ -29,16 +30,16 @@ _COUNT = {"input_tokens": 100, "totalTokens": 100}
 class Part:
     """What the model does in a session: its calls in their order, then its text.
 
-    `asides` are the answers to first requests that hold a text, such as a subagent's. Where `hangs`, the text never
-    ends.
-    `tokens` is the size that is claimed for every request, so that a client compacts when it should.
+    `asides` are the answers to first requests that hold a text, such as a subagent's: a text or a call. Where `hangs`,
+    the text never ends.
+    `tokens` is the size that is claimed for every request up to one without tools, so that a client compacts once.
     """
 
     text: str = "Done."
     calls: list[Call] = field(default_factory=list)
-    asides: dict[str, str] = field(default_factory=dict)
+    asides: dict[str, str | Call] = field(default_factory=dict)
     hangs: bool = False
-    tokens: int = 100
+    tokens: int = _USUAL_TOKENS
 
 
 class StandIn:
@@ -80,18 +81,20 @@ class StandIn:
         """Keep the request and decide on the answer."""
         with self._lock:
             self.questions.append(question)
-            number, part = len(self.questions), self._part
+            number, part, tokens = len(self.questions), self._part, self._part.tokens
             if question.schema is not None:
                 text = json.dumps(instance(question.schema) if question.schema else {})
-                return Reply(text, tokens=part.tokens, number=number)
+                return Reply(text, tokens=tokens, number=number)
+            if not question.tools:
+                part.tokens = _USUAL_TOKENS  # it wants a summary, and what follows that is small again
             asides = part.asides.items() if not question.results else ()
-            aside = next((text for word, text in asides if word in question.text), None)
-            call = self._next_call(question) if aside is None else None
+            aside = next((answer for word, answer in asides if word in question.text), None)
+            call = aside if isinstance(aside, Call) else self._next_call(question) if aside is None else None
             if call:
                 last = question.results[-1] if question.results else ""
                 arguments = call.arguments(last) if callable(call.arguments) else call.arguments
-                return Reply("", question.tool(call.tool), arguments, part.tokens, number)
-            return Reply(part.text if aside is None else aside, tokens=part.tokens, number=number)
+                return Reply("", question.tool(call.tool), arguments, tokens, number)
+            return Reply(aside if isinstance(aside, str) else part.text, tokens=tokens, number=number)
 
     def hang(self, question: Question) -> bool:
         """Whether the answer to this request never ends."""

@@ -81,17 +81,29 @@ def test_hosts_that_take_text_get_it_although_their_events_look_like_those_that_
     assert not out.startswith("{")
 
 
-@pytest.mark.parametrize("name", ["gemini", "qwen"])
-def test_gemini_and_qwen_get_the_context_under_the_events_name(host: Host, name: str) -> None:
+def test_qwen_code_gets_the_context_under_the_events_name(host: Host) -> None:
     event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "SessionStart", "source": "startup"}
-    assert NOTE in nested(host.run("inject", event, f"--host={name}"), "SessionStart")
-    asked = {**event, "session_id": "t", "hook_event_name": "BeforeAgent", "prompt": ASK}
-    assert NOTE in nested(host.run("recall", asked, f"--host={name}"), "BeforeAgent")
+    assert NOTE in nested(host.run("inject", event, "--host=qwen"), "SessionStart")
+    asked = {**event, "session_id": "t", "hook_event_name": "UserPromptSubmit", "prompt": ASK}
+    assert NOTE in nested(host.run("recall", asked, "--host=qwen"), "UserPromptSubmit")
+
+
+def test_gemini_cli_is_told_the_notes_of_the_start_with_the_first_prompt(host: Host) -> None:
+    """It puts them before the prompt of a run without a terminal, and forgets such a prompt when it resumes."""
+    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent", "prompt": "thanks"}
+    assert NOTE in nested(host.run("recall", event, "--host=gemini"), "BeforeAgent")
+    assert host.run("recall", {**event, "prompt": ASK}, "--host=gemini") == "", "they are told once"
+
+
+def test_what_hooks_put_before_a_prompt_is_not_part_of_it() -> None:
+    """Gemini CLI puts the answers of SessionStart before the first prompt of a run without a terminal."""
+    event = {"session_id": "s", "prompt": f"<hook_context>&lt;b&gt; Bridges are painted.</hook_context>\n\n{ASK}"}
+    assert understand(event, "gemini", {})["prompt"] == ASK
 
 
 def test_nothing_to_say_is_nothing_said(host: Host) -> None:
-    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent", "prompt": "thanks"}
-    assert host.run("recall", event, "--host=gemini") == ""
+    event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "UserPromptSubmit", "prompt": "thanks"}
+    assert host.run("recall", event, "--host=qwen") == ""
 
 
 def test_vs_code_is_known_among_those_who_run_claude_codes_hooks(host: Host) -> None:

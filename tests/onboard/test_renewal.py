@@ -98,6 +98,34 @@ def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
     }
 
 
+def test_hooks_of_gemini_cli_that_never_ran_or_ran_too_often_are_removed(machine: Machine) -> None:
+    """A matcher is compared as a whole there, and PreCompress runs before every request."""
+    settings = machine.home / ".gemini/settings.json"
+    settings.parent.mkdir()
+    inject, capture = (f"/old/anamnesis {words} --host=gemini" for words in ("inject --sync", "capture --no-sync"))
+    own = {"type": "command", "command": "date"}
+    start = {"matcher": "startup|resume|clear", "hooks": [{"type": "command", "command": inject}]}
+    compress = {"hooks": [own, {"type": "command", "command": capture}]}
+    settings.write_text(json.dumps({"hooks": {"SessionStart": [start], "PreCompress": [compress]}}))
+    machine.program = MOVED
+    machine.init("gemini")
+    hooks = read(settings)["hooks"]
+    assert "SessionStart" not in hooks
+    assert hooks["PreCompress"] == [{"hooks": [own]}]
+    assert hooks["AfterAgent"][0]["hooks"][0]["command"] == "/new/anamnesis capture --no-sync --host=gemini"
+    machine.uninstall()
+    assert read(settings) == {"hooks": {"PreCompress": [{"hooks": [own]}]}}
+
+
+def test_qwen_code_captures_after_each_turn_and_shows_its_model_the_tools(machine: Machine) -> None:
+    """It reports the end of a session only with a terminal, and hides tools of servers behind a search."""
+    machine.init("qwen")
+    document = read(machine.home / ".qwen/settings.json")
+    (turn,) = document["hooks"]["Stop"]
+    assert turn["hooks"][0]["command"].endswith("capture --no-sync --host=qwen")
+    assert document["mcpServers"]["anamnesis"]["alwaysLoadTools"] is True
+
+
 def test_what_was_set_up_by_hand_is_taken_over_in_its_place(machine: Machine) -> None:
     """The lines that the first versions asked people to write."""
     settings = machine.home / ".claude/settings.json"

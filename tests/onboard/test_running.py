@@ -125,8 +125,8 @@ def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, n
         const { Anamnesis } = await import(process.argv[1])
         const hooks = await Anamnesis({ directory: process.argv[2] })
         const part = { id: "prt_0123456789abAAAAAAAAAAAAAA", sessionID: "s", messageID: "m", type: "text", text: "" }
-        const transform = async (sessionID) => {
-            const output = { system: ["You are."] }
+        const transform = async (sessionID, first = "You are.") => {
+            const output = { system: [first] }
             await hooks["experimental.chat.system.transform"]({ sessionID }, output)
             return output.system
         }
@@ -139,6 +139,8 @@ def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, n
             first: await transform("s"),
             second: await transform("s"),
             none: await transform(undefined),
+            title: await transform("s", "You are a title generator. You output ONLY a thread title."),
+            summary: await transform("s", "You are a context summarization agent. You are given a conversation"),
             told: await ask("s", "where do zebras cross the road?"),
             silent: await ask("t", "thanks", { synthetic: true }),
         }))
@@ -154,6 +156,7 @@ def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, n
     assert NOTE in seen["first"][1]
     assert seen["second"] == seen["first"]
     assert seen["none"] == ["You are."]
+    assert len(seen["title"]) == len(seen["summary"]) == 1, "the host's own requests need no notes"
     assert len(seen["told"]) == 1, "it was told at the start"
     assert len(seen["silent"]) == 1
     assert len(other) == 1, "it is no note of that project"
@@ -210,6 +213,11 @@ def module(machine: Machine, name: str) -> Path:
     return copy
 
 
+def episodic(machine: Machine) -> list[Memory]:
+    with MemoryStore(machine.home / "my notes") as store:
+        return store.list(type="episodic")
+
+
 # Sends the end of a turn and, if asked to, of the program, as each version of OpenCode does.
 ENDS = {
     1: """
@@ -246,19 +254,38 @@ def test_the_plugin_captures_the_session_after_a_turn_and_at_the_end(
     command = ["node", "--input-type=module", "-e", ENDS[version], str(module(installed, name)), str(work)]
     variables = {"XDG_DATA_HOME": str(data), "HOME": str(installed.home)}
     run([*command, opencode.SESSION, *["end"] * at_end], {}, installed.home, variables)
-
-    def notes() -> list[Memory]:
-        with MemoryStore(installed.home / "my notes") as store:
-            return store.list(type="episodic")
-
-    wait_until(lambda: bool(notes()))
+    wait_until(lambda: bool(episodic(installed)))
     if at_end:
         log = installed.home / "my notes/anamnesis.log"
         wait_until(lambda: log.exists() and '"sync"' in log.read_text())
-    (note,) = notes()
+    (note,) = episodic(installed)
     assert note.title == "why does the zebra wait?"
     assert "- Root cause: the light was stuck on red." in note.body
     assert (note.prov_session, note.tags) == (opencode.SESSION, ["session", "session-end"])
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+@pytest.mark.parametrize("name", ["opencode", "kilo"])
+def test_the_plugin_captures_a_session_whose_program_is_killed(installed: Machine, name: str) -> None:
+    """OpenCode dies of a signal, as Ctrl-C at `opencode run` sends it, without an event for its plugins."""
+    installed.init(name)
+    data, work = installed.home / "data", installed.home / "work"
+    with opencode.database(data / name / "opencode.db", 1) as stored:
+        stored.say("user", opencode.text("why does the zebra wait?"))
+        stored.say("assistant", opencode.text("Root cause: the light was stuck on red."))
+    script = """
+        const { Anamnesis } = await import(process.argv[1])
+        const hooks = await Anamnesis({ directory: process.argv[2] })
+        const part = { id: "prt_0123456789abAAAAAAAAAAAAAA", messageID: "m", type: "text", text: "why?" }
+        await hooks["chat.message"]({ sessionID: process.argv[3] }, { parts: [part] })
+        process.kill(process.pid, "SIGKILL")
+    """
+    words = ["node", "--input-type=module", "-e", script, str(module(installed, name)), str(work), opencode.SESSION]
+    variables = {"PATH": os.environ["PATH"], "XDG_DATA_HOME": str(data), "HOME": str(installed.home)}
+    assert subprocess.run(words, env=variables, timeout=60, check=False).returncode == -9
+    wait_until(lambda: bool(episodic(installed)))
+    (note,) = episodic(installed)
+    assert "- Root cause: the light was stuck on red." in note.body
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")

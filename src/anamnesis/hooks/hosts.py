@@ -13,6 +13,9 @@ from typing import Any
 from anamnesis.hooks.event import Event, text_of
 
 CLAUDE = "claude"
+# Hosts that ignore the output of a hook at the start of a session: `recall` injects at the first prompt.
+# Gemini CLI puts it before the prompt of a run without a terminal, and drops such a prompt when it resumes the session.
+STARTS_AT_PROMPT = ("gemini",)
 # The hosts' names for each field; of a list of folders, the first counts.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
@@ -24,6 +27,8 @@ _WORDS = {
 }
 # Variables that name the project's folder if the event does not.
 _FOLDERS = {"devin": "DEVIN_PROJECT_DIR"}
+# Gemini CLI escapes the tags in what it puts between these.
+_ADDED = ("<hook_context>", "</hook_context>")
 _EVENT_OF = {"inject": "SessionStart", "recall": "UserPromptSubmit"}
 
 
@@ -46,11 +51,18 @@ def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
     inner = event.get("tool_info")
     told = {**inner, **event} if isinstance(inner, dict) else event
     known = {name: value for name, words in _WORDS.items() if (value := _first(told, words))}
+    if "prompt" in known:
+        known["prompt"] = _asked(known["prompt"])
     if "cwd" not in known and (folder := variables.get(_FOLDERS.get(host, ""))):
         known["cwd"] = folder
     if "hook_event_name" in known:
         known["hook_event_name"] = known["hook_event_name"][0].upper() + known["hook_event_name"][1:]
     return {**event, **known, "host": host}
+
+
+def _asked(prompt: str) -> str:
+    """The prompt without what other hooks have put before it: Gemini CLI shows it the notes of the session's start."""
+    return prompt.partition(_ADDED[1])[2].lstrip() if prompt.startswith(_ADDED[0]) else prompt
 
 
 def is_due(event: Event, host: str, hook: str) -> bool:

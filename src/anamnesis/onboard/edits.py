@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Item, Member, Needed, Piece, Redirected, Server, Value
+from anamnesis.onboard.pieces import Former, Item, Member, Needed, Piece, Redirected, Server, Value
 
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
@@ -75,7 +75,7 @@ class Settings:
             "format": self.format,
             "own": self.own,
             "servers": [list(piece.path) for piece in self.pieces if isinstance(piece, Server)],
-            "items": [[piece.verb, *piece.path] for piece in self.pieces if isinstance(piece, Item)],
+            "items": [[piece.verb, *piece.path] for piece in self.pieces if isinstance(piece, Item | Former)],
             "members": [list(piece.path) for piece in self.pieces if isinstance(piece, Member)],
             "needed": [list(piece.path) for piece in self.pieces if isinstance(piece, Needed)],
             "values": [list(piece.path) for piece in self.pieces if isinstance(piece, Value)],

@@ -73,6 +73,20 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Former:
+    """An element of a list that an earlier version added, and that `init` removes."""
+
+    path: Keys
+    verb: str
+
+    def install(self, engine: Engine, text: str) -> str:
+        return self.remove(engine, text)
+
+    def remove(self, engine: Engine, text: str) -> str:
+        return Item(self.path, self.verb, {}).remove(engine, text)
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     """Our name in an allow list, if the user has one."""
 
@@ -148,7 +162,7 @@ class Redirected:
         return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-Piece = Server | Item | Member | Needed | Value | Redirected
+Piece = Server | Item | Former | Member | Needed | Value | Redirected
 
 
 def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:

@@ -153,3 +153,13 @@ def test_variables_name_another_database(tmp_path: Path) -> None:
     path = find_transcript("opencode", SESSION, tmp_path, variables)
     assert path == tmp_path / "x/opencode/mine.sqlite" / SESSION
     assert parse_transcript(path).prompts == ["fix the login"]
+
+
+def test_the_quotation_marks_of_opencode_run_are_not_part_of_the_prompt(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "opencode.db"
+    with database(path, version) as stored:
+        stored.say("user", text('"fix the \\"login\\" page"'))
+        stored.say("assistant", text("Done."))
+        stored.say("user", text('"a" or "b"?'))
+    session = parsed(path)
+    assert session.asks == ['fix the "login" page', '"a" or "b"?']

@@ -38,7 +38,7 @@ def _take(message: Entry, draft: Draft, undone: str) -> None:
     if message.get("subagent"):
         _take_calls(parts, draft)
     elif info.get("role") == "user":
-        draft.ask(texts, time)
+        draft.ask([_unquoted(text) for text in texts], time)
     elif info.get("role") == "assistant" and not info.get("summary"):
         draft.place(cwd=text_of(dict_of(info, "path"), "cwd"))
         draft.model = text_of(info, "modelID") or draft.model
@@ -49,6 +49,13 @@ def _take(message: Entry, draft: Draft, undone: str) -> None:
 def _is_added(part: Entry) -> bool:
     """Whether a program added the part: notes that we injected, the content of files, instructions."""
     return bool(part.get("synthetic") or part.get("ignored"))
+
+
+def _unquoted(text: str) -> str:
+    """A prompt without the quotation marks that `opencode run` puts around one of several words."""
+    inner = text[1:-1].replace('\\"', "")
+    quoted = len(text) > 1 and text[0] == text[-1] == '"' and '"' not in inner
+    return text[1:-1].replace('\\"', '"') if quoted else text
 
 
 def _take_calls(parts: list[Entry], draft: Draft) -> None:

@@ -4,44 +4,56 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, On, grouped
-from anamnesis.onboard.pieces import Member, Server
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, TURN, grouped
+from anamnesis.onboard.pieces import Former, Member, Piece, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
 
 def gemini(place: Place, program: Program) -> Agent:
+    """Gemini CLI runs PreCompress before every request, and does not wait for SessionEnd: a turn's end captures.
+
+    The notes of a session's start come with its first prompt, because a run without a terminal puts the answer of
+    SessionStart before the prompt, and drops such a prompt when the session is resumed.
+    """
     settings = place.named("GEMINI_CLI_HOME", "") / ".gemini/settings.json"
     moments = (
-        replace(START, matcher="startup|resume|clear"),
         replace(PROMPT, event="BeforeAgent"),
-        replace(COMPACT, event="PreCompress"),
+        replace(TURN, event="AfterAgent"),
         replace(END, seconds=10),
+    )
+    former = (
+        Former(("hooks", "PreCompress"), "capture"),
+        Former(("hooks", "SessionStart"), "inject"),
     )
     return Agent(
         name="gemini",
         title="Gemini CLI",
         programs=("gemini",),
         signs=(settings,),  # the folder alone may be Antigravity's
-        edits=(_settings(settings, program, "gemini", *moments),),
+        edits=(_settings(settings, program.server(), *former, *grouped(program, "gemini", *moments, unit=1000)),),
+        remark="Gemini CLI starts the server and the hooks only in folders that you trust; it asks in each one.",
     )
 
 
 def qwen(place: Place, program: Program) -> Agent:
+    """Qwen Code reports the end of a session only where it has a terminal, and defers the tools of servers."""
     folder = place.named("QWEN_HOME", ".qwen")
+    moments = (START, PROMPT, COMPACT, TURN, END)
+    server = {**program.server(), "alwaysLoadTools": True}
     return Agent(
         name="qwen",
         title="Qwen Code",
         programs=("qwen",),
         signs=(folder,),
-        edits=(_settings(folder / "settings.json", program, "qwen", START, PROMPT, COMPACT, END),),
+        edits=(_settings(folder / "settings.json", server, *grouped(program, "qwen", *moments, unit=1000)),),
     )
 
 
-def _settings(file: Path, program: Program, host: str, *moments: On) -> Settings:
-    server = Server(("mcpServers", "anamnesis"), program.server())
+def _settings(file: Path, server: dict[str, Any], *hooks: Piece) -> Settings:
     allowed = Member(("mcp", "allowed"), "anamnesis")
-    return Settings(file, "jsonc", (server, allowed, *grouped(program, host, *moments, unit=1000)))
+    return Settings(file, "jsonc", (Server(("mcpServers", "anamnesis"), server), allowed, *hooks))

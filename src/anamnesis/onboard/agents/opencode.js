@@ -30,33 +30,63 @@ function start(verb, event) {
   }).catch(() => {})
 }
 
+// A process that collects events and starts the program with each of them when OpenCode ends. A signal ends OpenCode
+// without a word to its plugins, but it closes the pipe.
+function heir(verb) {
+  if (process.platform === "win32") return
+  const script = 'sort -u | while IFS= read -r event; do printf %s "$event" | "$@"; done'
+  const stdio = ["pipe", "ignore", "ignore"]
+  const child = spawn("sh", ["-c", script, "sh", ...calls[verb]], { stdio, detached: true })
+  child.on("error", () => {})
+  child.stdin.on("error", () => {})
+  child.stdin.unref?.()
+  child.unref()
+  return child
+}
+
 function memory(directory) {
   const started = new Map()
-  const captured = new Set()
+  const open = new Map()
+  let atExit
+
+  function keep(session) {
+    if (open.has(session)) return
+    const event = { session_id: session, cwd: directory, hook_event_name: "SessionEnd" }
+    open.set(session, event)
+    atExit ??= heir("end")
+    atExit?.stdin.write(JSON.stringify(event) + "\n")
+  }
 
   return {
     atStart(session) {
       if (!started.has(session)) started.set(session, run("inject", { session_id: session, cwd: directory }))
       return started.get(session)
     },
-    atPrompt: (session, prompt) => run("recall", { session_id: session, cwd: directory, prompt }),
+    atPrompt(session, prompt) {
+      keep(session)
+      return run("recall", { session_id: session, cwd: directory, prompt })
+    },
     atCompaction: (session) => started.delete(session),
     atTurn(session) {
-      captured.add(session)
+      keep(session)
       return start("turn", { session_id: session, cwd: directory, hook_event_name: "Stop" })
     },
     atDeletion(session) {
-      captured.delete(session)
+      open.delete(session)
       started.delete(session)
     },
-    atEnd() {
-      const sessions = [...captured]
-      captured.clear()
-      const event = { cwd: directory, hook_event_name: "SessionEnd" }
-      return Promise.all(sessions.map((session) => start("end", { ...event, session_id: session })))
+    async atEnd() {
+      const events = [...open.values()]
+      open.clear()
+      if (atExit?.exitCode === null) await new Promise((resolve) => atExit.stdin.end(resolve))
+      else await Promise.all(events.map((event) => start("end", event)))
+      atExit = undefined
     },
   }
 }
+
+// What OpenCode asks its model for by itself: a session's title, and the summary at a compaction.
+const OWN_REQUEST = /^You are (a title generator|an? [a-z ]*context summarization |a helpful AI assistant tasked with summ)/
 
 // OpenCode 1 and Kilo Code.
 export const Anamnesis = async ({ directory }) => {
@@ -65,7 +95,7 @@ export const Anamnesis = async ({ directory }) => {
   return {
     // Called before every step of the model: the same words each time, so that the provider's cache holds.
     "experimental.chat.system.transform": async (input, output) => {
-      if (!input?.sessionID) return
+      if (!input?.sessionID || OWN_REQUEST.test(output.system[0])) return
       const text = await notes.atStart(input.sessionID)
       if (text) output.system.push(text)
     },
