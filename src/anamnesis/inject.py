@@ -39,7 +39,7 @@ _SHORTEST_NOTE = 100
 _PART = 5
 _LONGEST_RECALLED = 1_000
 # From this probability on, a note is about a prompt whatever words it holds; see docs/decisions/recall-at-a-prompt.md.
-_CLEARLY_FITTING = 0.93
+_CLEARLY_FITTING = 0.8
 
 
 def resolve_project_key(cwd: str | Path) -> str:
