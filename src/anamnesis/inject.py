@@ -39,8 +39,9 @@ _SHORTEST_NOTE = 100
 # The part of the budget that one note may have where not all of them fit.
 _PART = 5
 _LONGEST_RECALLED = 1_000
-# From this probability on, a note is about a prompt whatever words it holds; see docs/decisions/recall-at-a-prompt.md.
-_CLEARLY_FITTING = 0.93
+# From this probability on, a note is about a prompt with several subject words, whatever words it holds itself; see
+# docs/decisions/recall-at-a-prompt.md.
+_CLEARLY_FITTING = 0.7
 
 
 def resolve_project_key(cwd: str | Path) -> str:
@@ -89,10 +90,9 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))
     if not says_something(notes, total):
         return []
+    least = _CLEARLY_FITTING if " " in asked else math.inf
     relevant = [
-        hit
-        for note, hit in found.items()
-        if (hit.fit or 0) >= _CLEARLY_FITTING or is_about(held[note], named[note], notes, total)
+        hit for note, hit in found.items() if (hit.fit or 0) >= least or is_about(held[note], named[note], notes, total)
     ]
     relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
     files = store.files(hit.id for hit in relevant[:most])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from anamnesis.meaning.fusion import closeness, fused, weights
+from anamnesis.meaning.fusion import closeness, fit, fused, weights
 from anamnesis.meaning.model import Vectors
 
 
 def specified(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: list[int]) -> Vectors:
-    """cos + K·√n·exp(-a·z)·(0.7·bm25(note) + 0.3·bm25(best passage))/ideal, K = 4, a = 0.8."""
+    """cos + K·√n·exp(√(2 ln N) - z)·x·(1 + x), K = 0.17, x = (0.7·bm25(note) + 0.3·bm25(best passage))/ideal."""
     held = np.asarray(holders, float)
     ideal = 2.2 * np.log(1 + (len(close) - held + 0.5) / (held + 0.5)).sum()
     z = (close.max() - close.mean()) / (close.std() + 1e-6)
-    words = (0.7 * of_note + 0.3 * of_passage) / ideal
-    return np.asarray(close + 4 * len(held) ** 0.5 * np.exp(-0.8 * z) * words)
+    share = (0.7 * of_note + 0.3 * of_passage) / ideal
+    weight = 0.17 * len(held) ** 0.5 * np.exp((2 * np.log(len(close))) ** 0.5 - z)
+    return np.asarray(close + weight * share * (1 + share))
 
 
 @pytest.mark.parametrize("notes", [2, 3, 30, 3_000])
@@ -50,4 +51,24 @@ def test_a_memory_of_hardly_any_notes_has_scores(notes: int, holders: list[int])
 
 
 def test_words_weigh_nothing_where_nothing_was_asked() -> None:
-    assert weights(np.ones(3, np.float32), []) == (0.0, 0.0)
+    assert weights(np.ones(3, np.float32), []) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("notes", [5, 50, 500, 5_000, 50_000])
+def test_the_best_of_many_notes_has_to_stand_out_more_before_words_weigh_less(notes: int) -> None:
+    """The weight of the words depends on how far the best note stands out beyond chance, in memories of any size."""
+    random = np.random.default_rng(notes)
+    by_chance = [weights(random.normal(0.4, 0.05, notes).astype(np.float32), [1, 1]).factor for _ in range(50)]
+    assert 0.2 < np.median(by_chance) < 0.8
+
+
+def test_a_note_needs_to_be_closer_where_more_notes_are_compared() -> None:
+    fits = [fit(closeness=0.6, average=0.45, coverage=0.0, notes=notes) for notes in (1, 5, 50, 500, 5_000, 50_000)]
+    assert fits == sorted(fits, reverse=True)
+    assert fits[1] > 0.5 > fits[-1]
+
+
+def test_words_held_by_chance_say_little_and_most_of_the_words_much() -> None:
+    none, some, most = (fit(closeness=0.58, average=0.45, coverage=part, notes=500) for part in (0.0, 0.2, 0.8))
+    assert some - none < 0.1
+    assert most > 0.5

@@ -138,4 +138,7 @@ def test_notes_that_cannot_be_among_the_best_are_not_scored(library: Library) ->
 def test_words_count_in_a_small_project_although_many_notes_of_others_hold_them() -> None:
     """The weight of a word is that among all notes, as in BM25."""
     close = np.linspace(0.2, 0.3, 20, dtype=np.float32)
-    assert 0 < sum(weights(close, [100], 1_000)) < sum(weights(close, [900], 1_000))
+    rare, common = weights(close, [100], 1_000), weights(close, [900], 1_000)
+    assert 0 < rare.of_note < common.of_note
+    assert 0 < rare.of_passage < common.of_passage
+    assert rare.factor == common.factor > 0

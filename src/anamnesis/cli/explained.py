@@ -79,8 +79,8 @@ def _reasons(why: Why) -> Iterator[Text]:
         words = " · ".join(f"{word} {weight:.2f}" for word, weight in told["words"].items())
         yield Text.assemble(("words: ", "dim"), words)
     if why.evidence:
-        covered, outstanding = why.evidence["coverage"], why.evidence["outstanding"]
-        holds = f"{covered:.0%} of what was asked, by weight; {outstanding:+.1f} deviations from the average in meaning"
+        covered, close, usual = (why.evidence[name] for name in ("coverage", "closeness", "average"))
+        holds = f"{covered:.0%} of what was asked, by weight; {close - usual:+.2f} from the average in meaning"
         yield Text.assemble(("holds: ", "dim"), holds)
     if told["passage"]:
         yield Text.assemble(("passage: ", "dim"), in_a_line(told["passage"]))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import mul
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anamnesis.meaning.model import Vectors
 
-# The weight of the words, and how fast it falls where one note stands out by its meaning. Fitted to this model.
-_WORDS = 4.0
-_FALL = 0.8
+# The weight of the words where one note stands out by its meaning as much as the best of as many notes does by chance.
+_WORDS = 0.17
 # The share of a note's own BM25; the rest is that of its best passage.
 _NOTE = 0.7
 # How much of the advantage that many passages give by chance is taken from a note.
@@ -21,12 +21,12 @@ _CHANCE = 0.25
 # The most that one word adds to BM25, in units of its inverse document frequency: k1 + 1.
 _SATURATION = 2.2
 # How close this model finds a note that has nothing to do with the query, on average, and how many such notes count.
-_AVERAGE, _SPREAD, _AVERAGE_NOTES = 0.47, 0.06, 20
-# The logit of `fit`: a constant, and the weights of its arguments. `python -m bench.fit` fits them to LoCoMo: hits with
-# the evidence of a question, against hits of questions about other conversations and about code. Standing out counts
-# against a note: at the same closeness, other notes have less to do with the query. The last weight is set, not fitted,
-# as LoCoMo has no short queries: `kubernetes` fits a note about kubectl, and 4 % of random words fit one of 500 notes.
-_FIT = (-25.7, 37.1, -0.61, 8.9, 3.5)
+_AVERAGE, _AVERAGE_NOTES = 0.47, 20
+# The logit of `fit`: a constant, and the weights of closeness, of the average closeness, of the square of the coverage,
+# and of what chance gives in a memory of so many notes and a few more. `python -m bench.fit` fits them to paraphrases,
+# conversations and code: the best hit of a question against that of a question about something else.
+_FIT = (-4.4, 33.3, -19.8, 5.9, -2.65)
+_FEW_MORE = 5
 _EVERY_WORD, _EVEN = 0.999, 0.5
 
 
@@ -47,51 +47,72 @@ def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     return found
 
 
+class Weights(NamedTuple):
+    """What words add to a score: the shares of the query that a BM25 of 1 is, that of a note and that of its best
+    passage, and the factor of the share.
+    """
+
+    of_note: float
+    of_passage: float
+    factor: float
+
+    def share(self, of_note: Vectors, of_passage: Vectors) -> Vectors:
+        """The share of the query's words that each note has."""
+        found: Vectors = np.float32(self.of_note) * of_note
+        found += np.float32(self.of_passage) * of_passage
+        return found
+
+    def added(self, share: Vectors) -> Vectors:
+        """More than in proportion: one word of a question may be there by chance, most of its words are not."""
+        found: Vectors = share * (1 + share)
+        found *= np.float32(self.factor)
+        return found
+
+
 def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int = 0) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
 
     `holders` says how many notes hold each of the query's words, of the `total` that BM25 is computed over if those are
     more than are searched.
     """
-    by_note, by_passage = weights(close, holders, total)
-    words = np.float32(by_note) * of_note
-    words += np.float32(by_passage) * of_passage
-    words += close
-    return words
+    by = weights(close, holders, total)
+    scores: Vectors = by.added(by.share(of_note, of_passage))
+    scores += close
+    return scores
 
 
-def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> tuple[float, float]:
-    """What a BM25 of 1 adds to a score: that of a note, and that of its best passage.
+def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> Weights:
+    """What words add to the scores of notes.
 
-    Where the best note stands out by its meaning, words weigh less; where no note does, they decide.
+    Where the best note stands out by its meaning, words weigh less; where it stands out no more than the best of as
+    many notes does by chance, they decide.
     """
     held = np.asarray(holders, np.float64)
     ideal = _SATURATION * float(np.log(1 + (max(total, len(close)) - held + 0.5) / (held + 0.5)).sum())
     if not len(close) or ideal <= 0:
-        return 0.0, 0.0
+        return Weights(0.0, 0.0, 0.0)
     outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
-    weight = _WORDS * math.sqrt(len(held)) * math.exp(-_FALL * outstanding) / ideal
-    return weight * _NOTE, weight * (1 - _NOTE)
+    factor = _WORDS * math.sqrt(len(held)) * math.exp(chance(len(close)) - outstanding)
+    return Weights(_NOTE / ideal, (1 - _NOTE) / ideal, factor)
 
 
-def background(close: Vectors) -> tuple[float, float]:
-    """The mean and the spread of how close notes are to a query that they have nothing to do with.
-
-    A few notes say little of either, so some average ones are counted with them.
-    """
-    total = len(close) + _AVERAGE_NOTES
-    mean = (float(close.sum()) + _AVERAGE_NOTES * _AVERAGE) / total
-    squares = float(((close - mean) ** 2).sum()) + _AVERAGE_NOTES * (_SPREAD**2 + (_AVERAGE - mean) ** 2)
-    return mean, math.sqrt(squares / total)
+def chance(notes: float) -> float:
+    """How far the closest of this many notes stands out by chance, in spreads: as the largest of normal numbers."""
+    return math.sqrt(2 * math.log(max(notes, 1)))
 
 
-def fit(closeness: float, outstanding: float, coverage: float, brevity: float) -> float:
+def average(close: Vectors) -> float:
+    """How close notes are to the query on average. A few notes say little, so some average ones count with them."""
+    return (float(close.sum()) + _AVERAGE_NOTES * _AVERAGE) / (len(close) + _AVERAGE_NOTES)
+
+
+def fit(closeness: float, average: float, coverage: float, notes: float) -> float:
     """The probability that a note answers a query.
 
-    It depends on how close the note is, by how many spreads more than others, on the part of the query's weight that
-    its words cover, and on how short the query is: one over the number of its words. A note that holds every word of it
-    may not be weak.
+    It depends on how close the note is, on how close the notes are on average, on the part of the query's weight that
+    the note's words cover, and on the number of notes: the more there are, the closer one of them is by chance. A note
+    that holds every word of the query may not be weak.
     """
-    logit = sum(map(mul, _FIT, (1.0, closeness, outstanding, coverage, brevity)))
+    logit = sum(map(mul, _FIT, (1.0, closeness, average, coverage**2, chance(notes + _FEW_MORE))))
     probability = 1 / (1 + math.exp(-min(max(logit, -30.0), 30.0)))
     return max(probability, _EVEN) if coverage >= _EVERY_WORD else probability

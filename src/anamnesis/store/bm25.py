@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from anamnesis.meaning.fusion import Weights
 from anamnesis.meaning.matrix import Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.identifiers import sought
@@ -105,23 +106,23 @@ def held_words(db: Connection, words: Words, numbers: Sequence[int]) -> list[set
 
 
 def best_bm25(
-    db: Connection, file: VectorFile, words: Words, notes: Compared, weights: tuple[float, float], k: int
+    db: Connection, file: VectorFile, words: Words, notes: Compared, weights: Weights, k: int
 ) -> tuple[Vectors, Vectors]:
     """BM25 of the notes and of their best passages; too low for notes that cannot be among the k best.
 
-    `weights` is what a BM25 of 1 adds to a score, for each of the two. FTS5 skips eight notes in the time in which it
-    scores one. So the notes with the rarest words are scored first, and then those whose closeness and best possible
-    score reach the k-th of these.
+    FTS5 skips eight notes in the time in which it scores one. So the notes with the rarest words are scored first, and
+    then those whose closeness and best possible share of the query reach the k-th of these.
     """
     match = any_of(words.whole)
-    by_note, by_passage = weights
     passages = _in_passages(file, words)
     chosen = _hopeful(db, words, passages, notes, weights, k)
     of_note = _bm25(db, match, notes, chosen)
     as_parts = _as_parts(db, words, notes, chosen)
     of_passage = np.where(notes.is_short, of_note, np.float32(0))
-    least = notes.closeness + by_note * of_note + by_passage * of_passage + sum(weights) * as_parts
-    is_open = ~notes.is_short & (of_note > 0) & (least + by_passage * passages.most() >= _last(least, k))
+    share = weights.share(of_note + as_parts, of_passage + as_parts)
+    least = _last(notes.closeness + weights.added(share), k)
+    most = notes.closeness + weights.added(share + np.float32(weights.of_passage * passages.most()))
+    is_open = ~notes.is_short & (of_note > 0) & (most >= least)
     if is_open.any():
         texts = notes.texts[is_open]
         of_passage[is_open] = _of_texts(texts, *file.passage_scores(match, texts.tolist()))
@@ -129,7 +130,7 @@ def best_bm25(
 
 
 def _hopeful(
-    db: Connection, words: Words, passages: Words, notes: Compared, weights: tuple[float, float], k: int
+    db: Connection, words: Words, passages: Words, notes: Compared, weights: Weights, k: int
 ) -> NDArray[np.bool_] | None:
     """The notes that can be among the k best; None for all of them."""
     head = head_within(words.whole, _FEW_NOTES)
@@ -140,12 +141,14 @@ def _hopeful(
     else:
         closest = notes.closeness >= _last(notes.closeness, _FEW_NOTES)
         of_note = _bm25(db, any_of(words.whole), notes, closest)
-    by_note, by_passage = weights
-    least = notes.closeness + np.where(notes.is_short, sum(weights), by_note) * of_note
-    most = by_note * words.most(head) + by_passage * max(words.most(head), passages.most(head))
-    most += sum(weights) * _PART * sum(word.weight(words.total) for word in words.parts)
-    in_passage = by_passage * (passages.most() - passages.most(head)) * (of_note > 0)
-    chosen: NDArray[np.bool_] = least + most + in_passage >= _last(least, k)
+    share = weights.share(of_note, np.where(notes.is_short, of_note, np.float32(0)))
+    as_parts = _PART * sum(word.weight(words.total) for word in words.parts)
+    in_note = words.most(head) + as_parts
+    in_passage = max(words.most(head), passages.most(head)) + as_parts
+    more = np.full_like(share, weights.of_note * in_note + weights.of_passage * in_passage)
+    more[of_note > 0] += np.float32(weights.of_passage * (passages.most() - passages.most(head)))
+    most = notes.closeness + weights.added(share + more)
+    chosen: NDArray[np.bool_] = most >= _last(notes.closeness + weights.added(share), k)
     return chosen
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anamnesis.meaning.fusion import background, fit, fused, weights
+from anamnesis.meaning.fusion import average, fit, fused, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.query import asked
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 _TIED = 24
 # How close a note has to be that holds no word of the query: one of 3,700 answers to questions about conversations and
 # code was less close, and two of three notes that had nothing to do with a question. A word or two can be close to
-# anything; there the fit says more. For longer questions in other words than the note's, it is low.
+# anything; there the fit says more. For longer questions in other words than the note's, it can be low.
 _LEAST_CLOSE = 0.48
-_LEAST_FIT, _SHORT = 0.1, 0.5
+_LEAST_FIT, _SHORT = 0.2, 2
 # A smaller part of a score is rounding.
 _NOTHING = 1e-6
 
@@ -68,17 +68,14 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
     # A quoted phrase is wanted as it stands.
     has_phrase = '"' in question.query
+    least_fit = _LEAST_FIT if len(compared.words.notes) <= _SHORT else 0.0
     hits = []
     for hit, each, known, words, why in zip(found, chosen, evidence, held, whys, strict=True):
         fits = fit(**known) if compared.embedded[each.place] else None
-        if words or (fits is not None and not has_phrase and _is_near(known, fits)):
+        is_near = known["closeness"] >= _LEAST_CLOSE and (fits or 0.0) >= least_fit
+        if words or (fits is not None and not has_phrase and is_near):
             hits.append(hit._replace(fit=fits, why=why))
     return hits
-
-
-def _is_near(known: dict[str, float], fits: float) -> bool:
-    """Whether a note that holds no word of the query is found by its meaning."""
-    return known["closeness"] >= _LEAST_CLOSE and (fits >= _LEAST_FIT or known["brevity"] < _SHORT)
 
 
 def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
@@ -136,16 +133,15 @@ def _evidence(
     said = {word: rarity(notes, compared.words.total) for word, notes in compared.words.notes.items()}
     asked_for = sum(said.values()) or 1.0
     held = held_words(db, compared.words, [each.note.number for each in chosen])
-    mean, spread = background(compared.close)
-    close = [float(compared.close[each.place]) for each in chosen]
+    usual = average(compared.close)
     return held, [
         {
-            "closeness": near,
-            "outstanding": (near - mean) / spread,
+            "closeness": float(compared.close[each.place]),
+            "average": usual,
             "coverage": sum(said[word] for word in words) / asked_for,
-            "brevity": 1 / max(len(said), 1),
+            "notes": float(len(compared.notes)),
         }
-        for near, words in zip(close, held, strict=True)
+        for each, words in zip(chosen, held, strict=True)
     ]
 
 
@@ -159,15 +155,17 @@ def _whys(
 ) -> list[Why]:
     query = meaning.query(question.query)
     words = word_scores(db, compared.words.whole, [each.note.number for each in chosen])
-    by_note, by_passage = weights(compared.close, compared.words.holders, compared.words.total)
+    by = weights(compared.close, compared.words.holders, compared.words.total)
+    share = by.share(compared.of_note, compared.of_passage)
+    added = by.added(share) / np.maximum(share, np.float32(1e-9))
     found = []
     for each, known in zip(chosen, evidence, strict=True):
         close = float(compared.close[each.place])
         passage, cosine = meaning.closest(db, each.note.id, query)
         by_meaning = {"meaning": cosine, "length": close - cosine} if passage else {"average": close}
         by_words = {
-            "words": by_note * float(compared.of_note[each.place]),
-            "passage": by_passage * float(compared.of_passage[each.place]),
+            "words": by.of_note * float(added[each.place] * compared.of_note[each.place]),
+            "passage": by.of_passage * float(added[each.place] * compared.of_passage[each.place]),
         }
         parts = {**by_meaning, **by_words, **each.priors}
         shown = {name: part for name, part in parts.items() if abs(part) > _NOTHING}
