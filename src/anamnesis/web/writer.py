@@ -31,20 +31,24 @@ _MOST_GATHERED = 256
 # the daemon runs: truncating it and letting it grow again cost a quarter of the time of a write.
 _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
+# Seconds without a request after which the writer flushes: a client that has its answer often sends the next at once.
+_QUIET_SECONDS = 0.004
 
 
 class Writer:
     """Makes all changes in the order of their requests. The requests that arrive during a transaction are the next one.
 
-    `after_write` is called before changes are answered, with a function that it may call to answer them earlier.
+    `after_write` is called before changes are answered, with a function that it may call to answer them earlier. What
+    it leaves for later is done by `flush`: before a call, and when no request follows.
     """
 
-    def __init__(self, shared: Shared, after_write: AfterWrite | None) -> None:
+    def __init__(self, shared: Shared, after_write: AfterWrite | None, flush: Callable[[], None] | None = None) -> None:
         self.changes = 0
         self.transactions = 0
         self._shared = shared
         self._checkpoints: Checkpoints | None = None
         self._after_write = after_write
+        self._flush = flush or (lambda: None)
         self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
@@ -76,6 +80,7 @@ class Writer:
                 if isinstance(each, _Call):
                     self._commit(changes)
                     changes = []
+                    self._flush()
                     each.make()
                 else:
                     changes.append(each)
@@ -84,10 +89,15 @@ class Writer:
             if self._after_write:
                 self._after_write(answer)
             answer()
+        self._flush()
 
     def _gather(self) -> list[_Change | _Call]:
         """What waits to be written, once there is something; nothing if there will be no more."""
-        waiting = self._queue.get()
+        try:
+            waiting = self._queue.get(timeout=_QUIET_SECONDS)
+        except queue.Empty:
+            self._flush()
+            waiting = self._queue.get()
         gathered: list[_Change | _Call] = []
         while waiting:
             gathered.append(waiting)
