@@ -63,7 +63,7 @@ def recorded(two: Two, disk: threading.Event | None = None) -> Iterator[list[str
         if disk:
             disk.set()
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         two.bridge._db.set_trace_callback(None)
 
 

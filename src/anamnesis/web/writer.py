@@ -8,6 +8,7 @@ import itertools
 import queue
 import sqlite3
 import threading
+import time
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -33,6 +34,8 @@ _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
 # Seconds without a request after which the writer flushes: a client that has its answer often sends the next at once.
 _QUIET_SECONDS = 0.004
+# Seconds for which a transaction waits for as many requests as the last one had: its clients have just been answered.
+_GATHERING_SECONDS = 0.002
 
 
 class Writer:
@@ -50,6 +53,7 @@ class Writer:
         self._after_write = after_write
         self._flush = flush or (lambda: None)
         self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
+        self._expected = 1
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 
@@ -96,15 +100,21 @@ class Writer:
         try:
             waiting = self._queue.get(timeout=_QUIET_SECONDS)
         except queue.Empty:
+            self._expected = 1
             self._flush()
             waiting = self._queue.get()
         gathered: list[_Change | _Call] = []
-        while waiting:
-            gathered.append(waiting)
-            if len(gathered) == _MOST_GATHERED or self._queue.empty():
-                return gathered
-            waiting = self._queue.get()
-        self._queue.put(None)
+        deadline = time.monotonic() + _GATHERING_SECONDS
+        with contextlib.suppress(queue.Empty):
+            while waiting:
+                gathered.append(waiting)
+                if len(gathered) == _MOST_GATHERED:
+                    break
+                is_expecting = len(gathered) < self._expected
+                waiting = self._queue.get(timeout=max(0.0, deadline - time.monotonic()) if is_expecting else 0.0)
+        if waiting is None:
+            self._queue.put(None)
+        self._expected = len(gathered)
         return gathered
 
     def _count(self, changes: int) -> None:
