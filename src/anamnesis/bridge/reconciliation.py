@@ -36,9 +36,9 @@ from anamnesis.store.purging import purge
 class Changes:
     """Changes, how they are reconciled, and in `now` the files that are already as they should be; None if removed.
 
-    `seen` is the last change of an observation when they were read. `known` maps notes to the notes that supersede
-    them, or to None. `stuck` are the observations of notes with unreadable files: they stay pending until the file can
-    be read.
+    `seen` is the last change of an observation when they were read, if there were any. `known` maps notes to the notes
+    that supersede them, or to None. `stuck` are the observations of notes with unreadable files: they stay pending
+    until the file can be read.
     """
 
     rows: list[int]
@@ -95,8 +95,8 @@ class Reconciliation:
     def decided(self, rows: Sequence[int], notes: Sequence[str], given: Written | None = None) -> Changes:
         """These changes as they are now, and how they are to be reconciled."""
         with database.reading(self._db):
-            seen = journal.last_change(self._db)
             pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
+            seen = journal.last_change(self._db) if any(map(_number, pairs)) else 0
             origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
         decided: list[tuple[Pair, Outcome]] = []
         as_ = self._translation(origins)
@@ -127,25 +127,28 @@ class Reconciliation:
                 if _is_of_another(pair) and self._remove(pair.note_id):
                     del former[pair.note_id]
                 wanted.append(outcome.note)
-        self._store.secure(unsaved)
+        if unsaved:
+            self._store.secure(unsaved)
         self._put(changes, wanted, former, durable=durable)
 
     def remember(self, reconciled: Sequence[Changes]) -> None:
         """Write observations, and save the twins as both sides are now."""
-        superseding = [self._superseding(changes) for changes in reconciled]
+        superseding = {id: by for changes in reconciled for id, by in self._superseding(changes).items()}
         is_purging = any(_is_gone_for_good(*each) for changes in reconciled for each in changes.decided)
         with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
-            last = journal.changed(self._db, min(changes.seen for changes in reconciled))
-            for changes, by in zip(reconciled, superseding, strict=True):
-                agreed: list[Twin] = []
+            since = min(changes.seen for changes in reconciled)
+            last = journal.changed(self._db, since) if since else {}
+            agreed: list[Twin] = []
+            for changes in reconciled:
                 for pair, outcome in changes.decided:
                     if pair.note_id in changes.now:
                         is_current = last.get(_number(pair), 0) <= changes.seen
                         agreed += self._agree(pair, outcome, changes.now[pair.note_id], is_current=is_current)
-                journal.save_twins(self._db, agreed)
+            journal.save_twins(self._db, agreed)
+            journal.supersede(self._db, superseding)
+            for changes in reconciled:
                 for id in changes.stuck:
                     journal.add_change(self._db, id)
-                journal.supersede(self._db, by)
                 self._forget_gone(changes)
 
     def _forget_gone(self, changes: Changes) -> None:
