@@ -52,7 +52,8 @@ class Writer:
         self._checkpoints: Checkpoints | None = None
         self._after_write = after_write
         self._flush = flush or (lambda: None)
-        self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
+        # Not a SimpleQueue: its `get` can wait for ever if its thread is suspended for longer than the timeout.
+        self._queue: queue.Queue[_Change | _Call | None] = queue.Queue()
         self._expected = 1
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
