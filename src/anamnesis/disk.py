@@ -159,7 +159,7 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
                     "Wait for it or stop it, then try again.",
                 )
             time.sleep(pause)
-            pause = min(pause * 2, 0.05)
+            pause = min(pause * 2, 0.01)  # a busy daemon leaves the lock for a few milliseconds only
         yield
     finally:
         os.close(descriptor)

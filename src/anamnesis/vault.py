@@ -157,7 +157,8 @@ class Vault:
     def follow_writes(self, answer: Callable[[], object] | None = None) -> bool:
         """Reconcile what was written to engram.db since the last call; `answer` may be called once the notes are there.
 
-        That is everything that was written on our own connection, but little more: False if others wrote more.
+        That is everything that was written on our own connection, but little more: False if others wrote more. After an
+        `answer`, the same thread has to call `flush` soon.
         """
 
         def follow(bridge: Bridge) -> bool:
@@ -170,6 +171,10 @@ class Vault:
         is_all = self._safely(follow, default=True)
         self._rows_written = self.bridge.written() if self.bridge else 0
         return is_all
+
+    def flush(self) -> None:
+        """Wait until the notes that were answered are on the disk, and save that they agree with their observations."""
+        self._safely(lambda bridge: bridge.flush(), default=None)
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
         """Reconcile everything that is pending, until `stop`; how many changes there were."""

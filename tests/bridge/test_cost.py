@@ -1,4 +1,4 @@
-"""What a change costs with the bridge on: transactions on the index, and note files that are read."""
+"""What a change costs with the bridge on: transactions on the index, statements, and note files that are read."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from anamnesis.vault import Vault
 
 catalogue._TRUST_SECONDS = 1e9  # one look, however slow the machine is
 root = Path(sys.argv[1])
-begun, read = [], []
+begun, read, statements = [], [], []
 def observe(event, args):
     if event == "open" and str(args[0]).endswith(".md") and args[1] in ("r", "rb", None) and not args[2] & 3:
         read.append(str(args[0]))
 def count(frame, event, called):
-    if event == "c_call" and getattr(called, "__name__", "") == "execute" and frame.f_code.co_name == "_begin":
-        begun.append(1)
+    if event == "c_call" and getattr(called, "__name__", "") in ("execute", "executemany"):
+        statements.append(1)
+        if frame.f_code.co_name == "_begin":
+            begun.append(1)
 prepare(root / "engram.db")
 with contextlib.closing(Shared(root / "engram.db")) as shared, Vault(root / "home") as vault:
     vault.connect(shared, "here")
@@ -44,7 +46,7 @@ with contextlib.closing(Shared(root / "engram.db")) as shared, Vault(root / "hom
     sys.setprofile(count)
     WORK
     sys.setprofile(None)
-    counts = len(begun), len(read)
+    counts = len(begun), len(read), len(statements)
     found = [row.title for row in observations.recent(shared.db, "", "", 20)]
 print(json.dumps([*counts, found]))
 """
@@ -54,6 +56,7 @@ print(json.dumps([*counts, found]))
 class Cost:
     transactions: int
     read: int
+    statements: int
     titles: list[str]
 
 
@@ -73,6 +76,23 @@ def test_a_write_takes_two_transactions_on_the_index_and_reads_no_note(tmp_path:
     found = cost(tmp_path, work)
     assert (found.transactions, found.read) == (2, 0)
     assert "now" in found.titles
+
+
+@pytest.mark.parametrize(
+    ("work", "most"),
+    [
+        ("store.write(type='semantic', title='now', body='b')", 28),
+        ("post('now')", 34),
+        (
+            "for number in range(20): observations.add(shared.db, NewObservation('s1', str(number), str(number)))\n"
+            "statements.clear()\nvault.follow_writes()",
+            65,
+        ),
+    ],
+    ids=["a note", "an observation", "twenty observations"],
+)
+def test_a_write_takes_few_statements(tmp_path: Path, work: str, most: int) -> None:
+    assert cost(tmp_path, work).statements <= most
 
 
 def test_an_edit_in_an_editor_is_read_once(tmp_path: Path) -> None:

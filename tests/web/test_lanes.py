@@ -13,7 +13,8 @@ import pytest
 from anamnesis.engram import database, observations, sessions
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.shared import Shared
-from anamnesis.web.lanes import Lanes
+from anamnesis.web import writer
+from anamnesis.web.lanes import Lane, Lanes
 from anamnesis.web.message import Request, Response
 
 
@@ -150,3 +151,58 @@ def test_a_write_is_answered_while_the_work_after_it_goes_on_and_the_next_one_af
 
     assert asyncio.run(write()) == [201, 201]
     assert done == ["work", "work"]
+
+
+def test_what_a_write_leaves_is_done_before_a_call_when_no_request_follows_and_at_the_end(
+    path: Path, db: sqlite3.Connection
+) -> None:
+    sessions.create(db, "s", "p")
+    done: list[str] = []
+    is_flushed = threading.Event()
+
+    def flush() -> None:
+        done.append("flush")
+        is_flushed.set()
+
+    async def write() -> None:
+        lanes = Lanes(Shared(path), lambda _: done.append("write"), flush)
+        try:
+            await lanes.write(save, ask("s", "first"), failed)
+            assert await asyncio.to_thread(is_flushed.wait, 30)
+            done.clear()
+            changed, called = lanes.write(save, ask("s", "second"), failed), lanes.call(Lane.WRITE, done.copy)
+            await changed
+            assert (await called)[-1] == "flush"
+            done.clear()
+            await lanes.write(save, ask("s", "third"), failed)
+        finally:
+            await asyncio.to_thread(lanes.close)
+        assert done[-1] == "flush"
+
+    asyncio.run(write())
+
+
+def test_clients_that_were_answered_together_are_waited_for(
+    path: Path, db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sends its next request a moment after the answer: one transaction for all costs less than two."""
+    sessions.create(db, "s", "p")
+    monkeypatch.setattr(writer, "_GATHERING_SECONDS", 60.0)
+    monkeypatch.setattr(writer, "_QUIET_SECONDS", 60.0)
+
+    async def write() -> int:
+        lanes = Lanes(Shared(path))
+        try:
+            first, may_end = await held(lanes)
+            waiting = [lanes.write(save, ask("s", f"before {each}"), failed) for each in range(3)]
+            may_end.set()
+            await asyncio.gather(first, *waiting)
+            begun = lanes.writer.transactions
+            after = [lanes.write(save, ask("s", f"after {each}"), failed) for each in range(2)]
+            assert not (await asyncio.wait(after, timeout=0.05))[0]
+            await asyncio.gather(*after, lanes.write(save, ask("s", "the last"), failed))
+            return lanes.writer.transactions - begun
+        finally:
+            lanes.close()
+
+    assert asyncio.run(write()) == 1

@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES, journal, upkeep
 from anamnesis.bridge.journal import FOLLOWER
 from anamnesis.bridge.pairing import broken
-from anamnesis.bridge.reconciliation import Reconciliation
+from anamnesis.bridge.reconciliation import Changes, Reconciliation
 from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked, write_atomically
 from anamnesis.engram.shared import Shared
+from anamnesis.log import log
 from anamnesis.store import MemoryStore
 from anamnesis.store.change_log import NOTHING, Pending, Written
+from anamnesis.store.files import NoteFile
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 LOCK = "bridge.lock"
 # The identity of the pairing of this home with an engram.db, and the last change that both had; and the file's lock.
@@ -29,6 +36,8 @@ _CHECKPOINT_LOCK = "bridge.met.lock"
 BATCH = 200
 # Seconds between batches, for a waiting request to get the lock: taking it again at once would starve the request.
 _YIELD_SECONDS = 0.001
+# Seconds for which answered notes may wait for their agreements: other threads and processes wait as long.
+_LONGEST_HOLD = 0.05
 
 Progress = Callable[[int, int], None]
 
@@ -45,6 +54,11 @@ class Bridge:
         self._store = store
         self._lock = str(store.root / LOCK)
         self._is_busy = False
+        self._answered: list[Changes] = []  # their notes are in place, but perhaps not on the disk
+        self._unflushed: deque[NoteFile] = deque()
+        self._flushes: list[Future[None]] = []
+        self._disk: Executor | None = None
+        self._held, self._held_until = contextlib.ExitStack(), 0.0
         with contextlib.ExitStack() as opened:
             if isinstance(engram, Path):
                 engram = opened.enter_context(contextlib.closing(Shared(engram)))
@@ -58,6 +72,7 @@ class Bridge:
 
     def close(self) -> None:
         with self._guard:
+            self.flush()
             self._save_last()
         self._opened.close()
 
@@ -92,13 +107,25 @@ class Bridge:
         """Reconcile observations that changed after the change number `since`, at most `most`, the last changed first.
 
         Returns the number of the last change, and whether these were all; the others stay pending. `answer` is called
-        once the notes of a single batch are in place.
+        once the notes of a single batch are in place. A thread flushes new ones then, and this thread has to call
+        `flush` soon: until then, the bridge waits for it.
         """
         with self._guard:
             changed = journal.changed(self._db, since, most)
-            for _ in self._reconcile_rows([*changed], answer if len(changed) <= BATCH else None):
-                pass
+            if answer and len(changed) <= BATCH:
+                self._reconcile_and_answer([*changed], answer)
+            else:
+                for _ in self._reconcile_rows([*changed]):
+                    pass
         return max([since, *changed.values()]), len(changed) != most
+
+    def flush(self) -> None:
+        """Wait until the notes that were answered are on the disk, then save their agreements.
+
+        Only the thread that answered has any: it holds the locks until it calls this.
+        """
+        with self._guard, self._held:
+            self._remember_answered()
 
     def written(self) -> int:
         """How many rows this connection has written to engram.db: at least as many as it added to the journal."""
@@ -113,6 +140,7 @@ class Bridge:
         with self._guard:
             if self._is_busy:  # called by the store for our own write
                 return True
+            self.flush()
         is_all = bool(written and self._follow_written(written)) or self._follow_notes(most)
         if not is_all:  # the observation of a note still pending would pass for a new one
             return False
@@ -174,16 +202,69 @@ class Bridge:
                 self._store.log.advance(FOLLOWER, pending)
             yield len(pending.changes), paired
 
-    def _reconcile_rows(
-        self, rows: Sequence[int], answer: Callable[[], object] | None = None
-    ) -> Iterator[tuple[int, int]]:
+    def _reconcile_rows(self, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Reconcile observations, in batches; yields how many observations and how many pairs each had."""
         for start in range(0, len(rows), BATCH):
             some = rows[start : start + BATCH]
             with self._alone():
                 self._invalidate_if_empty()
-                paired = self._reconciliation.reconcile(some, [], answer=answer)
+                paired = self._reconciliation.reconcile(some, [])
             yield len(some), paired
+
+    def _reconcile_and_answer(self, rows: Sequence[int], answer: Callable[[], object]) -> None:
+        """Reconcile observations, and answer when their notes are in place; agreements with new notes follow later.
+
+        The next new notes need not wait for the disk, but all other work does: it completes the agreements first.
+        """
+        try:
+            self._hold()
+            with self._busy():
+                self._invalidate_if_empty()
+                changes = self._reconciliation.decided(rows, [])
+                if not changes.only_make_notes and self._answered:  # perhaps of these very notes
+                    self._remember_answered()
+                    changes = self._reconciliation.decided(rows, [])
+                # A version that is replaced could be lost, so the new one is on the disk before the answer.
+                self._reconciliation.write_notes(changes, durable=not changes.only_make_notes)
+            answer()
+            self._answered.append(changes)
+            if changes.only_make_notes:
+                self._flush_later(changes)
+        finally:
+            if not self._flushes or time.monotonic() > self._held_until:
+                self.flush()
+
+    def _hold(self) -> None:
+        """Hold the locks until `flush`."""
+        if not self._answered:
+            self._held.enter_context(self._guard)
+            self._held.enter_context(locked(self._lock))
+            self._held_until = time.monotonic() + _LONGEST_HOLD
+
+    def _flush_later(self, changes: Changes) -> None:
+        """Have a thread flush new notes."""
+        if self._disk is None:
+            from concurrent.futures import ThreadPoolExecutor  # only a daemon needs it
+
+            self._disk = self._opened.enter_context(ThreadPoolExecutor(1, "disk"))
+        self._unflushed.extend(filter(None, changes.now.values()))
+        self._flushes.append(self._disk.submit(self._flush_files))
+
+    def _flush_files(self) -> None:
+        """Flush the files that have gathered while the thread flushed the ones before."""
+        self._store.secure([self._unflushed.popleft() for _ in range(len(self._unflushed))])
+
+    def _remember_answered(self) -> None:
+        """Save the agreements of answered notes once these are on the disk; if that fails, they stay pending."""
+        answered, flushes = self._answered, self._flushes
+        self._answered, self._flushes = [], []
+        try:
+            for each in flushes:
+                each.result()
+            if answered:
+                self._reconciliation.remember(answered)
+        except FAILURES as error:
+            log(self._store.root, "bridge failed", reason=str(error))
 
     def _pending(self, most: int = -1) -> Pending:
         """The pending changes of notes; all notes if the index was rebuilt."""
@@ -252,9 +333,15 @@ class Bridge:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the lock under which one bridge at a time reconciles."""
-        with self._guard, locked(self._lock):
-            self._is_busy = True
-            try:
+        with self._guard:
+            self.flush()
+            with locked(self._lock), self._busy():
                 yield
-            finally:
-                self._is_busy = False
+
+    @contextlib.contextmanager
+    def _busy(self) -> Iterator[None]:
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = False

@@ -348,8 +348,9 @@ def _bound(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def as_observation(row: Sequence[Any]) -> Observation:
     """A row as an Observation. SQLite allows bytes in a text column."""
-    values: list[Any] = [str(each, "utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in row]
-    return Observation(*values)
+    if bytes in map(type, row):
+        row = [str(each, "utf-8", "surrogateescape") if isinstance(each, bytes) else each for each in row]
+    return Observation(*row)
 
 
 def _values(record: Twin | Observation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,17 +33,19 @@ from anamnesis.store.purging import purge
 
 
 @dataclass(slots=True)
-class _Changes:
+class Changes:
     """Changes, how they are reconciled, and in `now` the files that are already as they should be; None if removed.
 
-    `known` maps notes to the notes that supersede them, or to None. `stuck` are the observations of notes with
-    unreadable files: they stay pending until the file can be read.
+    `seen` is the last change of an observation when they were read, if there were any. `known` maps notes to the notes
+    that supersede them, or to None. `stuck` are the observations of notes with unreadable files: they stay pending
+    until the file can be read.
     """
 
     rows: list[int]
     pairs: list[Pair]
     decided: list[tuple[Pair, Outcome]]
     stuck: set[int]
+    seen: int
     now: dict[str, NoteFile | None] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
 
@@ -65,27 +67,15 @@ class Reconciliation:
         self._keys = Keys(db, store, user_home)
         self._machine_id = machine_id
 
-    def reconcile(
-        self,
-        rows: Sequence[int],
-        notes: Sequence[str],
-        given: Written | None = None,
-        answer: Callable[[], object] | None = None,
-    ) -> int:
+    def reconcile(self, rows: Sequence[int], notes: Sequence[str], given: Written | None = None) -> int:
         """Write both sides of these changes as they should be, then save that they agree; returns the number of pairs.
 
-        Notes that were just written are passed as `given`, and not read again. `answer` is called when the notes are
-        in place. Agreements are saved once the notes are durable: otherwise a note that a power failure lost would
-        pass for a deleted one.
+        Notes that were just written are passed as `given`, and not read again. Agreements are saved once the notes are
+        durable: otherwise a note that a power failure lost would pass for a deleted one.
         """
-        changes = self._decided(rows, notes, given)
-        is_answered_first = answer is not None and changes.only_make_notes  # no earlier version can be lost
-        self._write_notes(changes, durable=not is_answered_first)
-        if answer:
-            answer()
-        if is_answered_first:
-            self._store.secure(filter(None, changes.now.values()))
-        self._remember(changes)
+        changes = self.decided(rows, notes, given)
+        self.write_notes(changes)
+        self.remember([changes])
         return len(changes.pairs)
 
     def purge(self, note_id: str) -> None:
@@ -102,9 +92,11 @@ class Reconciliation:
             self.reconcile([row_id], [])
         purge(self._store, note_id, follower=journal.FOLLOWER)
 
-    def _decided(self, rows: Sequence[int], notes: Sequence[str], given: Written | None) -> _Changes:
+    def decided(self, rows: Sequence[int], notes: Sequence[str], given: Written | None = None) -> Changes:
+        """These changes as they are now, and how they are to be reconciled."""
         with database.reading(self._db):
             pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
+            seen = journal.last_change(self._db) if any(map(_number, pairs)) else 0
             origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
         decided: list[tuple[Pair, Outcome]] = []
         as_ = self._translation(origins)
@@ -113,14 +105,15 @@ class Reconciliation:
                 decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one inconvertible pair must not stop the others
                 self._log(pair.note_id, error)
-        changes = _Changes([*rows], pairs, decided, {*stuck} - {*rows})
+        changes = Changes([*rows], pairs, decided, {*stuck} - {*rows}, seen)
         changes.learn(given)
         return changes
 
-    def _write_notes(self, changes: _Changes, *, durable: bool) -> None:
-        """Write and remove files."""
+    def write_notes(self, changes: Changes, *, durable: bool = True) -> None:
+        """Write and remove files. Without `durable`, those that are written have to be flushed afterwards."""
         former = {pair.note_id: pair.file for pair, _ in changes.decided if pair.file}
         wanted: list[Memory] = []
+        unsaved: list[NoteFile] = []  # perhaps written by a process that was interrupted before it flushed them
         for pair, outcome in changes.decided:
             if outcome.aside and not self._set_aside(outcome.aside):
                 continue
@@ -129,36 +122,41 @@ class Reconciliation:
                     changes.now[pair.note_id] = None
             elif outcome.note == pair.note:
                 changes.now[pair.note_id] = pair.file
+                unsaved += [pair.file] if pair.file and pair.row and not pair.twin else []
             elif outcome.note:
                 if _is_of_another(pair) and self._remove(pair.note_id):
                     del former[pair.note_id]
                 wanted.append(outcome.note)
+        if unsaved:
+            self._store.secure(unsaved)
         self._put(changes, wanted, former, durable=durable)
 
-    def _remember(self, changes: _Changes) -> None:
+    def remember(self, reconciled: Sequence[Changes]) -> None:
         """Write observations, and save the twins as both sides are now."""
-        superseding = self._superseding(changes)
-        paired = {_number(pair) for pair in changes.pairs}
-        is_purging = any(_is_gone_for_good(*each) for each in changes.decided)
+        superseding = {id: by for changes in reconciled for id, by in self._superseding(changes).items()}
+        is_purging = any(_is_gone_for_good(*each) for changes in reconciled for each in changes.decided)
         with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
-            present = journal.observations(self._db, {*changes.rows, *paired} - {0})
+            since = min(changes.seen for changes in reconciled)
+            last = journal.changed(self._db, since) if since else {}
             agreed: list[Twin] = []
-            for pair, outcome in changes.decided:
-                if pair.note_id not in changes.now:
-                    continue
-                file = changes.now[pair.note_id]
-                if present.get(_number(pair)) == pair.row:
-                    agreed += self._agree(pair, outcome, file)
-                elif file and pair.row and pair.twin is None and outcome.row == pair.row:
-                    # The row changed after it was read. That change is pending; save the version the note agrees with.
-                    journal.save_former_twin(self._db, _twin(pair.row, file), pair.row)
+            for changes in reconciled:
+                for pair, outcome in changes.decided:
+                    if pair.note_id in changes.now:
+                        is_current = last.get(_number(pair), 0) <= changes.seen
+                        agreed += self._agree(pair, outcome, changes.now[pair.note_id], is_current=is_current)
             journal.save_twins(self._db, agreed)
-            for id in changes.stuck:
-                journal.add_change(self._db, id)
             journal.supersede(self._db, superseding)
-            if gone := {*changes.rows} - present.keys():
-                journal.forget_changes(self._db, *(gone - paired))
-                journal.forget_gone(self._db, gone)
+            for changes in reconciled:
+                for id in changes.stuck:
+                    journal.add_change(self._db, id)
+                self._forget_gone(changes)
+
+    def _forget_gone(self, changes: Changes) -> None:
+        """Clear the changes of observations that were removed."""
+        if missing := {*changes.rows} - {pair.row.id for pair in changes.pairs if pair.row}:
+            gone = missing - journal.observations(self._db, missing).keys()
+            journal.forget_changes(self._db, *(gone - {_number(pair) for pair in changes.pairs}))
+            journal.forget_gone(self._db, gone)
 
     def _set_aside(self, note: Memory) -> bool:
         """Keep a version as an ordinary note: a pending change, which becomes an observation."""
@@ -169,7 +167,7 @@ class Reconciliation:
             return False
         return True
 
-    def _put(self, changes: _Changes, notes: list[Memory], former: Mapping[str, NoteFile], *, durable: bool) -> None:
+    def _put(self, changes: Changes, notes: list[Memory], former: Mapping[str, NoteFile], *, durable: bool) -> None:
         """Write notes in one batch, or one by one if that fails, and record those that were written."""
         try:
             saved = self._store.put_whole(notes, former, follower=journal.FOLLOWER, durable=durable)
@@ -202,9 +200,13 @@ class Reconciliation:
             return False
         return True
 
-    def _agree(self, pair: Pair, outcome: Outcome, file: NoteFile | None) -> Iterator[Twin]:
-        """Write the observation as it should be; yields the agreement, for `save_twins`."""
+    def _agree(self, pair: Pair, outcome: Outcome, file: NoteFile | None, *, is_current: bool) -> Iterator[Twin]:
+        """Write the observation as it should be, if it is as it was read; yields the agreement, for `save_twins`."""
         row, before = outcome.row, pair.row
+        if not is_current:  # its change is pending
+            if file and before and pair.twin is None and row == before:
+                journal.save_former_twin(self._db, _twin(before, file), before)
+            return
         if outcome.replaced and outcome.replaced != before:
             journal.save_row(self._db, outcome.replaced, before)
             before = outcome.replaced
@@ -219,7 +221,7 @@ class Reconciliation:
         elif row:
             journal.forget_changes(self._db, row.id)
 
-    def _superseding(self, changes: _Changes) -> dict[str, str | None]:
+    def _superseding(self, changes: Changes) -> dict[str, str | None]:
         """Which note supersedes each of these notes, and each note that one of these superseded before or does now."""
         changed = [(pair, changes.now[pair.note_id]) for pair in changes.pairs if pair.note_id in changes.now]
         notes = [file.memory for _, file in changed if file and file.memory]

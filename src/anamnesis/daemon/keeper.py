@@ -105,7 +105,8 @@ class Keeper:
     def after_write(self, answer: Callable[[], object]) -> None:
         """Reconcile what was just written to engram.db; what fails stays pending.
 
-        `answer` answers the clients: the notes of new observations are in place then, and their fsync follows.
+        `answer` answers the clients: the notes of new observations are in place then. Their fsync follows, and `flush`
+        waits for it.
 
         Opening the vault takes milliseconds, unless its index has to be rebuilt: no write waits for that.
         """
@@ -113,6 +114,10 @@ class Keeper:
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
         self._with_vault(partial(self._follow_writes, answer))
         self._embed(requested=True)
+
+    def flush(self) -> None:
+        """Complete what `after_write` left, in the same thread."""
+        self._with_vault(lambda vault: vault.flush())
 
     def status(self) -> dict[str, object]:
         """How much the notes and engram.db hold, and how much is pending between them."""

@@ -94,7 +94,8 @@ def opened_app(
         if is_there := path.exists():
             _ = shared.db  # one that cannot be used ends the start; without one, the first client of Engram creates it
         keeper = opened.enter_context(closing(Keeper(settings, shared, functools.partial(log, settings.home))))
-        lanes = opened.enter_context(closing(Lanes(shared, keeper.after_write if settings.bridge else None)))
+        follow = (keeper.after_write, keeper.flush) if settings.bridge else ()
+        lanes = opened.enter_context(closing(Lanes(shared, *follow)))
         metrics = Metrics()
         strict = settings.engram_strict
         engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict, recall=keeper.recall)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
-from typing import Literal
+from typing import Any, Literal
 
 from anamnesis.engram import normal, projects, topics
 from anamnesis.engram.database import NotFound, refusal, writing
@@ -189,11 +189,9 @@ _REPEAT = """
 """
 # The columns that make an observation a repetition of another.
 _TWIN = itemgetter("normalized_hash", "project", "scope", "type", "title")
-_INSERTED = (
-    "sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key",
-    "normalized_hash",
-)  # fmt: skip
-_CELLS = itemgetter(*_INSERTED)
+_GIVEN = ("sync_id", "session_id", "type", "title", "content", "tool_name", "project", "scope", "topic_key")
+_INSERTED = (*_GIVEN, "normalized_hash")
+_STORED, _CELLS = itemgetter(*_GIVEN), itemgetter(*_INSERTED)
 # Each number of rows is a separate prepared statement, and larger ones are hardly faster.
 _MOST_ROWS = 32
 
@@ -255,25 +253,28 @@ def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[Saved]:
     if not fresh:
         return []
     try:
-        last = db.execute(_insertion(len(fresh)), [cell for each in fresh for cell in _CELLS(each.values)]).lastrowid
+        cells = [cell for each in fresh for cell in _CELLS(each.values)]
+        rows = db.execute(_insertion(len(fresh)), cells).fetchall()
     except sqlite3.IntegrityError as error:
         raise refusal(error) from error
-    rows = db.execute(
-        f"SELECT {COLUMNS} FROM observations WHERE id <= :last ORDER BY id DESC LIMIT :count",
-        {"last": last, "count": len(fresh)},
-    ).fetchall()
     return [
-        Saved(Observation(*row), "inserted", each.truncated_from)
-        for each, row in zip(fresh, reversed(rows), strict=True)
+        Saved(_inserted(id, now, each.values), "inserted", each.truncated_from)
+        for each, (id, now) in zip(fresh, sorted(rows), strict=True)
     ]
+
+
+def _inserted(id: int, now: str, values: Mapping[str, Any]) -> Observation:
+    """A new row as it is stored."""
+    return Observation(*(id, *_STORED(values), 1, 1, now, now, now, None))
 
 
 @cache
 def _insertion(rows: int) -> str:
-    row = f"({', '.join('?' * len(_INSERTED))}, 1, 1, datetime('now'), datetime('now'))"
+    now = "datetime('now')"
+    row = f"({', '.join('?' * len(_INSERTED))}, 1, 1, {now}, {now}, {now})"
     return (
-        f"INSERT INTO observations ({', '.join(_INSERTED)}, revision_count, duplicate_count, last_seen_at, updated_at)"
-        f" VALUES {', '.join([row] * rows)}"
+        f"INSERT INTO observations ({', '.join(_INSERTED)}, revision_count, duplicate_count, last_seen_at, created_at,"
+        f" updated_at) VALUES {', '.join([row] * rows)} RETURNING id, created_at"
     )
 
 

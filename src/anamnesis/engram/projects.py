@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import MergeResult, MigrateResult, Stats
@@ -57,6 +58,8 @@ class PruneResult:
     prompts_deleted: int
 
 
+# A row that is saved and becomes a note has its project normalised four times.
+@lru_cache(maxsize=64)
 def normalise(name: str) -> str:
     """The name in lower case, trimmed, with single dashes and underscores."""
     return _REPEATED.sub(lambda run: run[0][0], trim_space(to_lower(name)))

@@ -15,7 +15,7 @@ from anamnesis.notes import SCOPES, TYPES, Memory, check_id
 from anamnesis.readonly import is_writable
 from anamnesis.store import change_log, queries
 from anamnesis.store.change_log import Written
-from anamnesis.store.files import NoteFile, NoteFiles, folder_of, proper_path
+from anamnesis.store.files import TREES, NoteFile, NoteFiles, folder_of
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
 from anamnesis.store.refresh import Changes, Progress
@@ -27,6 +27,8 @@ _TRUST_SECONDS = 1.0
 
 # Seconds that a read waits for another writer before it answers from the index as it is.
 _PATIENCE_SECONDS = 0.1
+
+_FOLDERS = tuple(f"{TREES[scope]}/{kind}" for scope in SCOPES for kind in TYPES)
 
 T = TypeVar("T")
 
@@ -123,14 +125,12 @@ class Catalogue:
             save_files(db, unknown, self._files.exists)
             paths: dict[str, NoteFile | None] = {file.path: file for file in written}
             paths |= dict.fromkeys(gone)
-            removed = save_files(db, paths, lambda path: path not in gone and self._files.exists(path))
-            files: dict[str, NoteFile | None] = dict.fromkeys(removed)
+            entered = save_files(db, paths, lambda path: path not in gone and self._files.exists(path))
+            files: dict[str, NoteFile | None] = dict.fromkeys(entered.removed)
             for step in finish():
                 advance_folder(db, step)
-            if follower:
-                change_log.skip(db, follower, before, change_log.last_seq(db))
-            found = files | {file.memory.id: file for file in written if file.memory}
-            return self._outcome(db, before, found, is_wanted=bool(follower))
+            files |= {file.memory.id: file for file in written if file.memory}
+            return self._outcome(db, before, files, follower, is_all=entered.only_added and not unknown)
 
         try:
             entered, is_unread = self._index.write(change)
@@ -239,8 +239,8 @@ class Catalogue:
         return found, entered
 
     def _read(self, memory_id: str, known: str) -> NoteFile | None:
-        proper = (proper_path(scope, kind, memory_id) for scope in SCOPES for kind in TYPES)
-        for path in chain([known] if known else [], filter(self._files.exists, proper)):
+        proper = (path for folder in _FOLDERS if self._files.exists(path := f"{folder}/{memory_id}.md"))
+        for path in chain([known] if known else [], proper):
             file = self._files.read(path)
             if file and (file.memory is None or file.memory.id == memory_id):
                 return file
@@ -270,12 +270,26 @@ class Catalogue:
         self._pass_on()
 
     def _outcome(
-        self, db: Connection, before: int, files: dict[str, NoteFile | None], *, is_wanted: bool = False
+        self,
+        db: Connection,
+        before: int,
+        files: dict[str, NoteFile | None],
+        follower: str = "",
+        *,
+        is_all: bool = False,
     ) -> tuple[Written | None, bool]:
-        """What a transaction wrote, if somebody asks for it, and whether files are left that must be read."""
+        """What a transaction wrote, if somebody asks for it, and whether files are left that must be read.
+
+        The cursor of a `follower` moves past what it wrote itself, and it need not be told whether that `is_all`.
+        """
+        last = change_log.last_seq(db)
+        if follower:
+            change_log.skip(db, follower, before, last)
         if has_unread(db):
             return None, True
-        return (_written(db, before, files) if is_wanted or self._is_followed() else None), False
+        if follower or (self._is_followed() and (is_all or _is_all(db, before, files))):
+            return Written(files, before, last, queries.superseding(db, files)), False
+        return None, False
 
     def _changed(self, is_changed: bool, written: Written | None = None) -> None:
         if is_changed:
@@ -295,10 +309,8 @@ class Catalogue:
             news.written = None
 
 
-def _written(db: Connection, before: int, files: dict[str, NoteFile | None]) -> Written | None:
-    """What a transaction wrote; None if other notes changed too, or if a file does not stand for its note."""
+def _is_all(db: Connection, before: int, files: dict[str, NoteFile | None]) -> bool:
+    """Whether a transaction changed no other notes than these, and their files stand for them."""
     standing = {id: hash for id, (_, hash) in queries.standing(db, files).items()}
     is_all = change_log.notes_after(db, before) <= files.keys()
-    if not is_all or standing != {id: file.hash for id, file in files.items() if file}:
-        return None
-    return Written(files, before, change_log.last_seq(db), queries.superseding(db, files))
+    return is_all and standing == {id: file.hash for id, file in files.items() if file}

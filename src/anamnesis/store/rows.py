@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.notes import Memory
 from anamnesis.notes.record import without_ticking
@@ -28,6 +28,13 @@ _LATEST_PROBLEMS = 20
 _SAID = tuple(each.name for each in fields(Memory) if each.name not in ("updated_at", "engram"))
 
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
+
+
+class Entered(NamedTuple):
+    """The ids of the notes that deleted files held, and whether nothing was done but add notes with first files."""
+
+    removed: list[str]
+    only_added: bool
 
 
 class _Words:
@@ -70,21 +77,22 @@ class _Words:
         self._parts.clear()
 
 
-def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> list[str]:
-    """Index files as they were read, None for a deleted one; returns the ids of the notes that these held."""
+def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> Entered:
+    """Index files as they were read, None for a deleted one."""
+    if not files:
+        return Entered([], only_added=True)
     words = _Words()
     # A new folder gets the mtime 0, so that the next refresh lists it.
     folders = [(folder,) for folder in {folder_of(path) for path, file in files.items() if file}]
     db.executemany("INSERT OR IGNORE INTO folders (path, mtime_ns) VALUES (?, 0)", folders)
-    for file in filter(None, files.values()):
-        _save(db, file, exists, words)
+    added = [_save(db, file, exists, words) for file in files.values() if file]
     removed = [_forget(db, path, words) for path, file in files.items() if not file]
     words.write(db)
-    return [*filter(None, removed)]
+    return Entered([*filter(None, removed)], only_added=all(added) and not removed)
 
 
-def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: _Words) -> None:
-    """Index a file: its note, or why it has none."""
+def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: _Words) -> bool:
+    """Index a file: its note, or why it has none; returns whether that only added a note."""
     folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
     row = {
@@ -108,7 +116,7 @@ def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: 
         known = db.execute(f"SELECT hash, memory_id, mtime_ns FROM files WHERE {_THE_FILE}", row).fetchone()
         if known[0] == file.hash and not file.is_bare:  # a bare note has the time of its file
             db.execute(f"UPDATE files SET size = :size, mtime_ns = :mtime_ns WHERE {_THE_FILE}", row)
-            return
+            return False
         if known[1] is not None and known[0] != file.hash:
             _replace(db, known[1], file.path, known[2], words, file.memory)
         if known[1] not in (None, memory_id):
@@ -118,8 +126,8 @@ def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: 
             f" problem = :problem, line = :line WHERE {_THE_FILE}",
             row,
         )
-    if file.memory:
-        _claim(db, file.path, file.memory, exists, words)
+    is_first = file.memory is not None and _claim(db, file.path, file.memory, exists, words)
+    return is_first and bool(added.rowcount)
 
 
 def _forget(db: Connection, path: str, words: _Words) -> str | None:
@@ -178,10 +186,10 @@ def forget_folder(db: Connection, path: str) -> None:
     )
 
 
-def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool], words: _Words) -> None:
-    """Make this file stand for its note's id, unless another file has the better claim."""
+def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool], words: _Words) -> bool:
+    """Make this file stand for its note's id, unless another file has the better claim; whether it is the first."""
     if _insert(db, path, memory, words):
-        return
+        return True
     number, scope, body_path, updated_at, kind = db.execute(
         "SELECT number, scope, body_path, updated_at, type FROM memories WHERE id = :id", {"id": memory.id}
     ).fetchone()
@@ -190,7 +198,7 @@ def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bo
         theirs: _Claim = (updated_at, other == proper_path(scope, kind, memory.id), other)
         ours: _Claim = (memory.updated_at, path == note_path(memory), path)
         if ours < theirs:
-            return
+            return False
     elif other != path:
         _replace(db, memory.id, other, _time_of(db, other), words, memory)
     _delete(db, number, memory.id, words)
@@ -202,6 +210,7 @@ def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bo
             f"UPDATE files SET hash = x'' WHERE memory_id = :id AND NOT ({_THE_FILE})",
             {"id": memory.id, "folder": folder, "name": name},
         )
+    return False
 
 
 def _release(db: Connection, memory_id: str, path: str, words: _Words) -> None:

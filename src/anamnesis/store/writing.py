@@ -39,7 +39,7 @@ class Writing:
         self._ahead: threading.Thread | None = None
         try:
             for path, memory in notes.items():
-                self._stage(path, memory, begin=len(notes) <= _FEW_NOTES)
+                self._stage(path, memory, begin=durable and len(notes) <= _FEW_NOTES)
         except BaseException:
             self.close()
             raise

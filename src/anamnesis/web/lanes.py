@@ -56,7 +56,9 @@ class Lane(Enum):
 class Lanes:
     """The connections and threads of a daemon. A connection is opened when it is first used."""
 
-    def __init__(self, shared: Shared, after_write: AfterWrite | None = None) -> None:
+    def __init__(
+        self, shared: Shared, after_write: AfterWrite | None = None, flush: Callable[[], None] | None = None
+    ) -> None:
         self._shared = shared
         self._opened: list[sqlite3.Connection] = []
         self._of_thread = threading.local()
@@ -67,7 +69,7 @@ class Lanes:
             Lane.GIT: WaitingPool(_WAITING_THREADS, "git"),
             Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
         }
-        self.writer = Writer(shared, after_write)
+        self.writer = Writer(shared, after_write, flush)
 
     @property
     def has_engram(self) -> bool:

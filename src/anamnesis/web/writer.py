@@ -8,6 +8,7 @@ import itertools
 import queue
 import sqlite3
 import threading
+import time
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -31,21 +32,29 @@ _MOST_GATHERED = 256
 # the daemon runs: truncating it and letting it grow again cost a quarter of the time of a write.
 _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
+# Seconds without a request after which the writer flushes: a client that has its answer often sends the next at once.
+_QUIET_SECONDS = 0.004
+# Seconds for which a transaction waits for as many requests as the last one had: its clients have just been answered.
+_GATHERING_SECONDS = 0.002
 
 
 class Writer:
     """Makes all changes in the order of their requests. The requests that arrive during a transaction are the next one.
 
-    `after_write` is called before changes are answered, with a function that it may call to answer them earlier.
+    `after_write` is called before changes are answered, with a function that it may call to answer them earlier. What
+    it leaves for later is done by `flush`: before a call, and when no request follows.
     """
 
-    def __init__(self, shared: Shared, after_write: AfterWrite | None) -> None:
+    def __init__(self, shared: Shared, after_write: AfterWrite | None, flush: Callable[[], None] | None = None) -> None:
         self.changes = 0
         self.transactions = 0
         self._shared = shared
         self._checkpoints: Checkpoints | None = None
         self._after_write = after_write
-        self._queue: queue.SimpleQueue[_Change | _Call | None] = queue.SimpleQueue()
+        self._flush = flush or (lambda: None)
+        # Not a SimpleQueue: its `get` can wait for ever if its thread is suspended for longer than the timeout.
+        self._queue: queue.Queue[_Change | _Call | None] = queue.Queue()
+        self._expected = 1
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 
@@ -76,6 +85,7 @@ class Writer:
                 if isinstance(each, _Call):
                     self._commit(changes)
                     changes = []
+                    self._flush()
                     each.make()
                 else:
                     changes.append(each)
@@ -84,17 +94,28 @@ class Writer:
             if self._after_write:
                 self._after_write(answer)
             answer()
+        self._flush()
 
     def _gather(self) -> list[_Change | _Call]:
         """What waits to be written, once there is something; nothing if there will be no more."""
-        waiting = self._queue.get()
-        gathered: list[_Change | _Call] = []
-        while waiting:
-            gathered.append(waiting)
-            if len(gathered) == _MOST_GATHERED or self._queue.empty():
-                return gathered
+        try:
+            waiting = self._queue.get(timeout=_QUIET_SECONDS)
+        except queue.Empty:
+            self._expected = 1
+            self._flush()
             waiting = self._queue.get()
-        self._queue.put(None)
+        gathered: list[_Change | _Call] = []
+        deadline = time.monotonic() + _GATHERING_SECONDS
+        with contextlib.suppress(queue.Empty):
+            while waiting:
+                gathered.append(waiting)
+                if len(gathered) == _MOST_GATHERED:
+                    break
+                is_expecting = len(gathered) < self._expected
+                waiting = self._queue.get(timeout=max(0.0, deadline - time.monotonic()) if is_expecting else 0.0)
+        if waiting is None:
+            self._queue.put(None)
+        self._expected = len(gathered)
         return gathered
 
     def _count(self, changes: int) -> None:
