@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -92,8 +94,7 @@ def _init(play: Play) -> None:
     """`init` finds the client as a user has it, and sets it up."""
     stage = play.stage
     play.before = stage.files()
-    found = ["--yes"] if play.is_found else ["--agent", stage.host.name]
-    ended = stage.anamnesis("init", *found, "--local-only", "--json")
+    ended = stage.anamnesis("init", *_words_of_init(play), "--local-only", "--json")
     if ended.status:
         raise Failed(ended.last_words)
     told = json.loads(ended.out)
@@ -113,12 +114,13 @@ def _read_back(play: Play) -> None:
         raise Failed(f"it does not name anamnesis: {' / '.join(said.splitlines()[-3:])}")
 
 
-def _injection(play: Play) -> None:
+def _injection(play: Play) -> str:
     """A note stands in the request before the model has called any tool."""
     part = Part(ANSWER, [SEARCH, WRITE])
     play.first = play.session(part, play.start(ASK))
-    if not _told(play.first, "heliotrope"):
+    if not _told(play.first, _told_word(play)):
         raise Failed("the note is not in the request")
+    return "" if play.stage.host.is_told else "a line in its instructions, no note"
 
 
 def _tools(play: Play) -> None:
@@ -142,12 +144,15 @@ def _capture(play: Play) -> None:
     _expect_notes(play, 1, ASK, "quicksilver")
 
 
-def _next_session(play: Play) -> None:
-    """The second session is told what the first has decided, and is captured itself."""
-    asked = play.session(Part(AGAIN_ANSWER), play.start(AGAIN))
-    if not _told(asked, "quicksilver"):
-        raise Failed("the note about the first session is not in the request")
+def _next_session(play: Play) -> str:
+    """The second session is told what the first has decided, or finds it, and is captured itself."""
+    is_told = play.stage.host.is_told
+    asked = play.session(Part(AGAIN_ANSWER, [] if is_told else [SEARCH]), play.start(AGAIN))
+    found = "\n".join(result for question in asked for result in question.results)
+    if not (_told(asked, "quicksilver") if is_told else "quicksilver" in found):
+        raise Failed(f"the note about the first session is not {'in the request' if is_told else 'found'}")
     _expect_notes(play, 2, AGAIN, "vermilion")
+    return "" if is_told else "found by memory_search"
 
 
 def _resume(play: Play) -> None:
@@ -172,7 +177,7 @@ def _compaction(play: Play) -> str:
         return ""
     asked = play.session(Part("The report is signed.\n"), host.resume(stage, "Is the ledger report signed now?"))
     _expect_notes(play, 2, AGAIN)
-    return "" if _told(asked, "heliotrope") else "the notes are not injected again"
+    return "" if _told(asked, _told_word(play)) else "the notes are not injected again"
 
 
 def _interruption(play: Play) -> str:
@@ -186,8 +191,10 @@ def _interruption(play: Play) -> str:
         raise Failed(f"{len(notes) - count} notes were written")
     _interrupt(play, signal.SIGKILL)
     asked = play.session(Part("Yes.\n"), play.start("Is the ledger export in order?"))
-    if not _told(asked, "heliotrope"):
+    if not _told(asked, _told_word(play)):
         raise Failed("the next session is not told any note")
+    if "capture" in play.stage.host.lacks:
+        return ""
     again = sum("cinnabar" in text for text in play.stage.notes("episodic").values())
     return f"{('no note', 'one note', 'two notes')[again]} about the two interrupted sessions"
 
@@ -223,7 +230,7 @@ def _uninstall(play: Play) -> str:
     for path in rewritten:
         if b"anamnesis" in now.get(path, b""):
             raise Failed(f"{path.name} still names anamnesis")
-    _succeed(stage.anamnesis("init", "--agent", stage.host.name, "--yes", "--local-only"))
+    _succeed(stage.anamnesis("init", *_words_of_init(play), "--local-only"))
     _succeed(stage.anamnesis("uninstall", "--yes"))
     again = stage.files()
     other = sorted(path.name for path in now.keys() | again.keys() if now.get(path) != again.get(path))
@@ -251,6 +258,16 @@ SCENES: dict[str, Callable[[Play], str | None]] = {
 SESSIONS = tuple(name for name in SCENES if name not in ("init", "read back", "doctor", "uninstall"))
 
 
+def _words_of_init(play: Play) -> list[str]:
+    found = ["--yes"] if play.is_found else ["--agent", play.stage.host.name, "--yes"]
+    return found if play.stage.host.is_told else [*found, "--instructions"]
+
+
+def _told_word(play: Play) -> str:
+    """A word of the note that a session is told, or of the line in its instructions."""
+    return "heliotrope" if play.stage.host.is_told else "your long-term memory"
+
+
 def _told(asked: Sequence[Question], word: str) -> bool:
     """Whether the model has read a word without having called a tool."""
     return any(word in question.text for question in asked if not question.results)
@@ -258,6 +275,8 @@ def _told(asked: Sequence[Question], word: str) -> bool:
 
 def _expect_notes(play: Play, count: int, *substance: str) -> None:
     """Wait until there are exactly `count` notes about sessions, one of them with all of the substance."""
+    if "capture" in play.stage.host.lacks:
+        return
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         notes = play.stage.notes("episodic").values()
@@ -283,9 +302,9 @@ def _interrupt(play: Play, sent: signal.Signals) -> None:
         if not model.hanging.wait(SECONDS):
             raise Failed("the model was not asked")
         time.sleep(0.5)
-        process.send_signal(sent)
-        process.communicate(timeout=SECONDS)
-    except TimeoutError as error:
+        os.killpg(process.pid, sent)  # as a terminal does
+        process.communicate(timeout=_PATIENCE)
+    except subprocess.TimeoutExpired as error:
         raise Failed(f"it does not end at {sent.name}") from error
     finally:
         end_group(process)
