@@ -17,7 +17,8 @@ from anamnesis.capture import (
 )
 from anamnesis.config import Reflection, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
-from anamnesis.hooks.told import told
+from anamnesis.hooks.hosts import STARTS_AT_PROMPT
+from anamnesis.hooks.told import forget, told
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
 from anamnesis.vault import open_vault
@@ -33,6 +34,8 @@ def capture(event: Event, options: dict[str, str], settings: Settings, *, variab
     sync = "no-sync" not in options
     transcript = options.get("transcript") or transcript_of(event, settings.user_home, variables)
     arguments = _write_note(transcript, event, options, settings) if transcript else []
+    if _source(event, options) == "precompact" and text_of(event, "host") in STARTS_AT_PROMPT:
+        forget(settings.home, text_of(event, "session_id"))
     if arguments and "with-model" not in options and settings.reflection.provider != "heuristic":
         # It syncs when it ends.
         _in_background("capture", "--with-model", *arguments, *([] if sync else ["--no-sync"]))
@@ -53,8 +56,7 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
     session = parse_transcript(transcript, text_of(event, "last_assistant_message"), text_of(event, "cwd"))
     # The folder in which the session started: it may have ended in another project's.
     folder = Path(session.cwd) if session.cwd else working_folder(event)
-    called = options.get("source") or text_of(event, "hook_event_name")
-    source = _SOURCES.get(called, "session-end")
+    source = _source(event, options)
     project = options.get("project") or find_project(folder, settings.home, settings.user_home).key
     with open_vault(settings, light=True) as vault:
         if session.statements:
@@ -70,6 +72,10 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
             machine_id=settings.machine_id,
         )
     return [f"--transcript={transcript}", f"--source={source}", f"--project={project}"] if note else []
+
+
+def _source(event: Event, options: dict[str, str]) -> str:
+    return _SOURCES.get(options.get("source") or text_of(event, "hook_event_name"), "session-end")
 
 
 def _recalled(notes: MemoryStore, ids: set[str], session: ParsedSession) -> Iterator[str]:

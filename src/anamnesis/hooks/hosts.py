@@ -13,7 +13,9 @@ from typing import Any
 from anamnesis.hooks.event import Event, text_of
 
 CLAUDE = "claude"
-# The hosts' names for each field; of a list of folders, the first counts.
+# Hosts that ignore the output of a hook at the start of a session: `recall` injects at the first prompt.
+STARTS_AT_PROMPT = ("kimi",)
+# The hosts' names for each field; of a list of folders or parts of a text, the first counts.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
     "transcript_path": ("transcript_path", "transcriptPath"),
@@ -87,7 +89,8 @@ _ALWAYS_JSON = ("cursor", "antigravity")
 def _first(told: Event, words: tuple[str, ...]) -> str:
     for word in words:
         value = told.get(word)
-        value = value[0] if isinstance(value, list) and value else value
-        if isinstance(value, str) and value:
-            return value
+        for each in value if isinstance(value, list) else [value]:
+            text = each.get("text") if isinstance(each, dict) else each
+            if isinstance(text, str) and text:
+                return text
     return ""

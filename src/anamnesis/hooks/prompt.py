@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anamnesis.config import Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
+from anamnesis.hooks.hosts import STARTS_AT_PROMPT
 from anamnesis.recall.telling import subject
 
 # A prompt is a question, not a document: pasted text after it is not part of the query.
@@ -11,7 +12,22 @@ _LONGEST_QUERY = 2_000
 
 
 def recall(event: Event, options: dict[str, str], settings: Settings) -> str:
-    """The context to add to a prompt."""
+    """The context to add to a prompt, after that of the start where a host takes it only here."""
+    return _start(event, options, settings) + _recalled(event, options, settings)
+
+
+def _start(event: Event, options: dict[str, str], settings: Settings) -> str:
+    if text_of(event, "host") not in STARTS_AT_PROMPT:
+        return ""
+    from anamnesis.hooks.start import inject
+    from anamnesis.hooks.told import is_told
+
+    return (
+        "" if is_told(settings.home, text_of(event, "session_id")) else inject(event, {**options, "sync": ""}, settings)
+    )
+
+
+def _recalled(event: Event, options: dict[str, str], settings: Settings) -> str:
     prompt = text_of(event, "prompt")[:_LONGEST_QUERY]
     if not subject(prompt):
         return ""

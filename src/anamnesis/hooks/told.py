@@ -35,6 +35,17 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
         write_atomically(path, json.dumps(sorted(ids)).encode(), durable=False)
 
 
+def is_told(home: Path, session: str) -> bool:
+    """Whether a session has started: notes were injected, or there were none. Without an id, nobody knows."""
+    return not session or _file(home, session).exists()
+
+
+def forget(home: Path, session: str) -> None:
+    """Let a session start again: a compaction has dropped what it received."""
+    with contextlib.suppress(OSError):
+        _file(home, session).unlink()
+
+
 def _file(home: Path, session: str) -> Path:
     name = blake2b(session.encode("utf-8", "replace"), digest_size=12).hexdigest()
     return home / "sessions" / f"{name}.json"
