@@ -1,4 +1,4 @@
-"""Kimi Code and Kimi CLI: only the output of a hook at a prompt is used; a run without a terminal ends without a hook."""
+"""Kimi Code and Kimi CLI: they use a hook's output only at a prompt, and headless runs end without a hook."""
 
 from __future__ import annotations
 
