@@ -41,10 +41,10 @@ def _read_back(stage: Stage) -> str:
 HOST = Host(
     name="kimi",
     prepare=_prepare,
-    variables=lambda stage: {"KIMI_CODE_NO_AUTO_UPDATE": "1", "KIMI_DISABLE_TELEMETRY": "1"},
+    variables=lambda _: {"KIMI_CODE_NO_AUTO_UPDATE": "1", "KIMI_DISABLE_TELEMETRY": "1"},
     start=_start,
-    resume=lambda stage, prompt: ["kimi", "--continue", "-p", prompt],
-    compact=lambda stage: [["kimi", "--continue", "-p", "Go on with the ledger report."]],
+    resume=lambda _, prompt: ["kimi", "--continue", "-p", prompt],
+    compact=lambda _: [["kimi", "--continue", "-p", "Go on with the ledger report."]],
     compact_tokens=99_000,
     subagent=Call("Agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "coder"}),
     read_back=_read_back,
