@@ -153,6 +153,12 @@ def test_a_host_that_ignores_the_start_is_told_at_the_first_prompt_of_a_session(
     assert NOTE in host.run("recall", {**event, "prompt": "go on"}, "--host=kimi")
 
 
+def test_grok_is_known_among_those_who_run_claude_codes_hooks_and_its_subagents_are_no_sessions(host: Host) -> None:
+    event = {"sessionId": "s", "cwd": str(host.project), "workspaceRoot": str(host.project), "timestamp": "2026"}
+    assert NOTE in host.run("inject", event)
+    assert not host.run("inject", {**event, "sessionId": "t", "subagentType": "explore"})
+
+
 def test_antigravity_is_told_once_a_conversation_and_always_gets_an_object(host: Host) -> None:
     event: dict[str, Any] = {"conversationId": "s", "workspacePaths": [str(host.project)], "invocationNum": 0}
     (step,) = json.loads(host.run("inject", event, "--host=antigravity"))["injectSteps"]

@@ -14,7 +14,7 @@ from anamnesis.hooks.event import Event, text_of
 
 CLAUDE = "claude"
 # Hosts that ignore the output of a hook at the start of a session: `recall` injects at the first prompt.
-STARTS_AT_PROMPT = ("kimi",)
+STARTS_AT_PROMPT = ("cline", "kimi")
 # The hosts' names for each field; of a list of folders or parts of a text, the first counts.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
@@ -37,6 +37,8 @@ def recognise(event: Event, variables: Mapping[str, str]) -> str:
         return "devin"
     if "conversationId" in event:
         return "antigravity"
+    if "workspaceRoot" in event:
+        return "grok"
     if "sessionId" in event:
         return "copilot"
     # Claude Code's events have no timestamp; those of hosts that expect JSON have one.
@@ -56,7 +58,9 @@ def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
 
 
 def is_due(event: Event, host: str, hook: str) -> bool:
-    """Whether a hook has anything to do: Antigravity runs `inject` before every model call."""
+    """Whether a hook has anything to do: Antigravity runs `inject` before every model call, Grok all for subagents."""
+    if "subagentType" in event:
+        return False
     return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
 
 

@@ -75,7 +75,7 @@ class Item:
         """The entries in a file that are this one, with their paths."""
         event = self.value.get("event")
         for place, entry in _calls(at(document, self.path), self.path, self.verb):
-            if entry.get("event") == event:
+            if event is None or entry.get("event") == event:
                 yield place, entry
 
 
