@@ -160,7 +160,8 @@ def _resume(play: Play) -> None:
     host = play.stage.host
     assert host.resume
     asked = play.session(Part(RESUMED_ANSWER), host.resume(play.stage, RESUMED))
-    if not _told(asked, "vermilion"):
+    last = "quicksilver" if "next session" in host.lacks else "vermilion"
+    if not any(last in question.text for question in asked):
         raise Failed("the request does not hold the session so far")
     _expect_notes(play, 2, AGAIN, "vermilion", "celadon")
 
