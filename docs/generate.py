@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,82 @@ from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS, read_set
 from anamnesis.mcp import engram, memory
 from anamnesis.mcp.answer import BUDGET, KEYS
 from anamnesis.mcp.engram.tool import Memory
+from anamnesis.onboard.agents import all_agents
+from anamnesis.onboard.place import Place
+from anamnesis.onboard.program import Program
 from anamnesis.store import MemoryStore
 
 DOCS = Path(__file__).parent
+LAST_RUN = DOCS.parent / "tests/clients/last-run.json"
+
+
+SCENES = {
+    "init": "`anamnesis init` finds the agent in a fresh home and sets it up.",
+    "read back": "The agent's own program lists the server, or its settings fit its published schema.",
+    "injection": "A note is in the first request, through the hook at the start or at the prompt.",
+    "tools": "The model calls `memory_search` and `memory_write`, and both answer; no tool is offered twice.",
+    "capture": "The session ends: exactly one note is about it, with its substance.",
+    "next session": "The note about the first session is in the first request of a second one.",
+    "resume": "A resumed session goes on, and so does its note.",
+    "compaction": "A compacted session keeps its one note, and its notes are injected again.",
+    "interruption": "One session is interrupted and another killed in the middle of an answer; the next one works.",
+    "subagent": "A subagent's prompt is not taken for the user's: one note, about what the user asked.",
+    "doctor": "`anamnesis doctor` finds nothing.",
+    "uninstall": "`anamnesis uninstall` gives every file back; one that the agent wrote since holds nothing of ours.",
+}
 
 
 def pages() -> dict[Path, str]:
     """Every generated page with its text."""
     return {
+        DOCS / "agents.md": agents_page(json.loads(LAST_RUN.read_text("utf-8"))),
         DOCS / "cli.md": _cli(),
         DOCS / "configuration.md": _configuration(),
         DOCS / "mcp-tools.md": _mcp_tools(),
     }
+
+
+def agents_page(run: dict[str, Any]) -> str:
+    """The last run of `make clients`; agents that it did not play have an empty row."""
+    titles = {agent.name: agent.title for agent in all_agents(Place("linux", DOCS, {}), Program(("anamnesis",)))}
+    scenes = list(max((client["scenes"] for client in run.values()), key=len))
+    head = ["agent", "version", "date", *scenes]
+    parts = [
+        "# Agents",
+        "Generated from the last run of `make clients` by `make docs`. It installs the agents' own programs from the"
+        " package registries and plays each in a fresh home, against a stand-in model on loopback"
+        " ([why and how](decisions/real-clients.md)). A scene is judged by what the model received and by what lies on"
+        " the disk.",
+        "✓ works · – not offered by the agent, or not to be played, for the reason below · ✗ fails. An agent without"
+        " marks was not played.",
+        _table(head, ([title, *_marks(run.get(name), scenes)] for name, title in titles.items())),
+        _table(["scene", "what is played"], ([name, SCENES[name]] for name in scenes)),
+        "## Reasons and remarks",
+        *(_reasons(title, run[name]) for name, title in titles.items() if name in run),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _marks(client: dict[str, Any] | None, scenes: list[str]) -> list[str]:
+    if client is None:
+        return [""] * (len(scenes) + 2)
+    return [client["version"], client["date"], *(client["scenes"].get(name, [""])[0] for name in scenes)]
+
+
+def _reasons(title: str, client: dict[str, Any]) -> str:
+    """The reasons of an agent, each with the scenes it holds for; "" if there is none."""
+    given: dict[str, list[str]] = {}
+    for name, (mark, *reason) in client["scenes"].items():
+        if reason:
+            given.setdefault(f"{mark} {reason[0]}", []).append(name)
+    package = f" ({client['package']})" if client["package"] else ""
+    lines = [f"- {', '.join(names)}: {text}" for text, names in given.items()]
+    return "\n".join([f"### {title}{package}", "", *lines]) if lines else ""
+
+
+def _table(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _cli() -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call that the model asks for. Clients prefix the names of tools, so `tool` is how the name ends."""
+    """A tool call that the model asks for. Clients prefix the names of tools, so `tool` is how the name ends.
+
+    `arguments` may be made from the result of the call before.
+    """
 
     tool: str
-    arguments: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, Any] | Callable[[str], dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

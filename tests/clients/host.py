@@ -12,7 +12,7 @@ which they need `home`, `project`, `url` (the stand-in's address, without a path
 - `resume(stage, prompt)`: the command that continues the last session.
 - `compact(stage)`: the commands that compact the last session. Where a client only compacts by itself once its context
   is full, `compact_tokens` is the size that the stand-in claims for each request of these commands.
-- `subagent`: the call with which the model starts a subagent; its prompt is SUBAGENT_PROMPT.
+- `subagent`: the calls with which the model starts a subagent and waits for it; its prompt is SUBAGENT_PROMPT.
 - `read_back(stage)`: what the client's own program says of its MCP servers after `init`, such as the output of
   `mcp list`; it must name `anamnesis`. A check against a published schema fits here, too: it raises `Failed`.
 - `allow(stage)`: does what the client asks its user for after `init`, where `init` cannot do it for them.
@@ -61,7 +61,7 @@ class Host:
     resume: Callable[[Stage, str], Words] | None = None
     compact: Callable[[Stage], Sequence[Words]] | None = None
     compact_tokens: int = 100
-    subagent: Call | None = None
+    subagent: Sequence[Call] = ()
     read_back: Callable[[Stage], str] | None = None
     allow: Callable[[Stage], None] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.clients import isolation, results
+from tests.clients import isolation, recording, results
 from tests.clients.host import Host
 from tests.clients.installing import NotInstalled, Package, install, newest, pinned
 from tests.clients.results import Result
@@ -29,13 +29,13 @@ _HOSTS = Path(__file__).with_name("hosts")
 def main() -> int:
     asked = _arguments()
     if asked.inside:
-        return _play_inside(asked.hosts[0], Path(asked.inside), asked.keep)
+        return _play_inside(asked.hosts[0], Path(asked.inside), asked)
     known = results.read() if results.FILE.exists() else {}
     if not isolation.is_possible():
         print("This system cannot cut the clients off the network: only their own switches and the proxy keep them in.")
     played: dict[str, Result] = {}
     for name in asked.hosts or hosts():
-        result = _play(name, asked.latest, asked.keep)
+        result = _play(name, asked)
         if result is None:
             continue
         played[name] = result
@@ -61,41 +61,39 @@ def _name(path: Path) -> str:
     return path.stem.rstrip("_").replace("_", "-")
 
 
-def _play(name: str, latest: bool, keep: str) -> Result | None:
+def _play(name: str, asked: argparse.Namespace) -> Result | None:
     """Install a client and play it in a process of its own; None if it cannot be installed."""
     package = pinned().get(name)
     try:
-        package = newest(package) if package and latest else package
+        package = newest(package) if package and asked.latest else package
         folder = install(package) if package else Path()
     except NotInstalled as error:
         print(f"{name}: not played: {error}")
         return None
-    words = [
-        sys.executable,
-        "-m",
-        "tests.clients.play",
-        name,
-        f"--inside={folder if package else '/'}",
-        f"--keep={keep}",
-    ]
+    inside = [f"--inside={folder if package else '/'}", f"--keep={asked.keep}", *(["--record"] if asked.record else [])]
+    words = [sys.executable, "-m", "tests.clients.play", name, *inside]
     done = subprocess.run(isolation.isolated(words), cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{name}: the run broke off")
     return results.parsed({**_label(package), "scenes": json.loads(done.stdout)})
 
 
-def _play_inside(name: str, programs: Path, keep: str) -> int:
+def _play_inside(name: str, programs: Path, asked: argparse.Namespace) -> int:
     """Play a client and print its scenes as JSON."""
     if isolation.is_possible():
         isolation.bring_loopback_up()
     with staged(host(name), programs) as stage:
-        scenes = play_all(Play(stage, is_found=programs != Path("/")))
+        try:
+            scenes = play_all(Play(stage, is_found=programs != Path("/")))
+        finally:
+            if asked.keep:
+                _keep(stage, Path(asked.keep) / name)
+        if asked.record and stage.model.questions:
+            recording.write(name, stage.model.questions, stage.root)
         for stranger in sorted(set(stage.model.strangers)):
             print(f"{name} asked for {stranger}", file=sys.stderr)
         for command in filter(None, stage.end_all()):
             print(f"{name} left a process behind: {command}", file=sys.stderr)
-        if keep:
-            _keep(stage, Path(keep) / name)
     print(json.dumps({each: [outcome.mark, outcome.reason] for each, outcome in scenes.items()}))
     return 0
 

@@ -29,7 +29,8 @@ AGAIN = "What did we decide about the time zone of the ledger export?"
 AGAIN_ANSWER = "Decision: the ledger report is sent at noon, because vermilion closes early.\nNothing else changes.\n"
 RESUMED = "And who signs the ledger report before it is sent?"
 RESUMED_ANSWER = "Decision: the treasurer signs the ledger report, because celadon is not allowed to.\nThat is all.\n"
-COMPACTED_ANSWER = "<summary>The ledger report is sent at noon because of vermilion; celadon does not sign.</summary>\n"
+_SUMMARY = "The ledger report is sent at noon because of vermilion; celadon does not sign. "
+COMPACTED_ANSWER = f"<summary>{_SUMMARY * 12}</summary>\n"  # Grok refuses a short one
 INTERRUPTED = "Rewrite the cinnabar importer of the ledger so that it reads both formats."
 DELEGATED = "Let a helper count the files of the ledger project, then say what the umber folder is for."
 DELEGATED_ANSWER = "Decision: the umber folder holds the archived ledgers, because nobody reads them.\nThat is all.\n"
@@ -203,12 +204,11 @@ def _interruption(play: Play) -> str:
 def _subagent(play: Play) -> None:
     """A subagent's prompt is not the user's: the session has one note, about what the user asked."""
     host, stage = play.stage.host, play.stage
-    assert host.subagent
     count = len(stage.notes("episodic"))
-    part = Part(DELEGATED_ANSWER, [host.subagent], {SUBAGENT_PROMPT: SUBAGENT_ANSWER})
+    part = Part(DELEGATED_ANSWER, list(host.subagent), {SUBAGENT_PROMPT: SUBAGENT_ANSWER})
     asked = play.session(part, play.start(DELEGATED))
     if part.calls:
-        raise Failed(f"the client does not offer {host.subagent.tool}")
+        raise Failed(f"the client does not offer {part.calls[0].tool}")
     if not any(SUBAGENT_ANSWER.strip() in question.text for question in asked if question.results):
         raise Failed("the answer of the subagent did not reach the session")
     _expect_notes(play, count + 1, DELEGATED, "archived")
@@ -234,9 +234,10 @@ def _uninstall(play: Play) -> str:
     _succeed(stage.anamnesis("init", *_words_of_init(play), "--local-only"))
     _succeed(stage.anamnesis("uninstall", "--yes"))
     again = stage.files()
-    other = sorted(path.name for path in now.keys() | again.keys() if now.get(path) != again.get(path))
-    if other:
-        raise Failed(f"after init and uninstall, these differ: {', '.join(other)}")
+    other = [path for path in {*play.changed, *now} & again.keys() if now.get(path) != again[path]]
+    ours = [path for path in other if path in play.changed or b"anamnesis" in again[path]]
+    if ours:
+        raise Failed(f"after init and uninstall, these differ: {', '.join(path.name for path in ours)}")
     written = ", ".join(sorted(path.name for path in rewritten))
     return f"the client itself has written {written} since" if written else ""
 
@@ -303,8 +304,8 @@ def _interrupt(play: Play, sent: signal.Signals) -> None:
         if not model.hanging.wait(SECONDS):
             raise Failed("the model was not asked")
         time.sleep(0.5)
-        os.killpg(process.pid, sent)  # as a terminal does
-        process.communicate(timeout=_PATIENCE)
+        os.killpg(process.pid, sent)  # as a terminal does; some programs are scripts that start another one
+        process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired as error:
         raise Failed(f"it does not end at {sent.name}") from error
     finally:

@@ -117,6 +117,7 @@ class Stage:
             "NO_COLOR": "1",
             "USER": "kim",
             "SHELL": "/bin/sh",
+            "ANAMNESIS_MACHINE_ID": "laptop",
             "CI": "1",
             "DO_NOT_TRACK": "1",
             "HTTPS_PROXY": self.url,

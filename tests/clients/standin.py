@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import sys
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -52,8 +53,7 @@ class StandIn:
         self._part = Part()
         self._searched = ""
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("_Bound", (_Handler,), {"model": self}))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), type("_Bound", (_Handler,), {"model": self}))
         self._closing = threading.Event()
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
@@ -86,11 +86,13 @@ class StandIn:
             if question.schema is not None:
                 text = json.dumps(instance(question.schema) if question.schema else {})
                 return Reply(text, tokens=part.tokens, number=number)
-            call = self._next_call(question)
-            if call:
-                return Reply("", question.tool(call.tool), call.arguments, part.tokens, number)
             asides = part.asides.items() if not question.results else ()
             aside = next((text for word, text in asides if word in question.text), None)
+            call = self._next_call(question) if aside is None else None
+            if call:
+                last = question.results[-1] if question.results else ""
+                arguments = call.arguments(last) if callable(call.arguments) else call.arguments
+                return Reply("", question.tool(call.tool), arguments, part.tokens, number)
             return Reply(part.text if aside is None else aside, tokens=part.tokens, number=number)
 
     def hang(self, question: Question) -> bool:
@@ -116,6 +118,15 @@ class StandIn:
         self._searched = wanted.tool
         named = re.search(rf"\w*anamnesis_+{wanted.tool}\b", question.text)
         return Call(search, {"query": f"select:{named[0] if named else f'mcp__anamnesis__{wanted.tool}'}"})
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed has reset its connection; anything else is shown."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

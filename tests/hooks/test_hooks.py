@@ -298,6 +298,18 @@ def test_a_trivial_session_leaves_nothing(hook: Hook) -> None:
         assert store.count(type="episodic") == 0
 
 
+def test_a_session_that_is_resumed_at_once_is_captured_again(hook: Hook) -> None:
+    """As by a script, within the seconds in which the same event counts as one."""
+    ended = {"hook_event_name": "SessionEnd"}
+    path = transcript(hook, ("user", "Add a retry to the uploader."), ("assistant", "The uploader retries thrice."))
+    hook.capture(transcript_path=str(path), **ended)
+    transcript(hook, ("user", "And a backoff."), ("assistant", "It waits twice as long each time."))
+    hook.capture(transcript_path=str(path), **ended)
+    with MemoryStore(hook.home) as store:
+        (found,) = store.list(type="episodic")
+    assert "backoff" in found.body
+
+
 def captured(hook: Hook, *messages: tuple[str, object]) -> str:
     """The body of the note of a session."""
     hook.capture(transcript_path=str(transcript(hook, *messages)))

@@ -9,6 +9,7 @@ from functools import partial
 import click
 
 from anamnesis.cli import machine
+from anamnesis.cli.codex_trust import find_untrusted
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
@@ -81,6 +82,10 @@ def _agents() -> Iterator[Finding]:
         remarks = [agent.remark for agent in fault.agents if agent.remark]
         fix = " ".join(["Write it again: anamnesis doctor --fix", *remarks])
         yield Finding(str(fault.file), fault.reason, fix, partial(_renew, fault.change))
+    waiting = find_untrusted([agent for agent in machine.agents() if agent.name in ledger.agents()])
+    if waiting and waiting.hooks:
+        fix = "Run `anamnesis init --agent codex --yes`, or start codex, type /hooks and trust those of anamnesis."
+        yield Finding(str(waiting.file), "Codex does not run its hooks, because they are not trusted.", fix)
 
 
 def _renew(change: Change) -> None:

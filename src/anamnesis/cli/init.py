@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from anamnesis.cli import machine
+from anamnesis.cli import codex_trust, machine
 from anamnesis.cli.choice import (
     agent_option,
     ask_agents,
@@ -120,6 +120,9 @@ def command(
     Agents start the program by a path that outlives it: a link that an installer keeps, or a launcher under
     ANAMNESIS_HOME, if it runs from a virtual environment.
 
+    Codex runs no hook before it is trusted: `anamnesis init` asks for your consent and does what /hooks in Codex does;
+    --yes agrees.
+
     On a terminal, it asks: also for a git remote, and whether a model is to summarise sessions. --yes takes the
     defaults. Elsewhere it needs --agent, --all or --yes.
 
@@ -146,6 +149,8 @@ def command(
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
     report = None if only_print else _write(setup, plan)
+    if report:
+        codex_trust.trust(setup.agents, report.done, is_asking=is_asking, is_agreed=yes)
     _print(setup, report or _Report(plan), is_written=report is not None, as_json=as_json)
     sys.exit(1 if (report.done if report else plan).refusals else 0)
 

@@ -21,7 +21,8 @@ def is_first(home: Path, hook: str, event: Event) -> bool:
     session, name = text_of(event, "session_id"), text_of(event, "hook_event_name")
     if not session or name not in _EVENTS:
         return True
-    about = "\0".join((session, hook, name, text_of(event, "source"), text_of(event, "prompt")))
+    size = _size(event) if hook == "capture" else ""
+    about = "\0".join((session, hook, name, text_of(event, "source"), text_of(event, "prompt"), size))
     mark = home / "sessions/now" / blake2b(about.encode("utf-8", "replace"), digest_size=12).hexdigest()
     with contextlib.suppress(OSError):
         for folder in (home, mark.parent.parent, mark.parent):  # `parents` would open new ones to other users
@@ -34,6 +35,14 @@ def is_first(home: Path, hook: str, event: Event) -> bool:
                 return False
             os.utime(mark)
     return True
+
+
+def _size(event: Event) -> str:
+    """The size of the transcript: a session that ends, is resumed and ends again within seconds has a longer one."""
+    try:
+        return str(os.stat(text_of(event, "transcript_path")).st_size)
+    except (OSError, ValueError):
+        return ""
 
 
 def _forget_old(folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Item, Member, Needed, Piece, Redirected, Server
+from anamnesis.onboard.pieces import Item, Member, Needed, Piece, Redirected, Server, Value
 
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
@@ -78,6 +78,7 @@ class Settings:
             "items": [[piece.verb, *piece.path] for piece in self.pieces if isinstance(piece, Item)],
             "members": [list(piece.path) for piece in self.pieces if isinstance(piece, Member)],
             "needed": [list(piece.path) for piece in self.pieces if isinstance(piece, Needed)],
+            "values": [list(piece.path) for piece in self.pieces if isinstance(piece, Value)],
             "adopted": [[piece.before, *piece.path] for piece in self.pieces if isinstance(piece, Redirected)],
         }
 
@@ -204,5 +205,6 @@ def from_trace(file: Path, trace: dict[str, Any]) -> Edit:
     pieces += [Item(tuple(path), verb, {}) for verb, *path in trace["items"]]
     pieces += [Member(tuple(path), "anamnesis") for path in trace["members"]]
     pieces += [Needed(tuple(path), None) for path in trace["needed"]]
+    pieces += [Value(tuple(path), None) for path in trace.get("values", ())]
     pieces += [Redirected(tuple(path), {}, before) for before, *path in trace.get("adopted", ())]
     return Settings(file, trace["format"], tuple(pieces), trace["own"])

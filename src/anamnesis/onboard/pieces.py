@@ -112,6 +112,23 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """A value of ours in a table that may hold the user's, too."""
+
+    path: Keys
+    value: Any
+
+    def install(self, engine: Engine, text: str) -> str:
+        table = at(engine.read(text), self.path[:-1])
+        if not isinstance(table, Mapping):
+            return engine.put(text, self.path[:-1], {self.path[-1]: self.value})
+        return text if table.get(self.path[-1]) == self.value else engine.put(text, self.path, self.value)
+
+    def remove(self, engine: Engine, text: str) -> str:
+        return engine.drop(text, self.path, prune=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Redirected:
     """An entry of the user's for Engram's server, changed to start us. `before` is the program it started."""
 
@@ -138,7 +155,7 @@ class Redirected:
         return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-Piece = Server | Item | Member | Needed | Redirected
+Piece = Server | Item | Member | Needed | Value | Redirected
 
 
 def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:

@@ -10,6 +10,8 @@ from tests.clients.stage import Stage
 
 _TOOLS = ("mcp__anamnesis", "Agent", "Task", "Read")
 
+_AGENT = Call("Agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general-purpose"})
+
 
 def _variables(stage: Stage) -> dict[str, str]:
     return {
@@ -40,8 +42,6 @@ HOST = Host(
     start=_start,
     resume=lambda stage, prompt: [*_start(stage, prompt), "--continue"],
     compact=lambda stage: [[*_start(stage, "/compact"), "--continue"]],
-    subagent=Call(
-        "Agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general-purpose"}
-    ),
+    subagent=[_AGENT],
     read_back=lambda stage: stage.run(["claude", "mcp", "list"]).out,
 )

@@ -1,0 +1,88 @@
+"""Codex's trust in our hooks, for `init` and `doctor`. It is given only with the user's consent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from anamnesis.cli import machine
+from anamnesis.cli.context import settings
+from anamnesis.cli.output import on_terminal
+from anamnesis.disk import locked
+from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.codex_hooks import CodexHook, CodexSilent, read_hooks, trust_in
+from anamnesis.onboard.ledger import Ledger
+from anamnesis.onboard.plan import Plan
+from anamnesis.onboard.setup import plan_setup, set_up
+
+_SECONDS = 20.0
+_DONE = "Its hooks are trusted now; /hooks in Codex shows them and takes the trust back."
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """The hooks of ours that Codex does not run yet, maybe none; the files with our hooks and with its trust."""
+
+    agent: Agent
+    hooks: list[CodexHook]
+    file: Path
+    config: Path
+
+
+def find_untrusted(agents: Sequence[Agent]) -> Untrusted | None:
+    """What Codex does not trust; None if it is not set up or cannot be asked."""
+    agent = next((agent for agent in agents if agent.name == "codex"), None)
+    place = machine.place()
+    program = place.program("codex")
+    if agent is None or program is None:
+        return None
+    file = next(edit.file for edit in agent.edits if "inject" in edit.verbs)
+    config = next(edit.file for edit in agent.edits if "serve" in edit.verbs)
+    if not file.is_file():
+        return None
+    try:
+        hooks = read_hooks(program, file, place.home, place.variables, _SECONDS)
+    except CodexSilent:
+        return None
+    return Untrusted(agent, [hook for hook in hooks if not hook.is_trusted], file, config)
+
+
+def trust(agents: list[Agent], done: Plan, *, is_asking: bool, is_agreed: bool) -> None:
+    """Let Codex trust the hooks that were set up, if the user agrees; adds the change and its remark to what was done.
+
+    `is_agreed`: nobody is asked, and one line says what is done.
+    """
+    found = find_untrusted(agents)
+    if found is None or (found.hooks and not _agrees(found.agent, is_asking, is_agreed)):
+        return
+    trusting = replace(found.agent, edits=(trust_in(found.config, found.hooks),), instructions=None)
+    with locked(settings().home / "onboard.lock"):
+        made = set_up(plan_setup([trusting]), Ledger(settings().home))
+    _merge(done, made)
+    if not made.refusals:
+        agents[agents.index(found.agent)] = replace(found.agent, remark=_DONE if found.hooks else "")
+
+
+def _agrees(agent: Agent, is_asking: bool, is_agreed: bool) -> bool:
+    if is_asking:
+        question = "Codex runs no hook before you trust it. Trust those of anamnesis now, as its /hooks does?"
+        return click.confirm(question, default=True)
+    if is_agreed:
+        click.echo("anamnesis: Codex runs no hook before it is trusted: trusting those of anamnesis.", err=True)
+    elif not on_terminal():  # where it is drawn
+        click.echo(f"anamnesis: {agent.remark}", err=True)
+    return is_agreed
+
+
+def _merge(done: Plan, made: Plan) -> None:
+    """Add changes to those of the same run; a file that was changed twice counts once."""
+    for change in made.changes:
+        first = next((each for each in done.changes if each.target == change.target), None)
+        if first is None:
+            done.changes.append(change)
+        else:
+            done.changes[done.changes.index(first)] = replace(first, new=change.new)
+    done.refusals += made.refusals

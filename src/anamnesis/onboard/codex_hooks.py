@@ -1,0 +1,100 @@
+"""Codex's trust in our hooks: its own app server says which it runs, and the edit is that of its `/hooks`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.pieces import Value
+from anamnesis.onboard.program import call_in
+
+_LIST = 2
+_TRUSTED = ("trusted", "managed")
+# Otherwise it downloads its plugins first.
+_QUIET = [word for name in ("apps", "plugins", "remote_plugin") for word in ("-c", f"features.{name}=false")]
+
+
+class CodexSilent(AnamnesisError):
+    """Codex cannot be asked: a version without the question, or a program that is none of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodexHook:
+    """A hook of ours as Codex has read it; trust holds for its hash."""
+
+    key: str
+    hash: str
+    is_trusted: bool
+
+
+def read_hooks(program: str, file: Path, folder: Path, variables: Mapping[str, str], seconds: float) -> list[CodexHook]:
+    """Our hooks in a hooks.json, as Codex lists them for a working folder."""
+    answer = _ask(program, folder, variables, seconds)
+    try:
+        listed = [hook for entry in answer["data"] for hook in entry["hooks"]]
+        own = [hook for hook in listed if _is_same(hook["sourcePath"], file) and call_in(hook)]
+        return [CodexHook(hook["key"], hook["currentHash"], hook["trustStatus"] in _TRUSTED) for hook in own]
+    except (KeyError, TypeError) as error:
+        raise CodexSilent("Codex lists its hooks in a form that is not known") from error
+
+
+def trust_in(file: Path, hooks: list[CodexHook]) -> Settings:
+    """The edit of config.toml after which Codex trusts these hooks."""
+    values = (Value(("hooks", "state", hook.key, "trusted_hash"), hook.hash) for hook in hooks)
+    return Settings(file, "toml", tuple(values))
+
+
+def _ask(program: str, folder: Path, variables: Mapping[str, str], seconds: float) -> Any:
+    """The answer of the app server to `hooks/list`."""
+    messages = (
+        {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "anamnesis", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": _LIST, "method": "hooks/list", "params": {"cwds": [str(folder)]}},
+    )
+    try:
+        process = subprocess.Popen(
+            [program, "app-server", *_QUIET],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env=dict(variables),
+        )
+    except OSError as error:
+        raise CodexSilent(f"{program} cannot be started: {error.strerror}") from error
+    timer = threading.Timer(seconds, process.terminate)
+    timer.start()
+    answer = None
+    try:
+        # A program that is not Codex may end before it has read all.
+        with contextlib.suppress(BrokenPipeError), process:
+            answer = next(_answers(process, "".join(f"{json.dumps(message)}\n" for message in messages)), None)
+    finally:
+        timer.cancel()
+    if answer is None:
+        raise CodexSilent("Codex does not say which hooks it trusts")
+    return answer
+
+
+def _answers(process: subprocess.Popen[bytes], messages: str) -> Iterator[Any]:
+    if process.stdin:
+        process.stdin.write(messages.encode())
+        process.stdin.flush()
+    for line in process.stdout or ():
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict) and message.get("id") == _LIST and "result" in message:
+                yield message["result"]
+
+
+def _is_same(path: object, file: Path) -> bool:
+    return isinstance(path, str) and os.path.realpath(path) == os.path.realpath(file)

@@ -1,0 +1,55 @@
+"""docs/agents.md and the recorded run name the agents that `init` knows, and the scenes that are played."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.clients import play, results
+from tests.clients.installing import pinned
+from tests.clients.results import Result
+from tests.clients.scenes import FAILED, LACKING, PLAYED, SCENES, Outcome
+from tests.onboard.machines import Machine
+
+from anamnesis.onboard.agents import AGENTS
+
+PAGE = Path(__file__).parent.parent.parent / "docs/agents.md"
+
+
+def test_the_page_names_exactly_the_agents_that_init_knows(tmp_path: Path) -> None:
+    table = PAGE.read_text("utf-8").partition("| scene |")[0]
+    named = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[2:]
+    assert named == [Machine(tmp_path).agent(name).title for name in AGENTS]
+
+
+def test_every_client_that_is_played_pinned_or_recorded_is_one_that_init_knows() -> None:
+    assert set(play.hosts()) <= AGENTS.keys()
+    assert results.read().keys() <= set(play.hosts())
+    assert pinned().keys() <= set(play.hosts())
+    assert all(play.host(name).name == name for name in play.hosts())
+
+
+def test_what_was_not_played_or_failed_has_a_reason() -> None:
+    for name, result in results.read().items():
+        assert list(result.scenes) == list(SCENES), name
+        assert all(each.reason for each in result.scenes.values() if each.mark != PLAYED), name
+
+
+def test_every_scene_that_a_client_lacks_is_a_scene() -> None:
+    for name in play.hosts():
+        assert set(play.host(name).lacks) <= {*SCENES, "sessions"}, name
+        assert play.host(name).start or play.host(name).lacks.get("sessions"), name
+
+
+def test_the_page_says_what_each_scene_is() -> None:
+    described = PAGE.read_text("utf-8").partition("| scene |")[2]
+    assert re.findall(r"^\| ([a-z ]+?) \|", described, re.MULTILINE) == list(SCENES)
+
+
+def test_two_runs_are_compared_and_only_a_new_failure_is_worse() -> None:
+    before = Result("npm x", "1", "2026-11-01", {"init": Outcome(PLAYED), "tools": Outcome(FAILED, "old")})
+    after = Result("npm x", "2", "2026-11-02", {"init": Outcome(LACKING, "gone"), "tools": Outcome(FAILED, "new")})
+    assert list(results.changes(before, after)) == ["version 1 → 2", "init: ✓ → – (gone)"]
+    assert not results.is_worse(before, after)
+    assert results.is_worse(before, Result("npm x", "2", "d", {"init": Outcome(FAILED, "broken")}))
+    assert results.is_worse(None, after)
