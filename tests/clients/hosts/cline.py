@@ -21,7 +21,7 @@ HOST = Host(
     variables=lambda _: {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"},
     prepare=_prepare,
     start=_start,
-    subagent=Call("spawn_agent", {"systemPrompt": "You count files.", "task": SUBAGENT_PROMPT}),
+    subagent=[Call("spawn_agent", {"systemPrompt": "You count files.", "task": SUBAGENT_PROMPT})],
     lacks={
         "read back": "it has no command that lists its servers; the tools are offered in the session",
         "resume": "only its own interface resumes a session",

@@ -6,6 +6,8 @@ from tests.clients.exchange import Call
 from tests.clients.host import SUBAGENT_PROMPT, Host
 from tests.clients.stage import Stage
 
+_TASK = {"name": "count", "description": "Count files", "prompt": SUBAGENT_PROMPT, "agent_type": "general-purpose"}
+
 
 def _variables(stage: Stage) -> dict[str, str]:
     return {
@@ -34,9 +36,6 @@ HOST = Host(
     start=_start,
     resume=lambda stage, prompt: [*_start(stage, prompt), "--continue"],
     compact=lambda stage: [[*_start(stage, "/compact"), "--continue"]],
-    subagent=Call(
-        "task",
-        {"name": "count", "description": "Count files", "prompt": SUBAGENT_PROMPT, "agent_type": "general-purpose"},
-    ),
+    subagent=[Call("task", _TASK)],
     read_back=lambda stage: stage.run(["copilot", "mcp", "list"]).out,
 )

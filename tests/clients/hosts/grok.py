@@ -39,7 +39,7 @@ HOST = Host(
     start=_start,
     resume=lambda stage, prompt: [*_start(stage, prompt), "--continue"],
     compact=lambda stage: [[*_start(stage, "/compact"), "--continue"]],
-    subagent=Call("spawn_subagent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "background": False}),
+    subagent=[Call("spawn_subagent", {"description": "Count", "prompt": SUBAGENT_PROMPT, "background": False})],
     read_back=lambda stage: stage.run(["grok", "mcp", "list"]).out,
     is_told=False,
 )

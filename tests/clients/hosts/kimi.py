@@ -46,6 +46,6 @@ HOST = Host(
     resume=lambda _, prompt: ["kimi", "--continue", "-p", prompt],
     compact=lambda _: [["kimi", "--continue", "-p", "Go on with the ledger report."]],
     compact_tokens=99_000,
-    subagent=Call("Agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "coder"}),
+    subagent=[Call("Agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "coder"})],
     read_back=_read_back,
 )
