@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from anamnesis.capture.entries import (
 )
 
 _EDITORS = ("editor", "apply_patch")
-_TYPED = re.compile(r"<user_input[^>]*>(.*)</user_input>", re.DOTALL)
+_INPUT = "<user_input"
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
@@ -60,5 +59,7 @@ def _take_call(block: Entry, draft: Draft) -> None:
 
 
 def _typed(text: str) -> str:
-    found = _TYPED.search(text)
-    return found[1] if found else text
+    """What stands in Cline's wrapper, which has attributes; the whole text if there is none."""
+    if not text.startswith(_INPUT):
+        return text
+    return text.partition(">")[2].rpartition("</user_input>")[0]
