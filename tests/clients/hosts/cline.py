@@ -1,4 +1,4 @@
-"""Cline's command line."""
+"""Cline's command line. It goes on without plugins that take more than four seconds to start, on a busy machine."""
 
 from __future__ import annotations
 
@@ -16,17 +16,11 @@ def _start(stage: Stage, prompt: str) -> list[str]:
     return ["cline", "--auto-approve", "true", prompt]
 
 
-def _warm_up(stage: Stage) -> None:
-    """It goes on without plugins that take more than four seconds to start, as the first does on a busy machine."""
-    stage.run(_start(stage, "hi"))
-
-
 HOST = Host(
     name="cline",
     variables=lambda _: {"CLINE_TELEMETRY_DISABLED": "1", "CLINE_NO_AUTO_UPDATE": "1"},
     prepare=_prepare,
     start=_start,
-    allow=_warm_up,
     subagent=[Call("spawn_agent", {"systemPrompt": "You count files.", "task": SUBAGENT_PROMPT})],
     lacks={
         "read back": "it has no command that lists its servers; the tools are offered in the session",
