@@ -77,6 +77,20 @@ ALL = [
         {f"sessions/cli/{SESSION}.json": json.dumps({"session_id": SESSION, "cwd": "/w/app"})},
     ),
     Sample("opencode-export.json", "opencode", "export.json"),
+    Sample(
+        "grok.jsonl",
+        "grok",
+        f"sessions/%2Fw%2Fapp/{SESSION}/updates.jsonl",
+        {f"sessions/%2Fw%2Fapp/{SESSION}/summary.json": '{"info": {"cwd": "/w/app"}, "head_branch": "main"}'},
+        branch="main",
+    ),
+    Sample(
+        "cline.json",
+        "cline",
+        f"data/sessions/{SESSION}/{SESSION}.messages.json",
+        {f"data/sessions/{SESSION}/{SESSION}.json": '{"cwd": "/w/app", "metadata": {"git": {"branch": "main"}}}'},
+        branch="main",
+    ),
 ]
 STREAMED = [sample for sample in ALL if sample.file.endswith(".jsonl")]
 

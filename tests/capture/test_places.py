@@ -25,6 +25,8 @@ PLACES = [
     ("droid", ID, f".factory/sessions/-w-app/{ID}.jsonl", ""),
     ("droid", ID, f".factory/sessions/{ID}.jsonl", ""),
     ("gemini", ID, ".gemini/tmp/app/chats/session-2026-08-01T10-00-7e0f5a1c.jsonl", "GEMINI_CLI_HOME"),
+    ("cline", ID, f".cline/data/sessions/{ID}/{ID}.messages.json", "CLINE_DIR"),
+    ("grok", ID, f".grok/sessions/%2Fw%2Fapp/{ID}/updates.jsonl", "GROK_HOME"),
     ("kimi", f"session_{ID}", f".kimi-code/sessions/wd_app_1/session_{ID}/agents/main/wire.jsonl", "KIMI_CODE_HOME"),
     ("kimi", ID, f".kimi/sessions/0a0b/{ID}/wire.jsonl", "KIMI_SHARE_DIR"),
     ("kiro", ID, f".kiro/sessions/cli/{ID}.jsonl", "KIRO_HOME"),

@@ -265,6 +265,8 @@ def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
     assert "Only instructions can tell Zed of the memory." in shown
     assert re.search(r"✓ +Claude Code +✓ +✓ +✓ +✓ +2 new", shown)
     assert "5 files written (5 new)." in shown
+    assert "No hook can give notes to Zed: the model has to search for them." in shown
+    assert "No hook reports the end of a session of Zed: their sessions are not captured." in shown
     assert "Next: restart Claude Code and Zed to give them a memory." in shown
     assert b"memory_search" in user.files()[".config/zed/AGENTS.md"]
     assert ".codex/config.toml" not in user.files()

@@ -46,7 +46,10 @@ class Question:
     def tool(self, name: str) -> Tool | None:
         """The tool on offer that has this name, with or without a client's prefix."""
         ready = [tool for tool in self.tools if not tool.is_deferred]
-        return next((tool for tool in ready if tool.name == name or tool.name.endswith((f"_{name}", f".{name}"))), None)
+        return next(
+            (tool for tool in ready if tool.name == name or tool.name.endswith((f"_{name}", f".{name}", f"-{name}"))),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

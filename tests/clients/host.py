@@ -19,6 +19,8 @@ which they need `home`, `project`, `url` (the stand-in's address, without a path
   `mcp list`; it must name `anamnesis`. A check against a published schema fits here, too: it raises `Failed`.
 - `allow(stage)`: does what the client asks its user for after `init`, where `init` cannot do it for them.
 - `lacks`: for each scene that the client does not offer (a name of `scenes.SCENES`), the reason. It is not played.
+- `is_told`: False where no hook can tell the model anything. `init` then adds a line to its instructions; in place of
+  the notes, the line must be in the requests, and the model has to search.
 - `interrupt`: the signal with which a user interrupts it.
 """
 
@@ -67,4 +69,5 @@ class Host:
     read_back: Callable[[Stage], str] | None = None
     allow: Callable[[Stage], None] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)
+    is_told: bool = True
     interrupt: signal.Signals = signal.SIGINT

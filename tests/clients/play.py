@@ -47,14 +47,18 @@ def main() -> int:
 
 def hosts() -> list[str]:
     """The clients that have a module."""
-    return sorted(path.stem.rstrip("_") for path in _HOSTS.glob("[a-z]*.py"))
+    return sorted(_name(path) for path in _HOSTS.glob("[a-z]*.py"))
 
 
 def host(name: str) -> Host:
     """A client's declaration."""
-    stem = next(path.stem for path in _HOSTS.glob("[a-z]*.py") if path.stem.rstrip("_") == name)
-    found: Host = importlib.import_module(f"tests.clients.hosts.{stem.replace('-', '_')}").HOST
+    stem = next(path.stem for path in _HOSTS.glob("[a-z]*.py") if _name(path) == name)
+    found: Host = importlib.import_module(f"tests.clients.hosts.{stem}").HOST
     return found
+
+
+def _name(path: Path) -> str:
+    return path.stem.rstrip("_").replace("_", "-")
 
 
 def _play(name: str, asked: argparse.Namespace) -> Result | None:

@@ -30,9 +30,8 @@ AGAIN = "What did we decide about the time zone of the ledger export?"
 AGAIN_ANSWER = "Decision: the ledger report is sent at noon, because vermilion closes early.\nNothing else changes.\n"
 RESUMED = "And who signs the ledger report before it is sent?"
 RESUMED_ANSWER = "Decision: the treasurer signs the ledger report, because celadon is not allowed to.\nThat is all.\n"
-COMPACTED_ANSWER = (
-    "In short:\n<summary>The ledger report is sent at noon because of vermilion; celadon does not sign.</summary>\n"
-)
+_SUMMARY = "The ledger report is sent at noon because of vermilion; celadon does not sign. "
+COMPACTED_ANSWER = f"In short:\n<summary>{_SUMMARY * 12}</summary>\n"  # Qwen refuses a tag at once, Grok a short text
 INTERRUPTED = "Rewrite the cinnabar importer of the ledger so that it reads both formats."
 DELEGATED = "Let a helper count the files of the ledger project, then say what the umber folder is for."
 DELEGATED_ANSWER = "Decision: the umber folder holds the archived ledgers, because nobody reads them.\nThat is all.\n"
@@ -97,8 +96,7 @@ def _init(play: Play) -> None:
     """`init` finds the client as a user has it, and sets it up."""
     stage = play.stage
     play.before = stage.files()
-    found = ["--yes"] if play.is_found else ["--agent", stage.host.name]
-    ended = stage.anamnesis("init", *found, "--local-only", "--json")
+    ended = stage.anamnesis("init", *_words_of_init(play), "--local-only", "--json")
     if ended.status:
         raise Failed(ended.last_words)
     told = json.loads(ended.out)
@@ -118,12 +116,13 @@ def _read_back(play: Play) -> None:
         raise Failed(f"it does not name anamnesis: {' / '.join(said.splitlines()[-3:])}")
 
 
-def _injection(play: Play) -> None:
+def _injection(play: Play) -> str:
     """A note stands in the request before the model has called any tool."""
     part = Part(ANSWER, [SEARCH, WRITE])
     play.first = play.session(part, play.start(ASK))
-    if not _told(play.first, "heliotrope"):
+    if not _told(play.first, _told_word(play)):
         raise Failed("the note is not in the request")
+    return "" if play.stage.host.is_told else "a line in its instructions, no note"
 
 
 def _tools(play: Play) -> None:
@@ -149,12 +148,15 @@ def _capture(play: Play) -> None:
     _expect_notes(play, 1, ASK, "quicksilver")
 
 
-def _next_session(play: Play) -> None:
-    """The second session is told what the first has decided, and is captured itself."""
-    asked = play.session(Part(AGAIN_ANSWER), play.start(AGAIN))
-    if not _told(asked, "quicksilver"):
-        raise Failed("the note about the first session is not in the request")
+def _next_session(play: Play) -> str:
+    """The second session is told what the first has decided, or finds it, and is captured itself."""
+    is_told = play.stage.host.is_told
+    asked = play.session(Part(AGAIN_ANSWER, [] if is_told else [SEARCH]), play.start(AGAIN))
+    found = "\n".join(result for question in asked for result in question.results)
+    if not (_told(asked, "quicksilver") if is_told else "quicksilver" in found):
+        raise Failed(f"the note about the first session is not {'in the request' if is_told else 'found'}")
     _expect_notes(play, 2, AGAIN, "vermilion")
+    return "" if is_told else "found by memory_search"
 
 
 def _resume(play: Play) -> None:
@@ -162,7 +164,8 @@ def _resume(play: Play) -> None:
     host = play.stage.host
     assert host.resume
     asked = play.session(Part(RESUMED_ANSWER), host.resume(play.stage, RESUMED))
-    if not _told(asked, "vermilion"):
+    last = "quicksilver" if "next session" in host.lacks else "vermilion"
+    if not any(last in question.text for question in asked):
         raise Failed("the request does not hold the session so far")
     _expect_notes(play, 2, AGAIN, "vermilion", "celadon")
 
@@ -181,7 +184,8 @@ def _compaction(play: Play) -> str:
     asked = play.session(Part("The report is signed.\n"), host.resume(stage, "Is the ledger report signed now?"))
     _expect_notes(play, 2, AGAIN)
     # The history may hold the result of a search.
-    found = [question.text.count("heliotrope") > "".join(question.results).count("heliotrope") for question in asked]
+    word = _told_word(play)
+    found = [question.text.count(word) > "".join(question.results).count(word) for question in asked]
     return "" if any(found) else "the notes are not injected again"
 
 
@@ -196,8 +200,10 @@ def _interruption(play: Play) -> str:
         raise Failed(f"{len(notes) - count} notes were written")
     _interrupt(play, signal.SIGKILL)
     asked = play.session(Part("Yes.\n"), play.start("Is the ledger export in order?"))
-    if not _told(asked, "heliotrope"):
+    if not _told(asked, _told_word(play)):
         raise Failed("the next session is not told any note")
+    if "capture" in play.stage.host.lacks:
+        return ""
     again = sum("cinnabar" in text for text in play.stage.notes("episodic").values())
     return f"{('no note', 'one note', 'two notes')[again]} about the two interrupted sessions"
 
@@ -233,7 +239,7 @@ def _uninstall(play: Play) -> str:
     for path in rewritten:
         if b"anamnesis" in now.get(path, b""):
             raise Failed(f"{path.name} still names anamnesis")
-    _succeed(stage.anamnesis("init", "--agent", stage.host.name, "--yes", "--local-only"))
+    _succeed(stage.anamnesis("init", *_words_of_init(play), "--local-only"))
     _succeed(stage.anamnesis("uninstall", "--yes"))
     again = stage.files()
     other = [path for path in {*play.changed, *now} & again.keys() if now.get(path) != again[path]]
@@ -262,6 +268,16 @@ SCENES: dict[str, Callable[[Play], str | None]] = {
 SESSIONS = tuple(name for name in SCENES if name not in ("init", "read back", "doctor", "uninstall"))
 
 
+def _words_of_init(play: Play) -> list[str]:
+    found = ["--yes"] if play.is_found else ["--agent", play.stage.host.name, "--yes"]
+    return found if play.stage.host.is_told else [*found, "--instructions"]
+
+
+def _told_word(play: Play) -> str:
+    """A word of the note that a session is told, or of the line in its instructions."""
+    return "heliotrope" if play.stage.host.is_told else "your long-term memory"
+
+
 def _told(asked: Sequence[Question], word: str) -> bool:
     """Whether the model has read a word without having called a tool."""
     return any(word in question.text for question in asked if not question.results)
@@ -269,6 +285,8 @@ def _told(asked: Sequence[Question], word: str) -> bool:
 
 def _expect_notes(play: Play, count: int, *substance: str) -> None:
     """Wait until there are exactly `count` notes about sessions, one of them with all of the substance."""
+    if "capture" in play.stage.host.lacks:
+        return
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         notes = play.stage.notes("episodic").values()

@@ -21,6 +21,8 @@ from tests.clients.exchange import Call, Question, Reply, instance
 DIALECTS: tuple[ModuleType, ...] = (anthropic, chat, responses, gemini)
 # Clients that offer many tools offer a search for them instead.
 _SEARCHES = ("ToolSearch", "tool_search", "search_tools")
+# One of them calls what it finds through another tool.
+_USE = "use_tool"
 _MODELS = {"object": "list", "data": [{"id": "stand-in", "object": "model", "created": 1, "owned_by": "stand-in"}]}
 _USUAL_TOKENS = 100
 _COUNT = {"input_tokens": 100, "totalTokens": 100}
@@ -110,12 +112,15 @@ class StandIn:
             return None
         if question.tool(wanted.tool):
             return self._part.calls.pop(0)
+        if question.tool(_USE):
+            self._part.calls.pop(0)
+            return Call(_USE, {"tool_name": f"anamnesis__{wanted.tool}", "tool_input": wanted.arguments})
         search = next((name for name in _SEARCHES if question.tool(name)), None)
         if search is None or self._searched == wanted.tool:
             return None
         self._searched = wanted.tool
-        named = next((tool.name for tool in question.tools if tool.name.endswith(wanted.tool)), None)
-        return Call(search, {"query": f"select:{named or f'mcp__anamnesis__{wanted.tool}'}"})
+        named = re.search(rf"\w*anamnesis_+{wanted.tool}\b", question.text)
+        return Call(search, {"query": f"select:{named[0] if named else f'mcp__anamnesis__{wanted.tool}'}"})
 
 
 class _Server(ThreadingHTTPServer):

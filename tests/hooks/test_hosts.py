@@ -149,6 +149,28 @@ def test_goose_is_understood(host: Host) -> None:
     assert NOTE in host.run("recall", event, "--host=goose")
 
 
+def test_kimi_sends_a_prompt_in_parts(host: Host) -> None:
+    parts = [{"type": "image_url", "image_url": {"url": "file:///a.png"}}, {"type": "text", "text": ASK}]
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(host.project), "prompt": parts}
+    assert NOTE in host.run("recall", event, "--host=kimi")
+
+
+def test_a_host_that_ignores_the_start_is_told_at_the_first_prompt_of_a_session(host: Host) -> None:
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(host.project), "prompt": "thanks"}
+    assert NOTE in host.run("recall", event, "--host=kimi")
+    assert host.run("recall", {**event, "prompt": f"{ASK} Again."}, "--host=kimi") == ""
+    assert NOTE in host.run("recall", {**event, "session_id": "t", "prompt": ASK}, "--host=kimi")
+    compaction = {**event, "hook_event_name": "PreCompact"}
+    assert host.run("capture", compaction, "--host=kimi", "--source", "precompact", "--no-sync") == ""
+    assert NOTE in host.run("recall", {**event, "prompt": "go on"}, "--host=kimi")
+
+
+def test_grok_is_known_among_those_who_run_claude_codes_hooks_and_its_subagents_are_no_sessions(host: Host) -> None:
+    event = {"sessionId": "s", "cwd": str(host.project), "workspaceRoot": str(host.project), "timestamp": "2026"}
+    assert NOTE in host.run("inject", event)
+    assert not host.run("inject", {**event, "sessionId": "t", "subagentType": "explore"})
+
+
 def test_antigravity_is_told_once_a_conversation_and_always_gets_an_object(host: Host) -> None:
     event: dict[str, Any] = {"conversationId": "s", "workspacePaths": [str(host.project)], "invocationNum": 0}
     (step,) = json.loads(host.run("inject", event, "--host=antigravity"))["injectSteps"]

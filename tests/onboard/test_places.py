@@ -31,7 +31,7 @@ PLACES: dict[str, list[str | tuple[str, str, str]]] = {
         (".config/zed/AGENTS.md", ".config/zed/AGENTS.md", f"{ROAM}/Zed/AGENTS.md"),
     ],
     "qwen": [".qwen/settings.json"],
-    "cline": [".cline/data/settings/cline_mcp_settings.json", ".cline/rules/anamnesis.md"],
+    "cline": [".cline/data/settings/cline_mcp_settings.json", ".cline/plugins/anamnesis.js"],
     "kiro": [".kiro/settings/mcp.json", ".kiro/hooks/anamnesis.json"],
     "amp": [".config/amp/settings.json", ".config/amp/AGENTS.md"],
     "goose": [
@@ -52,6 +52,7 @@ PLACES: dict[str, list[str | tuple[str, str, str]]] = {
     "droid": [".factory/mcp.json", ".factory/settings.json"],
     "antigravity": [".gemini/config/mcp_config.json", ".gemini/config/hooks.json"],
     "kimi": [".kimi-code/mcp.json", ".kimi-code/config.toml"],
+    "grok": [".grok/config.toml", ".grok/hooks/anamnesis.json", ".grok/rules/anamnesis.md"],
     "claude-desktop": [
         (
             ".config/Claude/claude_desktop_config.json",
@@ -85,15 +86,16 @@ def test_each_system_has_its_places(machine: Machine, name: str, number: int, sy
         ("copilot", "COPILOT_HOME", "p", ["p/mcp-config.json", "p/hooks/anamnesis.json"]),
         ("zed", "XDG_CONFIG_HOME", "x", ["x/zed/settings.json", "x/zed/AGENTS.md"]),
         ("qwen", "QWEN_HOME", "q", ["q/settings.json"]),
-        ("cline", "CLINE_MCP_SETTINGS_PATH", "m.json", ["m.json", ".cline/rules/anamnesis.md"]),
-        ("cline", "CLINE_DATA_DIR", "d", ["d/settings/cline_mcp_settings.json", ".cline/rules/anamnesis.md"]),
-        ("cline", "CLINE_DIR", "c", ["c/data/settings/cline_mcp_settings.json", "c/rules/anamnesis.md"]),
+        ("cline", "CLINE_MCP_SETTINGS_PATH", "m.json", ["m.json", ".cline/plugins/anamnesis.js"]),
+        ("cline", "CLINE_DATA_DIR", "d", ["d/settings/cline_mcp_settings.json", ".cline/plugins/anamnesis.js"]),
+        ("cline", "CLINE_DIR", "c", ["c/data/settings/cline_mcp_settings.json", "c/plugins/anamnesis.js"]),
         ("kiro", "KIRO_HOME", "k", ["k/settings/mcp.json", "k/hooks/anamnesis.json"]),
         ("goose", "GOOSE_PATH_ROOT", "g", ["g/config/config.yaml", "g/config/.goosehints"]),
         ("crush", "CRUSH_GLOBAL_CONFIG", "c", ["c/crush.json", "c/CRUSH.md"]),
         ("kilo", "KILO_CONFIG_DIR", "k", ["k/kilo.jsonc", "k/plugin/anamnesis.js"]),
         ("continue", "CONTINUE_GLOBAL_DIR", "c", ["c/config.yaml", "c/rules/anamnesis.md"]),
         ("kimi", "KIMI_CODE_HOME", "k", ["k/mcp.json", "k/config.toml"]),
+        ("grok", "GROK_HOME", "g", ["g/config.toml", "g/hooks/anamnesis.json", "g/rules/anamnesis.md"]),
     ],
 )
 def test_a_variable_moves_an_agents_files(

@@ -93,7 +93,7 @@ def test_the_server_of_every_agent_answers(installed: Machine, name: str) -> Non
         assert environment == {"ANAMNESIS_HOME": str(installed.home / "my notes")}
 
 
-@pytest.mark.parametrize("name", sorted(set(TELLING) - {"opencode", "kilo"}))
+@pytest.mark.parametrize("name", sorted(set(TELLING) - {"cline", "opencode", "kilo"}))
 def test_the_hooks_of_every_agent_tell_their_notes(installed: Machine, name: str) -> None:
     if name == "windsurf":
         (installed.home / ".config/devin").mkdir(parents=True)  # Cascade itself accepts no context from hooks
@@ -185,6 +185,41 @@ def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed:
     assert (second["synthetic"], second["sessionID"], second["messageID"]) == (True, "s", "m")
     assert second["id"] > first["id"]
     assert len(second["id"]) == len(first["id"])
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
+def test_the_plugin_of_cline_tells_at_the_first_prompt_and_captures_after_a_turn(installed: Machine) -> None:
+    installed.init("cline")
+    home, session = installed.home, "1794849881359_apo6w"
+    transcript = home / f".cline/data/sessions/{session}/{session}.messages.json"
+    transcript.parent.mkdir(parents=True)
+    asked = '<user_input mode="act">why does the zebra wait?</user_input>'
+    spoken = {"user": asked, "assistant": "Root cause: a red light."}
+    messages = [{"role": role, "content": [{"type": "text", "text": text}]} for role, text in spoken.items()]
+    transcript.write_text(json.dumps({"agent": "lead", "sessionId": session, "messages": messages}))
+    script = """
+        const { default: plugin } = await import(process.argv[1])
+        const [, , folder, sessionId, asked] = process.argv
+        plugin.setup({}, { session: { sessionId }, workspaceInfo: { rootPath: folder } })
+        const snapshot = { messages: JSON.parse(asked).slice(0, 1) }
+        const first = await plugin.hooks.beforeRun({ snapshot })
+        const again = await plugin.hooks.beforeRun({ snapshot })
+        const other = await plugin.hooks.beforeRun({ snapshot: { ...snapshot, parentAgentId: "lead" } })
+        await plugin.hooks.afterRun({ snapshot, result: { outputText: "Root cause: a red light." } })
+        console.log(JSON.stringify([first, again ?? null, other ?? null]))
+    """
+    words = [str(module(installed, "cline")), str(home / "work"), session, json.dumps(messages)]
+    out = run(["node", "--input-type=module", "-e", script, *words], {}, home, {"HOME": str(home)})
+    first, *rest = json.loads(out)
+    assert NOTE in first["appendContext"]
+    assert rest == [None, None]
+
+    def notes() -> list[Memory]:
+        with MemoryStore(home / "my notes") as store:
+            return store.list(type="episodic")
+
+    wait_until(lambda: bool(notes()))
+    assert "- Root cause: a red light." in notes()[0].body
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")

@@ -74,6 +74,14 @@ def _is_opencode(entry: Entry) -> bool:
     return "directory" in info or (info.get("role") in ("user", "assistant") and isinstance(entry.get("parts"), list))
 
 
+def _is_grok(entry: Entry) -> bool:
+    return text_of(entry, "method").endswith("session/update") and "update" in dict_of(entry, "params")
+
+
+def _is_cline(entry: Entry) -> bool:
+    return isinstance(entry.get("messages"), list) and "agent" in entry and "sessionId" in entry
+
+
 def _is_claude(entry: Entry) -> bool:
     spoken = entry.get("type") in ("user", "assistant") and isinstance(entry.get("message"), dict)
     return spoken or ("type" in entry and any(key in entry for key in ("sessionId", "uuid", "leafUuid", "snapshot")))
@@ -93,5 +101,7 @@ FORMATS: dict[str, Callable[[Entry], bool]] = {
     "windsurf": _is_windsurf,
     "kiro": _is_kiro,
     "opencode": _is_opencode,
+    "grok": _is_grok,
+    "cline": _is_cline,
     "claude": _is_claude,
 }

@@ -10,9 +10,14 @@ from pathlib import Path
 # Variables that override the agent's folder, the default folder, and the pattern of a transcript in it.
 _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "claude": (("CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"),),
+    "cline": (
+        ("CLINE_DIR", ".cline", "data/sessions/{id}/{id}.messages.json"),
+        ("CLINE_DATA_DIR", ".cline/data", "sessions/{id}/{id}.messages.json"),
+    ),
     "copilot": (("COPILOT_HOME", ".copilot", "session-state/{id}/events.jsonl"),),
     "cursor": (("CURSOR_CONFIG_DIR", ".cursor", "projects/*/agent-transcripts/{id}/{id}.jsonl"),),
     "droid": (("", ".factory", "sessions/*/{id}.jsonl"), ("", ".factory", "sessions/{id}.jsonl")),
+    "grok": (("GROK_HOME", ".grok", "sessions/*/{id}/updates.jsonl"),),
     "kimi": (
         ("KIMI_CODE_HOME", ".kimi-code", "sessions/*/{id}/agents/main/wire.jsonl"),
         ("KIMI_SHARE_DIR", ".kimi", "sessions/*/{id}/wire.jsonl"),

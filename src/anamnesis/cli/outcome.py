@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,9 +43,26 @@ def draw_outcome(agents: Sequence[Agent], done: Plan, news: Sequence[str]) -> No
     for agent in agents:
         if agent.remark and (agent in changed or agent.plugin):
             screen.print(Text.assemble((f"{agent.title}: ", "bold"), agent.remark), style="yellow")
+    for line in _gaps(changed, done):
+        screen.print(line, style="yellow")
     if changed:
         _draw_program()
     _draw_next([agent.title for agent in changed if agent.name in AGENTS])
+
+
+def _gaps(agents: Sequence[Agent], done: Plan) -> Iterator[str]:
+    """What the agents cannot do because they run no hook for it."""
+    known = [agent for agent in agents if agent.name in AGENTS and agent.edits]
+    if untold := [agent for agent in known if not agent.verbs & {"inject", "recall"}]:
+        is_written = any(agent.instructions in change.edits for agent in untold for change in done.changes)
+        advice = "" if is_written else " `anamnesis init --instructions` adds a line that asks it to."
+        yield f"No hook can give notes to {_titles(untold)}: the model has to search for them.{advice}"
+    if uncaptured := [agent for agent in known if "capture" not in agent.verbs]:
+        yield f"No hook reports the end of a session of {_titles(uncaptured)}: their sessions are not captured."
+
+
+def _titles(agents: Sequence[Agent]) -> str:
+    return listed(agent.title for agent in agents)
 
 
 def _row(agent: Agent, done: Plan) -> list[Text]:

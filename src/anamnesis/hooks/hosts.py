@@ -15,8 +15,8 @@ from anamnesis.hooks.event import Event, text_of
 CLAUDE = "claude"
 # Hosts that ignore the output of a hook at the start of a session: `recall` injects at the first prompt.
 # Gemini CLI puts it before the prompt of a run without a terminal, and drops such a prompt when it resumes the session.
-STARTS_AT_PROMPT = ("gemini",)
-# The hosts' names for each field; of a list of folders, the first counts.
+STARTS_AT_PROMPT = ("cline", "gemini", "kimi")
+# The hosts' names for each field; of a list of folders or parts of a text, the first counts.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
     "transcript_path": ("transcript_path", "transcriptPath"),
@@ -40,6 +40,8 @@ def recognise(event: Event, variables: Mapping[str, str]) -> str:
         return "devin"
     if "conversationId" in event:
         return "antigravity"
+    if "workspaceRoot" in event:
+        return "grok"
     if "sessionId" in event:
         return "copilot"
     # Claude Code's events have no timestamp; those of hosts that expect JSON have one.
@@ -66,7 +68,9 @@ def _asked(prompt: str) -> str:
 
 
 def is_due(event: Event, host: str, hook: str) -> bool:
-    """Whether a hook has anything to do: Antigravity runs `inject` before every model call."""
+    """Whether a hook has anything to do: Antigravity runs `inject` before every model call, Grok all for subagents."""
+    if "subagentType" in event:
+        return False
     return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
 
 
@@ -99,7 +103,8 @@ _ALWAYS_JSON = ("cursor", "antigravity")
 def _first(told: Event, words: tuple[str, ...]) -> str:
     for word in words:
         value = told.get(word)
-        value = value[0] if isinstance(value, list) and value else value
-        if isinstance(value, str) and value:
-            return value
+        for each in value if isinstance(value, list) else [value]:
+            text = each.get("text") if isinstance(each, dict) else each
+            if isinstance(text, str) and text:
+                return text
     return ""

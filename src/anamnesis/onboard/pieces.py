@@ -48,7 +48,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An element of a list, recognised by the command in it."""
+    """An element of a list, recognised by the command in it and, where elements name their event, by that."""
 
     path: Keys
     verb: str
@@ -69,7 +69,14 @@ class Item:
         return text
 
     def _calls(self, engine: Engine, text: str) -> list[tuple[Keys, Mapping[str, Any]]]:
-        return list(_calls(at(engine.read(text), self.path), self.path, self.verb))
+        return list(self.found(engine.read(text)))
+
+    def found(self, document: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+        """The entries in a file that are this one, with their paths."""
+        event = self.value.get("event")
+        for place, entry in _calls(at(document, self.path), self.path, self.verb):
+            if event is None or entry.get("event") == event:
+                yield place, entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ Piece = Server | Item | Former | Member | Needed | Value | Redirected
 def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:
     """The entries in a file that the piece installs or updates."""
     if isinstance(piece, Item):
-        return [entry for _, entry in _calls(at(document, piece.path), piece.path, piece.verb)]
+        return [entry for _, entry in piece.found(document)]
     found = at(document, piece.path) if isinstance(piece, Server | Redirected) else None
     return [found] if isinstance(found, Mapping) else []
 

@@ -20,6 +20,7 @@ from anamnesis.onboard.agents.desktop import desktop
 from anamnesis.onboard.agents.droid import droid
 from anamnesis.onboard.agents.gemini import gemini, qwen
 from anamnesis.onboard.agents.goose import goose
+from anamnesis.onboard.agents.grok import grok
 from anamnesis.onboard.agents.kimi import kimi
 from anamnesis.onboard.agents.kiro import kiro
 from anamnesis.onboard.agents.opencode import kilo, opencode
@@ -51,6 +52,7 @@ AGENTS: dict[str, Callable[[Place, Program], Agent]] = {
     "droid": droid,
     "antigravity": antigravity,
     "kimi": kimi,
+    "grok": grok,
     "claude-desktop": desktop,
 }
 

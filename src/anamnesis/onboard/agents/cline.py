@@ -1,9 +1,12 @@
-"""Cline and its fork Roo Code. Their hooks cannot add context to a prompt."""
+"""Cline, with hooks as a JavaScript plugin, and Roo Code, an older fork of it without hooks."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from anamnesis.onboard.agent import Agent, own_file
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import Settings, Whole
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -22,9 +25,19 @@ def cline(place: Place, program: Program) -> Agent:
         title="Cline",
         programs=("cline",),
         signs=(folder, *place.extensions(name)),
-        edits=tuple(Settings(path, "json", (server,)) for path in files),
-        instructions=own_file(folder / "rules/anamnesis.md"),
+        edits=(*(Settings(path, "json", (server,)) for path in files), _plugin(folder / "plugins", program)),
     )
+
+
+def _plugin(folder: Path, program: Program) -> Whole:
+    """The plugin, with the commands that start us. At a session's first prompt, `recall` gives the notes of a start."""
+    template = Path(__file__).with_name("cline.js").read_text("utf-8")
+    words = {
+        "recall": program.call("recall", "--host=cline"),
+        "capture": program.call("capture", "--no-sync", "--host=cline"),
+    }
+    text = template.replace("CALLS", json.dumps(words), 1)
+    return Whole(folder / "anamnesis.js", text, ("inject", "recall", "capture"))
 
 
 def roo(place: Place, program: Program) -> Agent:

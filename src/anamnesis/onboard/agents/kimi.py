@@ -1,10 +1,10 @@
-"""Kimi Code and Kimi CLI: only the output of a hook at a prompt is used."""
+"""Kimi Code and Kimi CLI: they use a hook's output only at a prompt, and headless runs end without a hook."""
 
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import END, PROMPT
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, TURN
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place, present
 from anamnesis.onboard.program import Program
@@ -15,7 +15,7 @@ def kimi(place: Place, program: Program) -> Agent:
     server = Server(("mcpServers", "anamnesis"), program.server())
     hooks = tuple(
         Item(("hooks",), on.verb, {"event": on.event, "command": on.line(program, "kimi"), "timeout": on.seconds})
-        for on in (PROMPT, END)
+        for on in (PROMPT, COMPACT, TURN, END)
     )
     edits = [
         edit

@@ -1,0 +1,13 @@
+"""Goose."""
+
+from __future__ import annotations
+
+from tests.clients.host import Host
+from tests.clients.schemas import fitting
+
+HOST = Host(
+    name="goose",
+    read_back=fitting("goose"),
+    is_told=False,
+    lacks={"sessions": "its program is in no package registry"},
+)

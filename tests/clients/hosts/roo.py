@@ -1,0 +1,13 @@
+"""Roo Code."""
+
+from __future__ import annotations
+
+from tests.clients.host import Host
+from tests.clients.schemas import fitting
+
+HOST = Host(
+    name="roo",
+    read_back=fitting("roo"),
+    is_told=False,
+    lacks={"sessions": "an extension that runs in VS Code"},
+)
