@@ -22,7 +22,7 @@ from anamnesis.onboard.formats.editing import Path, Step, Unparsable, splice
 
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\n]+|//[^\r\n]*|/\*[\s\S]*?\*/)
-    |(?P<string>"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*")
+    |(?P<string>"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+")
     |(?P<scalar>-?[0-9][0-9.eE+-]*\b|(?:true|false|null)\b)
     |(?P<mark>[{}\[\]:,])""",
     re.VERBOSE,

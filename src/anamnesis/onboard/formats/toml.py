@@ -16,7 +16,7 @@ from anamnesis.onboard.formats.editing import Path, Step, Unparsable, spell, spl
 
 _NAME = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\.)*+"|'[^'\n]*+')"""
 _NAMES = re.compile(_NAME)
-_KEY = re.compile(rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*")
+_KEY = re.compile(rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*+")
 _HEADER = re.compile(rf"(\[\[?)[ \t]*({_KEY.pattern})[ \t]*\]\]?")
 _EQUALS = re.compile(r"[ \t]*=[ \t]*")
 _SKIP = re.compile(r"(?:\s++|#[^\n]*+)*+")
