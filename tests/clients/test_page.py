@@ -13,13 +13,23 @@ from tests.onboard.machines import Machine
 
 from anamnesis.onboard.agents import AGENTS
 
-PAGE = Path(__file__).parent.parent.parent / "docs/agents.md"
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs/agents.md"
 
 
 def test_the_page_names_exactly_the_agents_that_init_knows(tmp_path: Path) -> None:
     table = PAGE.read_text("utf-8").partition("| scene |")[0]
     named = re.findall(r"^\| ([^|]+?) \|", table, re.MULTILINE)[2:]
     assert named == [Machine(tmp_path).agent(name).title for name in AGENTS]
+
+
+def test_the_readme_shows_the_head_of_the_page() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    table = [line for line in readme.splitlines() if line.startswith("|")]
+    assert "\n".join(table) in PAGE.read_text("utf-8")
+    (count,) = re.findall(r"twelve|thirteen|fourteen", readme)
+    played = sum(result.is_played for result in results.read().values())
+    assert {"twelve": 12, "thirteen": 13, "fourteen": 14}[count] == played
 
 
 def test_every_client_that_is_played_pinned_or_recorded_is_one_that_init_knows() -> None:
