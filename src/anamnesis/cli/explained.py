@@ -21,6 +21,7 @@ _NAMES = {
     "length": "length",
     "words": "words",
     "passage": "best passage",
+    "every word": "every word",
     "recent": "recent",
     "sure": "confidence",
     "strong": "strength",

@@ -14,6 +14,8 @@ from anamnesis.meaning.model import Vectors
 
 # The weight of the words where one note stands out by its meaning as much as the best of as many notes does by chance.
 _WORDS = 0.17
+# What a note gets that holds every word of the query, however close others are.
+COMPLETE = 0.1
 # The share of a note's own BM25; the rest is that of its best passage.
 _NOTE = 0.7
 # How much of the advantage that many passages give by chance is taken from a note.

@@ -105,6 +105,17 @@ def held_words(db: Connection, words: Words, numbers: Sequence[int]) -> list[set
     return [(whole[number] | parts[number] | named[number]) & words.notes.keys() for number in numbers]
 
 
+def holding_every(db: Connection, words: Words, places: Numbers) -> NDArray[np.bool_]:
+    """Which notes hold every word of the query, by their numbers; none if a word is in no note."""
+    found = np.zeros(len(places), np.bool_)
+    if words.notes and all(words.notes.values()):
+        match = " AND ".join(any_term([text]) for text in words.notes)
+        rows = db.execute("SELECT rowid FROM memories_fts WHERE memories_fts MATCH :match", {"match": match}).fetchall()
+        numbers = np.array(rows, np.int64).reshape(-1)
+        found[numbers[numbers < len(places)]] = True
+    return found
+
+
 def best_bm25(
     db: Connection, file: VectorFile, words: Words, notes: Compared, weights: Weights, k: int
 ) -> tuple[Vectors, Vectors]:

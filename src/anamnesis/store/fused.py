@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anamnesis.meaning.fusion import average, fit, fused, weights
+from anamnesis.meaning.fusion import COMPLETE, average, fit, fused, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.query import asked
 from anamnesis.recall.telling import rarity
-from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, telling
+from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, holding_every, telling
 from anamnesis.store.priors import Candidate, candidates, priors
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import NOT_SUPERSEDED, Filter
@@ -35,12 +35,15 @@ _NOTHING = 1e-6
 
 
 class _Compared(NamedTuple):
-    """The notes that a filter selects, how close each is to the query, and the BM25 of it and of its best passage."""
+    """The notes that a filter selects, how close each is to the query, the BM25 of it and of its best passage, and what
+    it gets for holding every word.
+    """
 
     notes: Numbers
     close: Vectors
     of_note: Vectors
     of_passage: Vectors
+    complete: Vectors
     words: Words
     embedded: NDArray[np.bool_]
 
@@ -82,7 +85,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
-        return _Compared(notes, of_note, of_note, of_note, Words([], [], {}, 0, {}), np.zeros(0, np.bool_))
+        return _Compared(notes, of_note, of_note, of_note, of_note, Words([], [], {}, 0, {}), np.zeros(0, np.bool_))
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
     close = within(meaning.compare(db, meaning.query(question.query)), places)
@@ -91,15 +94,16 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     embedded = np.zeros(len(notes), np.bool_)
     embedded[places[close.notes]] = True
     words = telling(db, question.query)
-    of_passage = of_note
+    of_passage = complete = of_note
     if question.mode == "fused":
+        complete = np.float32(COMPLETE) * holding_every(db, words, places)[notes]
         texts = np.full(len(notes), -1)
         long = close.counts > 1
         texts[places[close.notes[long]]] = close.texts[long]
-        compared = Compared(notes, places, closeness, texts)
+        compared = Compared(notes, places, closeness + complete, texts)
         by = weights(closeness, words.holders, words.total)
         of_note, of_passage = best_bm25(db, meaning.file, words, compared, by, question.k + _TIED)
-    return _Compared(notes, closeness, of_note, of_passage, words, embedded)
+    return _Compared(notes, closeness, of_note, of_passage, complete, words, embedded)
 
 
 def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
@@ -108,6 +112,7 @@ def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chos
         return []
     words = compared.words
     score = fused(compared.close, compared.of_note, compared.of_passage, words.holders, words.total)
+    score += compared.complete
     places = _highest(score, question.k + _TIED)
     notes = candidates(db, compared.notes[places].tolist())
     added = priors(db, notes, question.at_hand) if question.mode == "fused" else [{}] * len(notes)
@@ -166,6 +171,7 @@ def _whys(
         by_words = {
             "words": by.of_note * float(added[each.place] * compared.of_note[each.place]),
             "passage": by.of_passage * float(added[each.place] * compared.of_passage[each.place]),
+            "every word": float(compared.complete[each.place]),
         }
         parts = {**by_meaning, **by_words, **each.priors}
         shown = {name: part for name, part in parts.items() if abs(part) > _NOTHING}
