@@ -40,7 +40,7 @@ def test_the_parts_sum_up_to_the_score_and_the_words_to_their_bm25(store: Memory
 
 
 def test_a_note_that_holds_every_word_of_the_query_gets_something_for_that(store: MemoryStore) -> None:
-    """Who types two words of a note means that note, in a memory of thousands too, where others are closer in meaning."""
+    """Two words of a note name it, in a memory of thousands too, where other notes are closer in meaning."""
     store.put_all([note("pods"), note("one", "kubectl get pods"), note("cake", "eggs and flour for a deployment")])
     whys = {hit.memory.id: hit.why for hit in store.hits("kubectl deployment", explain=True)}
     assert {id: "every word" in why.parts for id, why in whys.items() if why} == {
