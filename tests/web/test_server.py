@@ -199,6 +199,6 @@ def test_a_client_that_never_reads_makes_the_daemon_keep_little(tmp_path: Path) 
 
 
 def test_all_requests_sent_before_the_client_shut_its_side_are_answered(connection: socket.socket) -> None:
-    connection.sendall((get("/search?q=x") + get("/health")) * 100)
+    connection.sendall((get("/search?q=x&project=none") + get("/health")) * 100)
     connection.shutdown(socket.SHUT_WR)
     assert read_all(connection).count(b"HTTP/1.1 200 OK\r\n") == 200
