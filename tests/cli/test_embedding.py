@@ -15,10 +15,11 @@ from tests.waiting import wait_until
 from tests.web.daemon import Daemon
 
 
-def write(anamnesis: Command, count: int) -> None:
+def write(anamnesis: Command, count: int, length: int = 1) -> None:
     with anamnesis.store() as store:
         for number in range(count):
-            store.write(type="semantic", title=f"Note {number}", body=f"The text of number {number}.")
+            body = f"The text of number {number}.\n" * length
+            store.write(type="semantic", title=f"Note {number}", body=body)
 
 
 def texts(home: Path) -> int:
@@ -43,7 +44,7 @@ def test_reindex_embeds_to_the_end_and_status_counts(anamnesis: Command) -> None
 
 
 def test_an_interrupted_reindex_keeps_what_is_done_and_the_next_one_goes_on(anamnesis: Command) -> None:
-    write(anamnesis, 400)
+    write(anamnesis, 400, length=20)
     process = subprocess.Popen(
         [sys.executable, "-m", "anamnesis", "reindex"],
         env=anamnesis.variables,

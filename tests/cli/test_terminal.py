@@ -74,7 +74,7 @@ def test_no_result_has_a_score_of_zero(anamnesis: Command) -> None:
 
 
 def test_search_says_when_it_finds_nothing_only_to_people(anamnesis: Command) -> None:
-    anamnesis("write", "Note", "body")
+    anamnesis("write", "Restarting pods", "kubectl rollout restart deployment web")
     shown = plain(anamnesis.on_terminal("search", "zebra")).split("\n")
     assert shown[:2] == ["Nothing found.", "Try other words, or: anamnesis list"]
     done = anamnesis("search", "zebra")

@@ -10,14 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from anamnesis.meaning.database import MOST_PASSAGES
 from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix, Note
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
-from anamnesis.meaning.vectors import NewText, Passages, VectorFile, hash_of, packed
+from anamnesis.meaning.vectors import NewText, Passages, VectorFile, hash_of, joined, packed
 from anamnesis.store import queries
 from anamnesis.store.change_log import Change, ChangeLog, last_seq
 from anamnesis.store.ranking import FOLLOWER
@@ -171,7 +169,7 @@ class Meaning:
             if self._is_abandoned:
                 raise _Stopped
             found.append(self._model().passages(texts[start : start + _AT_ONCE]))
-        return np.concatenate(found)
+        return joined(found)
 
     def _refresh(self, db: Connection) -> None:
         """Bring the matrix up to date with what the follower has embedded."""
