@@ -44,7 +44,7 @@ _LAST_SECONDS = 10.0
 _SWITCH_SECONDS = 0.0005
 # Bytes that SQLite caches for all connections of the process together. More made neither searches nor writes faster at
 # 50,000 notes: the system caches the files as well.
-_MOST_CACHED = 8_000_000
+_MOST_CACHED = 6_000_000
 
 
 def serve(
