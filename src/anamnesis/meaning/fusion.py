@@ -25,7 +25,7 @@ _SATURATION = 2.2
 # How close this model finds a note that has nothing to do with the query, on average, and how many such notes count.
 _AVERAGE, _AVERAGE_NOTES = 0.47, 20
 # The logit of `fit`: a constant, and the weights of closeness, of the average closeness, of the square of the coverage,
-# and of what chance gives in a memory of so many notes and a few more. `python -m bench.fit` fits them to paraphrases,
+# and of `chance` for the number of notes plus `_FEW_MORE`. `python -m bench.fit` fits them to paraphrases,
 # conversations and code: the best hit of a question against that of a question about something else.
 _FIT = (-4.4, 33.3, -19.8, 5.9, -2.65)
 _FEW_MORE = 5
