@@ -70,6 +70,12 @@ class Weights(NamedTuple):
         found *= np.float32(self.factor)
         return found
 
+    def scores(self, close: Vectors, of_note: Vectors, of_passage: Vectors) -> Vectors:
+        """The scores of notes by words and meaning."""
+        found = self.added(self.share(of_note, of_passage))
+        found += close
+        return found
+
 
 def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int = 0) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
@@ -77,10 +83,7 @@ def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequen
     `holders` says how many notes hold each of the query's words, of the `total` that BM25 is computed over if those are
     more than are searched.
     """
-    by = weights(close, holders, total)
-    scores: Vectors = by.added(by.share(of_note, of_passage))
-    scores += close
-    return scores
+    return weights(close, holders, total).scores(close, of_note, of_passage)
 
 
 def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> Weights:

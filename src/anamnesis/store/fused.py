@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anamnesis.meaning.fusion import COMPLETE, average, fit, fused, weights
+from anamnesis.meaning.fusion import COMPLETE, Weights, average, fit, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.query import asked
@@ -35,8 +35,8 @@ _NOTHING = 1e-6
 
 
 class _Compared(NamedTuple):
-    """The notes that a filter selects, how close each is to the query, the BM25 of it and of its best passage, and what
-    it gets for holding every word.
+    """The notes that a filter selects, how close each is to the query, the BM25 of it and of its best passage, what it
+    gets for holding every word, and what words weigh.
     """
 
     notes: Numbers
@@ -44,6 +44,7 @@ class _Compared(NamedTuple):
     of_note: Vectors
     of_passage: Vectors
     complete: Vectors
+    by: Weights
     words: Words
     embedded: NDArray[np.bool_]
 
@@ -85,7 +86,8 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
-        return _Compared(notes, of_note, of_note, of_note, of_note, Words([], [], {}, 0, {}), np.zeros(0, np.bool_))
+        no_words = Words([], [], {}, 0, {})
+        return _Compared(notes, of_note, of_note, of_note, of_note, weights(of_note, []), no_words, of_note > 0)
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
     close = within(meaning.compare(db, meaning.query(question.query)), places)
@@ -94,6 +96,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     embedded = np.zeros(len(notes), np.bool_)
     embedded[places[close.notes]] = True
     words = telling(db, question.query)
+    by = weights(closeness, words.holders, words.total)
     of_passage = complete = of_note
     if question.mode == "fused":
         complete = np.float32(COMPLETE) * holding_every(db, words, places)[notes]
@@ -101,17 +104,15 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
         long = close.counts > 1
         texts[places[close.notes[long]]] = close.texts[long]
         compared = Compared(notes, places, closeness + complete, texts)
-        by = weights(closeness, words.holders, words.total)
         of_note, of_passage = best_bm25(db, meaning.file, words, compared, by, question.k + _TIED)
-    return _Compared(notes, closeness, of_note, of_passage, complete, words, embedded)
+    return _Compared(notes, closeness, of_note, of_passage, complete, by, words, embedded)
 
 
 def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
     """The k best notes by their scores and priors."""
     if not len(compared.notes) or not question.k:
         return []
-    words = compared.words
-    score = fused(compared.close, compared.of_note, compared.of_passage, words.holders, words.total)
+    score = compared.by.scores(compared.close, compared.of_note, compared.of_passage)
     score += compared.complete
     places = _highest(score, question.k + _TIED)
     notes = candidates(db, compared.notes[places].tolist())
@@ -160,7 +161,7 @@ def _whys(
 ) -> list[Why]:
     query = meaning.query(question.query)
     words = word_scores(db, compared.words.whole, [each.note.number for each in chosen])
-    by = weights(compared.close, compared.words.holders, compared.words.total)
+    by = compared.by
     share = by.share(compared.of_note, compared.of_passage)
     added = by.added(share) / np.maximum(share, np.float32(1e-9))
     found = []
