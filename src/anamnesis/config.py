@@ -149,6 +149,35 @@ SETTINGS = (
         _whole(500, 100_000),
     ),
     Setting(
+        "engram_strength",
+        "ANAMNESIS_ENGRAM_STRENGTH",
+        "Whether an engram.db without Reverie's columns (strength, stability, ...) gets them: `on` or `off`.",
+        "off",
+        _one_of("on", "off"),
+    ),
+    Setting(
+        "dream",
+        "ANAMNESIS_DREAM",
+        "Whether the daemon tidies the memory while nobody works: `on` or `off`. `anamnesis dream` does it by hand.",
+        "on",
+        _one_of("on", "off"),
+    ),
+    Setting(
+        "dream_share",
+        "ANAMNESIS_DREAM_SHARE",
+        "How many of a hundred notes of a project one dream may change: 1 to 100.",
+        "5",
+        _whole(1, 100),
+    ),
+    Setting(
+        "gate",
+        "ANAMNESIS_GATE",
+        "Whether notes that agents write with `memory_write` pass the gate, which refuses what is known already: `on`"
+        " or `off`. What people and other programs write never does.",
+        "on",
+        _one_of("on", "off"),
+    ),
+    Setting(
         "reflection_provider",
         "ANAMNESIS_REFLECTION_PROVIDER",
         "Who summarises sessions: `heuristic`, or `openai` for any endpoint that speaks its dialect.",
@@ -173,6 +202,13 @@ SETTINGS = (
         "How long its answer may be.",
         "1000",
         _whole(1, 1_000_000),
+    ),
+    Setting(
+        "theme",
+        "ANAMNESIS_THEME",
+        "The colours of `anamnesis tui`: `dark`, `light`, or `auto` for what the terminal says.",
+        "auto",
+        _one_of("auto", "dark", "light"),
     ),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
@@ -257,6 +293,10 @@ class Settings(NamedTuple):
     versions: int
     sync_timeout: int
     inject_budget: int
+    engram_strength: bool
+    dream: bool
+    dream_share: float
+    gate: bool
     reflection: Reflection
     engram_strict: bool
     engram_data_dir: str
@@ -313,6 +353,10 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         versions=int(found["versions"].valid),
         sync_timeout=int(found["sync_timeout"].valid),
         inject_budget=int(found["inject_budget"].valid),
+        engram_strength=found["engram_strength"].valid == "on",
+        dream=found["dream"].valid == "on",
+        dream_share=int(found["dream_share"].valid) / 100,
+        gate=found["gate"].valid == "on",
         reflection=Reflection(
             provider=found["reflection_provider"].valid,
             model=found["reflection_model"].valid,

@@ -18,6 +18,10 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _SYNC = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY  # also works for a read-only file
 TEMPORARY_SUFFIX = ".tmp"
 _MANY_FILES = 200
+# RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS, and what systems and file systems answer that do not know it.
+_SWAP = 2
+_AT_FDCWD = -100
+_NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EPERM}
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
@@ -32,10 +36,10 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durabl
         sync_folder(path.parent)
 
 
-def create_beside(path: Path | str, mode: int | None = None) -> tuple[int, str]:
-    """A new open temporary file beside `path`, with `mode`, else the mode of `path`, else 0600."""
+def create_beside(path: Path | str, mode: int | None = None, *, stage: str = "") -> tuple[int, str]:
+    """A new open temporary file beside `path` or in the folder `stage`, with `mode`, or that of `path`, or 0600."""
     folder, name = os.path.split(path)  # five times as fast as `with_name`
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
+    temporary = os.path.join(stage or folder, f".{name}.{os.getpid()}-{next(_serial)}{TEMPORARY_SUFFIX}")
     if mode is None:
         try:
             mode = os.stat(path, follow_symlinks=False).st_mode & 0o777
@@ -82,17 +86,106 @@ def put_in_place(temporary: str, path: Path) -> None:
 
 def move(source: Path, target: Path) -> None:
     """A durable move, also across file systems."""
+    rename(source, target)
+    sync_folder(target.parent)
+    sync_folder(source.parent)
+
+
+def rename(source: Path | str, target: Path | str) -> None:
+    """Rename a file atomically; to another file system it is copied, with its times."""
     try:
         os.replace(source, target)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        status = source.stat()
-        write_atomically(target, source.read_bytes(), mode=status.st_mode & 0o777)
+        status = os.stat(source)
+        write_atomically(Path(target), Path(source).read_bytes(), mode=status.st_mode & 0o777)
         os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-        source.unlink()
-    sync_folder(target.parent)
-    sync_folder(source.parent)
+        os.unlink(source)
+
+
+def size_and_mtime(path: Path | str) -> tuple[int, int] | None:
+    """By which a file is recognised as unchanged; None if there is none."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) -> bool:
+    """Rename `staged` to `target` if that still has the size and mtime `seen`, None for no file; returns whether.
+
+    The two files trade places, so that what another program saves at any moment is found: what was replaced is in
+    `staged` afterwards, for `stays_replaced` and for the caller to remove. Where a file system cannot do that, a change
+    between the look at the file and the renaming is overwritten.
+    """
+    if size_and_mtime(target) != seen:
+        return False
+    if seen is None:
+        rename(staged, target)
+        return True
+    try:
+        exchange(staged, target)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_EXCHANGE:
+            raise
+        rename(staged, target)
+        return True
+    if size_and_mtime(staged) == seen:
+        return True
+    _put_back(staged, target)
+    return False
+
+
+def stays_replaced(staged: str, target: str, seen: tuple[int, int]) -> bool:
+    """Whether nobody has written to the file that was replaced, now `staged`; else puts it back.
+
+    A program that has a file open goes on writing to it under any name.
+    """
+    if size_and_mtime(staged) in (None, seen):
+        return True
+    _put_back(staged, target)
+    return False
+
+
+def _put_back(staged: str, target: str) -> None:
+    """Undo an exchange; if another program has replaced `target` since, its file stays."""
+    ours = os.stat(target).st_ino
+    exchange(staged, target)
+    if os.stat(staged).st_ino != ours:
+        exchange(staged, target)
+
+
+def remove_unchanged(target: str, aside: str, seen: tuple[int, int]) -> bool:
+    """Move `target` to the unused name `aside` if it still has the size and mtime `seen`; returns whether."""
+    if size_and_mtime(target) != seen:
+        return False
+    rename(target, aside)
+    if size_and_mtime(aside) == seen:
+        return True
+    with contextlib.suppress(FileExistsError):  # saved once more
+        os.link(aside, target)
+    return False
+
+
+def exchange(one: str, other: str) -> None:
+    """Let two files trade names atomically."""
+    import ctypes  # only for notes that change
+
+    library = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "linux" and hasattr(library, "renameat2"):
+        failed = library.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _SWAP)
+    elif sys.platform == "darwin":
+        failed = library.renamex_np(*names, _SWAP)
+    else:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if failed:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), one, None, other)
 
 
 FileIdentity = tuple[int, int, int]
@@ -107,7 +200,7 @@ def file_identity(path: Path | str) -> FileIdentity | None:
     return os.getpid(), status.st_dev, status.st_ino
 
 
-def sync_files(paths: Sequence[Path | str]) -> None:
+def sync_files(paths: Sequence[Path | str], *, missing_ok: bool = False) -> None:
     """Sync the contents of written files; very many by one sync of the whole system."""
     if len(paths) > _MANY_FILES and hasattr(os, "sync"):
         os.sync()
@@ -115,7 +208,12 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     descriptors: list[int] = []
     try:
         for path in paths:
-            descriptors.append(os.open(path, _SYNC))
+            try:
+                descriptors.append(os.open(path, _SYNC))
+            except FileNotFoundError:
+                if missing_ok:
+                    continue
+                raise
             if len(paths) > 1:
                 _begin_sync(descriptors[-1])  # starts all writes before waiting for any: half the time
         for descriptor in descriptors:
@@ -152,7 +250,7 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
     try:
         deadline = time.monotonic() + timeout
         pause = 0.001
-        while not _try_lock(descriptor):
+        while not try_lock(descriptor):
             if time.monotonic() > deadline:
                 raise LockHeld(
                     f"Another process has held {path} for {timeout:.0f} s.",
@@ -168,9 +266,11 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(descriptor: int) -> bool:
+    def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+        """Lock an open file, or fail at once. There are no shared locks on Windows."""
         try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            if not shared:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:
             return False
         return True
@@ -178,9 +278,10 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(descriptor: int) -> bool:
+    def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+        """Lock an open file, alone or shared with others who share it; or fail at once."""
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             return False
         return True

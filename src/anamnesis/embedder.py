@@ -15,9 +15,10 @@ from anamnesis.store.question import Question
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
 
-# Seconds without a request after which embedding goes on, and for which it waits for that at the most.
+# Seconds without a request after which embedding goes on, and for which it waits for that at the most: each turn takes
+# up to half a second of one processor from clients that write without a pause.
 _QUIET_SECONDS = 0.1
-_LONGEST_WAIT = 2.0
+_LONGEST_WAIT = 15.0
 # Seconds after a failure, such as a full disk, during which nothing is tried.
 _PAUSE_SECONDS = 60.0
 # Seconds between two removals of the texts of deleted notes.

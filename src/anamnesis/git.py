@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -161,7 +162,9 @@ def _wait(
     """Wait for the end of git until the deadline. Where it is traced, an answer has to come within its own timeout."""
     left = max(0.0, deadline - time.monotonic())
     if trace is None or connect_timeout is None:
-        process.communicate(input, timeout=left)
+        if input is None:
+            _sleep_until_end(process, left)
+        process.communicate(input, timeout=max(0.0, deadline - time.monotonic()))
         return
     first = min(connect_timeout, left)
     try:
@@ -171,6 +174,15 @@ def _wait(
         if not _ANSWER.search(trace.read()):
             raise NoAnswer(connect_timeout) from None
         process.communicate(timeout=left - first)
+
+
+def _sleep_until_end(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Sleep until a process ends, where the system can say so: `Popen` looks again after up to 50 ms."""
+    if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError), open(os.pidfd_open(process.pid), "rb", buffering=0) as end:
+            poll = select.poll()
+            poll.register(end, select.POLLIN)
+            poll.poll(seconds * 1000)
 
 
 def _temporary_file() -> IO[bytes]:

@@ -1,8 +1,11 @@
-"""Light stand-ins, for hooks: BLAKE2 without OpenSSL, and regular expressions that are compiled at their first use."""
+"""Light stand-ins, for hooks: BLAKE2 without OpenSSL, and regular expressions and modules that wait for a first use."""
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
+from types import ModuleType
 from typing import Any, AnyStr, cast
 
 try:
@@ -10,7 +13,7 @@ try:
 except ImportError:  # a Python that is built without it
     from hashlib import blake2b
 
-__all__ = ["LazyPattern", "blake2b", "lazy_pattern"]
+__all__ = ["LazyPattern", "blake2b", "defer", "lazy_pattern"]
 
 
 def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
@@ -28,3 +31,15 @@ class LazyPattern:
         value = getattr(re.compile(*self._given), name)
         setattr(self, name, value)
         return value
+
+
+def defer(name: str) -> None:
+    """Let this module be imported when it is first asked for anything, not by its first `import`."""
+    sys.modules.setdefault(name, _Deferred(name))
+
+
+class _Deferred(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(importlib.import_module(self.__name__), name)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 # A thread with a lower priority still gets enough of a busy machine to release Python's lock when others wait for it.
 _NICE = 10
@@ -33,14 +37,14 @@ def run_in_background(*arguments: str) -> None:
 
     At an agent's end, all hooks share 1.5 seconds.
     """
+    process = start(*arguments, start_new_session=True, creationflags=_DETACHED)
+    process.returncode = 0  # it is not waited for, and Python must not warn about that
+
+
+def start(*arguments: str, **more: Any) -> Popen[bytes]:
+    """Start `anamnesis` with these arguments, without input and output unless `more` says otherwise."""
     import subprocess  # 5 ms that other callers need not spend
 
-    process = subprocess.Popen(
-        [sys.executable, "-m", "anamnesis", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        creationflags=_DETACHED,
-    )
-    process.returncode = 0  # it is not waited for, and Python must not warn about that
+    nothing = subprocess.DEVNULL
+    command = [sys.executable, "-m", "anamnesis", *arguments]
+    return subprocess.Popen(command, **{"stdin": nothing, "stdout": nothing, "stderr": nothing, **more})

@@ -43,11 +43,11 @@ def find_project(folder: str | Path, home: Path, user_home: Path | None) -> Proj
     if marker:
         return Project(marker.name, str(marker.path), ignored)
     origin = git_says(folder, "remote", "get-url", "origin")
-    if origin and (key := _cleaned(normalize_remote(origin, folder))):
+    if origin and (key := cleaned_key(normalize_remote(origin, folder))):
         return Project(key, "the git remote origin", ignored)
     if name := _repository_name(folder):
-        return Project(_cleaned(name.lower()) or GLOBAL, "the name of the git repository", ignored)
-    return Project(_cleaned(folder.name.lower()) or GLOBAL, "the name of the folder", ignored)
+        return Project(cleaned_key(name.lower()) or GLOBAL, "the name of the git repository", ignored)
+    return Project(cleaned_key(folder.name.lower()) or GLOBAL, "the name of the folder", ignored)
 
 
 def is_key(text: str) -> bool:
@@ -65,7 +65,7 @@ def check_key(text: str) -> str:
     return text
 
 
-def _cleaned(text: str) -> str:
+def cleaned_key(text: str) -> str:
     """A valid key from a name that git or the folder gives."""
     clean = _NOT_IN_KEY.sub("-", "".join(letter if letter.isprintable() else "-" for letter in text)).strip()
     if len(clean) <= MOST_KEY:

@@ -10,6 +10,20 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from anamnesis.notes import Memory, parse, render, validate
+from anamnesis.notes.marks import (
+    CONTRADICTS,
+    GONE,
+    OUTDATED,
+    STALE,
+    UPDATED_BY,
+    UPDATES,
+    linked,
+    marks_of,
+    with_link,
+    with_mark,
+    with_marks,
+    without_link,
+)
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, merge, without_conflict_tag
 
 BASE = Memory(
@@ -34,6 +48,7 @@ FOREIGN = st.dictionaries(
     max_size=1,
 )
 TIME = st.sampled_from(["", "yesterday", BASE.created_at, LATER, LATEST])
+MARKED = st.dictionaries(st.sampled_from([UPDATES, STALE]), st.sampled_from(["one", "two", "one two"]), max_size=2)
 VERSIONS = st.builds(
     Memory,
     id=st.just(BASE.id),
@@ -59,6 +74,7 @@ VERSIONS = st.builds(
     newline=st.sampled_from(["\n", "\r\n"]),
 )
 BASES = VERSIONS | st.none()
+IDS = st.lists(st.sampled_from([f"01HZX4T9V3Q6W8Y2B5D7F9H1K{last}" for last in "456"]), unique=True)
 
 
 def lines(memory: Memory | None) -> Counter[str]:
@@ -103,6 +119,20 @@ class TestLaws:
         tags = merge(base, one, two).note.tags
         assert {*tags} == added | kept
         assert len(tags) == len({*tags})
+
+    @given(VERSIONS, IDS, IDS, IDS)
+    def test_links_of_both_sides_are_united_without_a_conflict(
+        self, version: Memory, before: list[str], mine: list[str], theirs: list[str]
+    ) -> None:
+        base, one, two = (with_mark(version, UPDATES, " ".join(ids)) for ids in (before, mine, theirs))
+        two = with_mark(two, STALE, "gone")
+        merged = merge(base, one, two)
+        assert merged == merge(base, two, one)
+        assert merged.other is None
+        kept = {*before} & {*mine} & {*theirs}
+        assert {*linked(merged.note, UPDATES)} == kept | ({*mine, *theirs} - {*before})
+        assert marks_of(merged.note)[STALE] == "gone"
+        assert foreign(with_marks(merged.note, {})) == foreign(version)
 
     @given(VERSIONS, VERSIONS)
     def test_without_a_common_past_all_tags_are_united(self, one: Memory, two: Memory) -> None:
@@ -285,3 +315,48 @@ def test_settling_keeps_foreign_front_matter() -> None:
     extra = {"title": "aliases: [x]\n", "tags": "stars: 5\nconflict_of: 01HZX4T9V3Q6W8Y2B5D7F9H1K4\n# mine\n"}
     note = without_conflict_tag(replace(BASE, tags=["http", CONFLICT_TAG], extra=extra))
     assert note == replace(BASE, extra={"title": "aliases: [x]\n", "tags": "stars: 5\n# mine\n"})
+
+
+ONE, TWO = "01JAAAAAAAAAAAAAAAAAAAAAAA", "01JBBBBBBBBBBBBBBBBBBBBBBB"
+
+
+def test_marks_of_two_machines_are_no_conflict() -> None:
+    """Each machine's dream may have marked the note for a reason of its own."""
+    ours = with_link(replace(BASE, tags=["http", OUTDATED]), UPDATED_BY, TWO)
+    theirs = with_mark(with_link(replace(BASE, tags=["http", GONE]), UPDATED_BY, ONE), STALE, "src/a.py")
+    merged = merge(BASE, ours, theirs)
+
+    assert merged == merge(BASE, theirs, ours)
+    assert merged.other is None
+    assert marks_of(merged.note) == {UPDATED_BY: f"{ONE} {TWO}", STALE: "src/a.py"}
+    assert merged.note.tags == ["http", OUTDATED, GONE]
+
+
+def test_a_mark_that_one_side_removed_stays_removed_beside_an_edit() -> None:
+    marked = with_link(BASE, CONTRADICTS, ONE, TWO)
+    unmarked = without_link(marked, CONTRADICTS, ONE)
+    edited = replace(with_mark(marked, STALE, "gone"), body="one\ntwo\nfour", updated_at=LATER)
+    merged = merge(marked, unmarked, edited)
+
+    assert merged.other is None
+    assert marks_of(merged.note) == {CONTRADICTS: TWO, STALE: "gone"}
+    assert merged.note.body == edited.body
+
+
+def test_own_front_matter_beside_marks_still_conflicts() -> None:
+    ours = with_link(replace(BASE, extra={"tags": "stars: 5\n"}), UPDATES, ONE)
+    theirs = with_link(replace(BASE, extra={"tags": "stars: 4\n"}), UPDATES, ONE)
+    merged = merge(BASE, ours, theirs)
+
+    assert merged.other is not None
+    assert marks_of(merged.note) == {UPDATES: ONE}
+
+
+@given(st.lists(VERSIONS, min_size=3, max_size=3), st.lists(MARKED, min_size=3, max_size=3))
+def test_marks_change_nothing_else_of_a_merge(versions: list[Memory], marks: list[dict[str, str]]) -> None:
+    plain = merge(*versions)
+    marked = merge(*(with_marks(note, some) for note, some in zip(versions, marks, strict=True)))
+
+    assume(len({*map(render, versions)}) == 3)
+    assert with_marks(marked.note, {}) == plain.note
+    assert marked.other == plain.other

@@ -35,7 +35,10 @@ class Found:
 
     def ids(self, query: str, k: int = 3, wanted: Filter | None = None) -> list[str]:
         asked = Question(query, wanted or Filter(), k)
-        return [each.id for each in self.store._catalogue.ask(lambda db: fused_search(db, asked, self.meaning))]
+        return [
+            each.id
+            for each in self.store._catalogue.ask(lambda db: fused_search(db, asked, self.meaning, self.store.usage))
+        ]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -119,21 +119,37 @@ def test_a_batch_gives_one_step_for_each_folder_it_changed(tmp_path: Path) -> No
     }
 
 
-def test_a_folder_that_somebody_else_changes_during_a_batch_gives_no_step(tmp_path: Path) -> None:
-    """The batch itself is interrupted by another program: a note whose text is rendered only when it is its turn."""
+def test_a_note_enters_its_folder_whole(tmp_path: Path) -> None:
+    """Nobody who lists or watches the folder sees a temporary file, and those of killed writes are found."""
+    files = NoteFiles(tmp_path)
+    writing = Writing(files, {"memory/semantic/n.md": note("n")}, {})
+    assert [path for path in (tmp_path / "memory").rglob("*") if path.is_file()] == []
+    assert [PurePosixPath(path).name.split(".md.")[0] for path in files.leftovers()] == [".n"]
+    writing.finish()
+    assert [path.name for path in (tmp_path / "memory").rglob("*") if path.is_file()] == ["n.md"]
+    assert files.leftovers() == []
 
-    class Meddling(dict[str, Memory]):
-        def items(self):  # type: ignore[no-untyped-def]
-            for path, memory in super().items():
-                yield path, memory
-                other = tmp_path / "memory" / "semantic" / f"other-{memory.id}.md"
-                other.write_text(render(note("other")), "utf-8")
-                os.utime(other.parent, ns=(1, len(memory.id)))
+
+def test_a_note_that_is_removed_while_it_is_flushed_is_no_error(store: MemoryStore) -> None:
+    files = put_whole(store, note("n1"), note("n2"))
+    (store.root / files[0].path).unlink()
+    store.secure(files)
+
+
+def test_a_folder_that_somebody_else_changes_during_a_batch_gives_no_step(tmp_path: Path) -> None:
+    """The batch itself is interrupted by another program, between two notes that are put in place."""
+
+    class Meddling(dict[str, NoteFile]):
+        def get(self, path, default=None):  # type: ignore[no-untyped-def]
+            other = tmp_path / "memory" / "semantic" / f"other-{PurePosixPath(path).name}"
+            other.write_text(render(note("other")), "utf-8")
+            os.utime(other.parent, ns=(1, len(path)))
+            return super().get(path, default)
 
     files = NoteFiles(tmp_path)
     Writing(files, {"memory/semantic/n.md": note("n")}, {}).finish()
-    batch = Meddling({f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(3)})
-    assert Writing(files, batch, {}).finish() == []
+    batch = {f"memory/semantic/n{number}.md": note(f"n{number}") for number in range(3)}
+    assert Writing(files, batch, Meddling()).finish() == []
 
 
 def test_others_files_are_found_after_a_batch(store: MemoryStore, tmp_path: Path) -> None:

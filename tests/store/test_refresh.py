@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
 from anamnesis.store import Changes, MemoryStore, upkeep, writing
 from anamnesis.store.files import Folder, NoteFile, NoteFiles
+from anamnesis.store.index import Connection
+from anamnesis.store.refresh import refresh
 
 NOTHING = Changes(0, 0, 0)
 
@@ -210,6 +212,23 @@ def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_ope
     store.put(Memory("ours", "semantic", "t", "common"))
     with MemoryStore(store.root) as again:
         assert found(again, "common") == ["ours", "theirs", "x"]
+
+
+@pytest.mark.usefixtures("path")
+def test_a_folder_is_not_listed_again_because_of_a_note_that_was_written_meanwhile(store: MemoryStore) -> None:
+    """The list of many thousand files takes long, and whoever repeats it holds the lock that writers wait for."""
+    written: list[Memory] = []
+
+    def read_then_write(query: Callable[[Connection], object]) -> object:
+        answer = store._index.read(query)
+        if not written:
+            written.append(store.write(type="semantic", title="meanwhile", body="b"))
+        return answer
+
+    store.refresh()  # records the folder
+    refresh(read_then_write, store._index.write, store._files)
+    assert not store._index.is_outdated()
+    assert found(store, "meanwhile") == [written[0].id]
 
 
 def test_a_file_that_goes_while_its_folder_is_listed_takes_no_other_along(

@@ -4,6 +4,7 @@ from anamnesis.notes.markdown import decode, front_of, named_ids, parse, render
 from anamnesis.notes.record import (
     COUNTS,
     PINNED,
+    REFLECTED,
     SCOPES,
     SOURCES,
     TYPES,
@@ -22,6 +23,7 @@ from anamnesis.notes.ulid import derived_id, ending_of, has_time, moment_of, num
 __all__ = [
     "COUNTS",
     "PINNED",
+    "REFLECTED",
     "SCOPES",
     "SOURCES",
     "TYPES",

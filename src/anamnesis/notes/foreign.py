@@ -1,4 +1,4 @@
-"""Notes imported from elsewhere: their origin, and the mark of a person's review. Pure."""
+"""Notes that wait for a person's review, those imported from elsewhere among them: origin and marks. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import Memory
 
 REVIEWED = "reviewed"
+# The tag of an agent's note that a person has to accept before new sessions get it.
+TO_REVIEW = "to-review"
 # Claude Code's own memory on the user's machine is imported, but not foreign.
 CLAUDE_CODE = "claude-code"
 SOURCE = "import"
@@ -23,7 +25,7 @@ def origin_name(text: str) -> str:
 
 def as_foreign(note: Memory, origin: str) -> Memory:
     """The note as somebody else's that nobody has reviewed."""
-    tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE)]
+    tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
 
@@ -33,8 +35,8 @@ def is_foreign(note: Memory) -> bool:
 
 
 def is_waiting(note: Memory) -> bool:
-    """Whether a foreign note has not been reviewed."""
-    return is_foreign(note) and REVIEWED not in note.tags
+    """Whether a foreign note, or an agent's that has to be reviewed, has not been."""
+    return (is_foreign(note) or TO_REVIEW in note.tags) and REVIEWED not in note.tags
 
 
 def as_reviewed(note: Memory) -> Memory:
@@ -42,8 +44,8 @@ def as_reviewed(note: Memory) -> Memory:
 
 
 def label(note: Memory) -> str:
-    """The origin of a foreign note as shown to an agent; else ""."""
+    """The origin of a foreign or unreviewed note as shown to an agent; else ""."""
     if not is_foreign(note):
-        return ""
+        return "an agent's, not reviewed by the user" if is_waiting(note) else ""
     origin = origin_name(note.machine_id)
     return f"foreign: imported from {origin}" if is_waiting(note) else f"imported from {origin}, reviewed"

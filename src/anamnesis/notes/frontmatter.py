@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -28,13 +28,19 @@ class _Loader(_Parser):  # type: ignore[misc]
         return ""
 
 
-def write_front(meta: dict[str, Any], extra: dict[str, str]) -> str:
-    """The front matter in its fixed order, each group of unknown lines after the key that it followed."""
+def write_front(
+    meta: dict[str, Any], extra: dict[str, str], usual: Callable[[dict[str, Any]], str | None] = lambda _: None
+) -> str:
+    """The front matter in its fixed order, each group of unknown lines after the key that it followed.
+
+    `usual` writes what YAML writes, in a tenth of the time, or None.
+    """
     if not extra:
         return _dump(meta)
     pieces = [extra.get("", "")]
     for key in KEYS:
-        pieces += [_dump({key: meta[key]}) if key in meta else "", extra.get(key, "")]
+        entry = {key: meta[key]} if key in meta else {}
+        pieces += [usual(entry) or _dump(entry) if entry else "", extra.get(key, "")]
     return "".join(pieces)
 
 
@@ -75,7 +81,7 @@ def _entries(front: str, first_line: int) -> Iterator[tuple[str, Any, str, int]]
     pairs = _compose(front, first_line)
     if any(key.start_mark.column for key, _ in pairs):
         # `{id: x, ...}` or an indented block: put every entry on lines of its own
-        root = yaml.compose(front, Loader=_Parser)
+        root: Any = yaml.compose(front, Loader=_Parser)
         root.flow_style = False
         front = yaml.serialize(root, Dumper=_Dumper, allow_unicode=True)
         pairs = _compose(front, first_line)

@@ -60,7 +60,7 @@ def render(memory: Memory) -> str:
     if front is None:
         from anamnesis.notes.frontmatter import write_front
 
-        front = write_front(meta, memory.extra)
+        front = write_front(meta, memory.extra, _usual_front)
     head = f"---\n{front}---\n"
     if memory.newline != "\n":
         head = head.replace("\n", memory.newline)

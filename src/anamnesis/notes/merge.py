@@ -8,6 +8,7 @@ from typing import Any
 
 from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
+from anamnesis.notes.marks import LINKS, mark_values, with_marks
 from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory
 from anamnesis.notes.ulid import derived_id
 
@@ -36,6 +37,13 @@ def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
     """Merge two changes of one note: the newer wins where both changed the same field."""
     if base in (one, two) or one == two:
         return Merged(two if one == base else one)
+    marks = _merged_marks(base, one, two)
+    merged = _merge(base and with_marks(base, {}), with_marks(one, {}), with_marks(two, {}))
+    return replace(merged, note=with_marks(merged.note, marks))
+
+
+def _merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
+    """Merge two changes of one note without marks."""
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
     body, conflict = merge_lines(base.body if base else None, older.body, newer.body)
@@ -77,6 +85,16 @@ def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) ->
     if base and getattr(newer, name) == getattr(base, name):
         return getattr(older, name)
     return getattr(newer, name)
+
+
+def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, str]:
+    """The marks of both: dreams on two machines mark a note for different reasons, and neither is a conflict."""
+    before, ours, theirs = (mark_values(note) if note else {} for note in (base, one, two))
+    names = {**ours, **theirs}
+    united = {name: _united(before.get(name, []), ours.get(name, []), theirs.get(name, [])) for name in names}
+    return {
+        name: " ".join(sorted(values)) if name in LINKS else max(values, default="") for name, values in united.items()
+    }
 
 
 def _merged_fields(base: Fields, older: Fields, newer: Fields) -> Fields:

@@ -25,6 +25,8 @@ SCOPES = ("portable", "machine-local")
 SOURCES = ("human", "session-end", "reflection", "import")
 # The tag of notes that come first for an agent.
 PINNED = "pinned"
+# The tag of episodes that were folded into durable notes.
+REFLECTED = "reflected"
 
 # The written order; `extra` lines follow the key that they followed in the file.
 KEYS = (

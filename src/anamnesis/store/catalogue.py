@@ -65,6 +65,7 @@ class Catalogue:
         self._news = _News()
         self._checked = self._told = float("-inf")
         self._behind = False  # whether a change of ours is not in the index yet
+        self._entering = threading.Lock()  # held while notes that clients know of are not in the index yet
 
     def ask(self, query: Callable[[Connection], T]) -> T:
         self.refresh_folders()
@@ -75,6 +76,8 @@ class Catalogue:
 
         Returns whether there was such a change.
         """
+        if self._entering.acquire(timeout=_PATIENCE_SECONDS):
+            self._entering.release()
         now = time.monotonic()
         is_outdated = False
         if again or self._behind or now - self._checked > _TRUST_SECONDS:
@@ -110,13 +113,15 @@ class Catalogue:
         *,
         former: Iterable[NoteFile] = (),
         follower: str = "",
+        placed: Callable[[], object] | None = None,
     ) -> Written | None:
         """Index our changes of files; if the index cannot be written now, the next refresh finds them.
 
         `former` files are indexed first if an editor has changed them, so that no version is missed. `finish` makes
         these changes, and is called while the transaction can still be rolled back. The changes of a `follower` trigger
-        no callback and are not pending for it. Returns None if the index could not be written, if other files of the
-        same notes have to be read, or if the store is not followed.
+        no callback and are not pending for it. `placed` is called when the files are in place; from then on, other
+        threads of this process wait for the index. Returns None if the index could not be written, if other files of
+        the same notes have to be read, or if the store is not followed.
         """
 
         def change(db: Connection) -> tuple[Written | None, bool]:
@@ -133,7 +138,11 @@ class Catalogue:
             return self._outcome(db, before, files, follower, is_all=entered.only_added and not unknown)
 
         try:
-            entered, is_unread = self._index.write(change)
+            with self._entering if placed else contextlib.nullcontext():
+                if placed:
+                    finish()
+                    placed()
+                entered, is_unread = self._index.write(change)
         except (NoteConflict, StoreUnavailable):
             self._behind = True
             for folder in {folder_of(path) for path in (*(file.path for file in written), *gone)}:

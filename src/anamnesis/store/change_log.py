@@ -102,6 +102,10 @@ class ChangeLog:
         found = self.pending(follower)
         return len(found.changes) if found else 0
 
+    def last(self) -> int:
+        """The sequence number of the last change."""
+        return self._index.read(last_seq)
+
     def advance(self, follower: str, done: Pending) -> None:
         """Move the cursor of a follower past the changes that it processed, unless it has been moved since."""
         if done.changes:

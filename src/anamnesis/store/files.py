@@ -16,7 +16,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.config import TREES as TREES
-from anamnesis.disk import TEMPORARY_SUFFIX, move, sync_files, sync_folder
+from anamnesis.disk import (
+    TEMPORARY_SUFFIX,
+    create_beside,
+    fill,
+    move,
+    remove,
+    remove_unchanged,
+    replace_unchanged,
+    size_and_mtime,
+    stays_replaced,
+    sync_files,
+    sync_folder,
+)
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, file_time, parse, validate, writable
@@ -24,6 +36,9 @@ from anamnesis.store.kept import Kept
 from anamnesis.store.steps import Step
 
 TRASH = "trash"
+# Where notes are written before they are renamed into their folders: outside of the trees, where a watcher reports
+# each file once, and in a small folder, where creating a file is cheaper than among many thousands.
+STAGE = "staged"
 # Opening a named pipe must not block, and a symbolic link must not be followed.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _SHAPELESS = lazy_pattern("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
@@ -171,7 +186,7 @@ class NoteFiles:
     def secure(self, paths: Sequence[str]) -> None:
         """Flush files and their folders to disk; files that no longer exist are skipped."""
         with telling("write", self.root):
-            sync_files([self.absolute(path) for path in paths if self.exists(path)])
+            sync_files([self.absolute(path) for path in paths], missing_ok=True)
             for folder in dict.fromkeys(map(folder_of, paths)):
                 sync_folder(self.absolute(folder))
 
@@ -198,6 +213,33 @@ class NoteFiles:
             if before != -1:
                 sync_folder(self.root / source)
         return Step(source, before, self.folder_time(source))
+
+    def replace(self, path: str, data: bytes, seen: tuple[int, int] | None) -> tuple[int, int] | None:
+        """Replace a file durably, and return its new size and mtime; None if it was no longer as `seen`."""
+        target = self.absolute(path)
+        with telling("write", target):
+            descriptor, staged = create_beside(target, stage=self.prepare(STAGE))
+            status = fill(descriptor, staged, data)
+            is_replaced = replace_unchanged(staged, target, seen)
+            sync_folder(self.absolute(folder_of(path)))
+            is_replaced = is_replaced and (seen is None or stays_replaced(staged, target, seen))
+            remove(staged)
+        return (status.st_size, status.st_mtime_ns) if is_replaced else None
+
+    def remove_unchanged(self, path: str, seen: tuple[int, int]) -> bool:
+        """Remove a file for good, unless it is no longer as `seen`; returns whether."""
+        aside = f"{self.prepare(STAGE)}/.{path.rpartition('/')[2]}.removed{TEMPORARY_SUFFIX}"
+        with telling("remove", self.root / path):
+            is_removed = remove_unchanged(self.absolute(path), aside, seen)
+            remove(aside)
+            sync_folder(self.absolute(folder_of(path)))
+        return is_removed
+
+    def move(self, path: str, target: str) -> None:
+        """Move a file to another path of the trees, which no file has."""
+        self.refuse_links(path)
+        with telling("move", self.root / path):
+            move(self.root / path, Path(self.prepare(folder_of(target)), target.rpartition("/")[2]))
 
     def restore(self, trashed: Trashed) -> Step:
         """Move a file back from the trash unchanged."""
@@ -230,11 +272,7 @@ class NoteFiles:
 
     def seen(self, path: str) -> tuple[int, int] | None:
         """Size and mtime of a file; None if there is none."""
-        try:
-            status = os.stat(f"{self._root}/{path}", follow_symlinks=False)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        return status.st_size, status.st_mtime_ns
+        return size_and_mtime(f"{self._root}/{path}")
 
     def folder_time(self, folder: str) -> int:
         """The mtime of a folder, which new, removed and renamed files change; -1 if it is none."""
@@ -280,7 +318,9 @@ class NoteFiles:
 
     def leftovers(self) -> list[str]:
         """Temporary files of writes that were killed."""
-        names = ((path, path.rpartition("/")[2]) for path in self._walk())
+        stage = self.root / STAGE
+        staged = [f"{STAGE}/{name}" for name in os.listdir(stage)] if stage.is_dir() else []
+        names = ((path, path.rpartition("/")[2]) for path in (*self._walk(), *sorted(staged)))
         return [path for path, name in names if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)]
 
     def links(self) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +14,16 @@ from anamnesis.meaning.model import Vectors
 from anamnesis.recall.query import asked
 from anamnesis.recall.telling import rarity
 from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, holding_every, telling
-from anamnesis.store.priors import Candidate, candidates, priors
+from anamnesis.store.priors import Candidate, candidates, priors, with_use
 from anamnesis.store.projects import by_any_name
-from anamnesis.store.queries import NOT_SUPERSEDED, Filter
+from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, Ranked, Why
 from anamnesis.store.search import ranked, word_scores
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
     from anamnesis.store.meaning import Meaning
+    from anamnesis.store.usage import Usage
 
 # Of the notes after the k best, this many are compared by their priors and their age.
 _TIED = 24
@@ -58,7 +60,7 @@ class _Chosen(NamedTuple):
     priors: dict[str, float]
 
 
-def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[Ranked]:
+def fused_search(db: Connection, question: Question, meaning: Meaning, usage: Usage) -> list[Ranked]:
     """The k best notes, the newest first on a tie. A note without a word of the query has to be close to it.
 
     A note that is not embedded yet is as close as the average, and nothing is said about its fit.
@@ -66,7 +68,7 @@ def fused_search(db: Connection, question: Question, meaning: Meaning) -> list[R
     if not asked(question.query).terms:
         return []
     compared = _compare(db, question, meaning)
-    chosen = _best(db, compared, question)
+    chosen = _best(db, compared, question, usage)
     held, evidence = _evidence(db, compared, chosen)
     whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
@@ -108,14 +110,14 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     return _Compared(notes, closeness, of_note, of_passage, complete, by, words, embedded)
 
 
-def _best(db: Connection, compared: _Compared, question: Question) -> list[_Chosen]:
+def _best(db: Connection, compared: _Compared, question: Question, usage: Usage) -> list[_Chosen]:
     """The k best notes by their scores and priors."""
     if not len(compared.notes) or not question.k:
         return []
     score = compared.by.scores(compared.close, compared.of_note, compared.of_passage)
     score += compared.complete
     places = _highest(score, question.k + _TIED)
-    notes = candidates(db, compared.notes[places].tolist())
+    notes = with_use(candidates(db, compared.notes[places].tolist()), usage)
     added = priors(db, notes, question.at_hand) if question.mode == "fused" else [{}] * len(notes)
     chosen = [
         _Chosen(place, note, float(score[place]) + sum(some.values()), some)
@@ -176,20 +178,32 @@ def _whys(
         }
         parts = {**by_meaning, **by_words, **each.priors}
         shown = {name: part for name, part in parts.items() if abs(part) > _NOTHING}
-        found.append(Why(words[each.note.number], passage, shown, known))
+        found.append(Why(words[each.note.number], passage, shown, known, _use(each.note)))
     return found
+
+
+def _use(note: Candidate) -> dict[str, float]:
+    if note.use is None or note.strength is None:
+        return {}
+    return {"strength": note.strength, "uses": note.use.uses, "sessions": note.use.sessions}
 
 
 def selected(db: Connection, wanted: Filter) -> Numbers:
     """The numbers of the notes that a filter selects and no other note supersedes, in order."""
     selected: dict[Filter, Numbers] = db.learned().selected
     if wanted not in selected:
-        rows = db.execute(
-            f"SELECT m.number FROM memories AS m WHERE {wanted.sql} AND {NOT_SUPERSEDED} ORDER BY m.number",
-            wanted.values,
+        notes = _numbers(db, f"SELECT m.number FROM memories AS m WHERE {wanted.sql}", wanted.values)
+        superseded = _numbers(
+            db, "SELECT number FROM memories WHERE id IN (SELECT superseded_id FROM supersessions)", {}
         )
-        selected[wanted] = np.fromiter((number for (number,) in rows), np.int64)
+        selected[wanted] = np.setdiff1d(notes, superseded, assume_unique=True) if len(superseded) else notes
     return selected[wanted]
+
+
+def _numbers(db: Connection, query: str, values: Mapping[str, Any]) -> Numbers:
+    """The numbers that a query selects, in order. As one text they take a quarter of the time of 50,000 rows."""
+    (text,) = db.execute(f"SELECT group_concat(number) FROM ({query})", values).fetchone()
+    return np.sort(np.fromstring(text or "", np.int64, sep=","))
 
 
 def within(close: Close, places: Numbers) -> Close:

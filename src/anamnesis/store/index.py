@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anamnesis.store.private import PrivateIndex
 
 # Earlier releases used versions up to 9.
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 17
 BUSY_TIMEOUT = 5.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 
@@ -306,13 +306,14 @@ class Index:
 
 class Learned:
     """Cached facts about the index: how many notes hold a word, and how many hold it as a part of an identifier; the
-    projects by the last parts of their names; the numbers of the notes that a filter selects.
+    projects by the last parts of their names; the numbers of the notes that a filter selects; facets.
     """
 
     def __init__(self) -> None:
         self.word_counts: dict[str, int] = {}
         self.part_counts: dict[str, int] = {}
         self.selected: dict[Any, Any] = {}
+        self.facets: dict[Any, Any] = {}
         self.projects: dict[str, list[str]] | None = None
 
 

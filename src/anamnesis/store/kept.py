@@ -8,27 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from anamnesis.disk import FileIdentity, file_identity
-from anamnesis.errors import StoreUnavailable, Unwritable
+from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import Memory, derived_id, file_time, parse, render
-from anamnesis.readonly import is_refused, is_writable, read_only_uri
+from anamnesis.store.machine_database import DAMAGED, MachineDatabase
 from anamnesis.store.tombstones import is_purged
 
-_SCHEMA = Path(__file__).with_name("kept.sql")
-_VERSION = 1
-_DAMAGED = ".damaged"
-_BUSY_SECONDS = 5.0
 # Characters of a note's versions together, for each version that may be kept.
 _CHARACTERS_EACH = 20_000
-
-T = TypeVar("T")
 
 _INSERT = """
     INSERT INTO versions (note_id, at, text) SELECT :note_id, :at, :text
@@ -51,16 +42,16 @@ class Replaced(NamedTuple):
     at: int
 
 
-class Kept:
-    """The kept.db of a store, for any number of threads; other processes may use the same file."""
+class Kept(MachineDatabase):
+    """The kept.db of a store."""
+
+    schema = Path(__file__).with_name("kept.sql")
+    holds = "The earlier versions"
 
     def __init__(self, root: Path, most: int) -> None:
+        super().__init__(root / "kept.db")
         self._root = root
-        self._path = root / "kept.db"
         self.most = most
-        self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
-        self._identity: FileIdentity | None = None
 
     def keep(self, replaced: Sequence[Replaced]) -> None:
         """Keep versions, and of each note only as many and as long ones as the setting allows."""
@@ -72,12 +63,12 @@ class Kept:
             from anamnesis.store.placing import without_secrets
 
             clean = [(render(without_secrets(note)), note.id, at) for note, at in wanted]
-            self._change(lambda db: _keep(db, clean, self.most, longest))
+            self.change(lambda db: _keep(db, clean, self.most, longest))
 
     def versions(self, note_id: str) -> list[Replaced]:
         """The replaced versions of a note, the oldest first."""
         query = "SELECT text, at FROM versions WHERE note_id = :id ORDER BY at, number"
-        rows = self._read(lambda db: db.execute(query, {"id": note_id}).fetchall())
+        rows = self.read(lambda db: db.execute(query, {"id": note_id}).fetchall())
         return [Replaced(parse(text), at) for text, at in rows or ()]
 
     def id_of(self, path: str, hash: bytes, mtime_ns: int, exists: Callable[[str], bool]) -> str:
@@ -87,7 +78,7 @@ class Kept:
         content, so that it is the same after the record is lost.
         """
         query = "SELECT path, hash, note_id FROM bare_files WHERE path = :path OR hash = :hash"
-        known = self._read(lambda db: db.execute(query, {"path": path, "hash": hash}).fetchall()) or []
+        known = self.read(lambda db: db.execute(query, {"path": path, "hash": hash}).fetchall()) or []
         here = [each for each in known if each[0] == path]
         gone = [each for each in known if each[0] != path and not exists(each[0])]
         found = next(iter([*here, *gone]), None)
@@ -106,113 +97,18 @@ class Kept:
         """The ids that are recorded for these paths."""
         query = "SELECT path, note_id FROM bare_files WHERE path IN (SELECT value FROM json_each(:paths))"
         values = {"paths": json.dumps([*paths])}
-        return dict(self._read(lambda db: db.execute(query, values).fetchall()) or ())
+        return dict(self.read(lambda db: db.execute(query, values).fetchall()) or ())
 
     def record(self, path: str, hash: bytes, note_id: str, *, former: str = "") -> None:
         """Record the note of a file without front matter, in place of what is recorded for its `former` path."""
         values = {"path": path, "hash": hash, "id": note_id, "former": former}
-        self._change(lambda db: _record(db, values))
+        self.change(lambda db: _record(db, values))
 
     def forget(self, ids: Iterable[str]) -> None:
         """Remove everything about purged notes."""
-        self._path.with_name(self._path.name + _DAMAGED).unlink(missing_ok=True)
-        if self._path.exists():
-            self._change(lambda db: _forget(db, [*ids]))
-
-    def erase(self) -> bool:
-        """Erase what removed versions left in the file; False if another program prevented it."""
-        from anamnesis.erasure import erase_deleted  # only a purge needs it
-
-        if not self._path.exists():
-            return True
-        with self._lock:
-            return erase_deleted(self._opened())
-
-    def close(self) -> None:
-        with self._lock:
-            self._close()
-
-    def _close(self) -> None:
-        if self._db and self._identity and self._identity[0] == os.getpid():
-            self._db.close()  # one of a parent process is left alone: closing it would disturb its locks
-        self._db = self._identity = None
-
-    def _change(self, work: Callable[[sqlite3.Connection], None]) -> None:
-        """Run a transaction; a file that cannot be used is moved aside, and a new one takes its place."""
-        try:
-            with self._lock:
-                try:
-                    _transact(self._opened(), work)
-                except sqlite3.DatabaseError as error:
-                    if not self._is_unusable(error):
-                        raise
-                    self._move_aside()
-                    _transact(self._opened(), work)
-        except (sqlite3.Error, OSError) as error:
-            kind = Unwritable if is_refused(error) else StoreUnavailable
-            raise kind(f"The earlier versions in {self._path} cannot be used now: {error}.") from error
-
-    def _read(self, query: Callable[[sqlite3.Connection], T]) -> T | None:
-        """None if there is nothing that can be read."""
-        if not self._path.exists():
-            return None
-        try:
-            if is_writable(self._root):
-                with self._lock:
-                    return query(self._opened())
-            with contextlib.closing(sqlite3.connect(read_only_uri(self._path), uri=True)) as db:
-                return query(db)
-        except sqlite3.DatabaseError:
-            return None
-
-    def _opened(self) -> sqlite3.Connection:
-        """The connection to the file that is there now."""
-        if self._db is None or self._identity != file_identity(self._path):
-            self._close()
-            self._path.touch(mode=0o600)  # SQLite would let other users read it
-            self._identity = file_identity(self._path)
-            self._db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            _prepare(self._db)
-        return self._db
-
-    def _is_unusable(self, error: sqlite3.DatabaseError) -> bool:
-        """Whether the file is damaged, of another kind, or closed to us in a folder that is not."""
-        if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):
-            return True
-        return is_refused(error) and is_writable(self._root) and not os.access(self._path, os.R_OK | os.W_OK)
-
-    def _move_aside(self) -> None:
-        self._close()
-        for suffix in ("-wal", "-shm"):
-            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-        os.replace(self._path, self._path.with_name(self._path.name + _DAMAGED))
-
-
-def _prepare(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA synchronous = NORMAL")
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == 0:
-        db.execute("PRAGMA journal_mode = WAL")
-        _transact(db, _create)
-
-
-def _create(db: sqlite3.Connection) -> None:
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version == 0:  # another process may have been faster
-        for statement in _SCHEMA.read_text("utf-8").split(";\n"):
-            db.execute(statement)
-        db.execute(f"PRAGMA user_version = {_VERSION:d}")
-
-
-def _transact(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], None]) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        work(db)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+        self.path.with_name(self.path.name + DAMAGED).unlink(missing_ok=True)
+        if self.path.exists():
+            self.change(lambda db: _forget(db, [*ids]))
 
 
 def _keep(db: sqlite3.Connection, versions: Iterable[tuple[str, str, int]], most: int, size: int) -> None:

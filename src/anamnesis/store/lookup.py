@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anamnesis.notes import Memory, writable
+from anamnesis.store.queries import NOT_SUPERSEDED
 from anamnesis.store.store import MemoryStore
 
 # How a text names a note, in either case; the first way that fits any note decides.
@@ -20,6 +21,7 @@ _WAYS = (
 )
 _GIVEN = "(SELECT json_extract(value, '$[0]') AS id, json_extract(value, '$[1]') AS title FROM json_each(:among))"
 _MOST_NAMED = 10
+_MOST_HOLDING = 8
 
 
 class Name(NamedTuple):
@@ -48,6 +50,20 @@ def duplicates(store: MemoryStore, note: Memory) -> list[str]:
     )
     values = {"title": note.title, "id": note.id, "body": note.body}
     return [row[0] for row in _rows(store, query, values)]
+
+
+def holding(
+    store: MemoryStore, words: Iterable[str], *, project: str, episodic: bool, limit: int = _MOST_HOLDING
+) -> list[str]:
+    """The ids of the episodes of a project, or of its durable notes, that hold every one of these words."""
+    match = " AND ".join('"{}"'.format(word.replace('"', '""')) for word in words)
+    query = (
+        "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid"
+        " WHERE memories_fts MATCH :match AND m.project = :project AND (m.type = 'episodic') = :episodic"
+        f" AND {NOT_SUPERSEDED} ORDER BY m.id LIMIT :limit"
+    )
+    values = {"match": match, "project": project, "episodic": episodic, "limit": limit}
+    return [row[0] for row in _rows(store, query, values)] if match else []
 
 
 def tags(store: MemoryStore) -> list[str]:

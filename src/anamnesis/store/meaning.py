@@ -116,10 +116,17 @@ class Meaning:
         own = text.passages if text else self._ahead_of(db, note)
         if own is None:
             return None
-        own = own[:: -(-len(own) // _MOST_COMPARED)]
         with self._lock:
             self._refresh(db)
-            return self._matrix.compare(own["values"] * own["scale"][:, None], likeness)
+            return self._matrix.compare(_thinned(own), likeness)
+
+    def between(self, db: Connection, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        """How close the notes of each pair are, without those that are not embedded; the same in both directions."""
+        hashes = {id: hash for id, (_, hash) in queries.standing(db, {id for pair in pairs for id in pair}).items()}
+        texts = self.file.texts_of(hashes.values())
+        vectors = {id: _thinned(texts[hash].passages) for id, hash in hashes.items() if hash in texts}
+        known = [(one, other) for one, other in pairs if one in vectors and other in vectors]
+        return {(one, other): _likeness(vectors[one], vectors[other]) for one, other in known}
 
     def _ahead_of(self, db: Connection, note: str) -> Passages | None:
         """The vectors of a note that is not embedded yet, unless it is long; the follower need not compute them again.
@@ -193,6 +200,18 @@ class Meaning:
         while some := rows.fetchmany(_LOADED):  # all at once would be in memory twice
             texts = self.file.texts_of(hash for _, _, hash in some if hash)
             self._matrix.update({id: Note(number, texts[hash]) if hash in texts else None for id, number, hash in some})
+
+
+def _thinned(own: Passages) -> Vectors:
+    """The vectors of some passages of a text, at equal distances."""
+    some = own[:: -(-len(own) // _MOST_COMPARED)]
+    found: Vectors = some["values"] * some["scale"][:, None]
+    return found
+
+
+def _likeness(one: Vectors, other: Vectors) -> float:
+    cosines = one @ other.T
+    return float(cosines.max(0).mean() + cosines.max(1).mean()) / 2
 
 
 class _Stopped(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,8 @@ from anamnesis.store.queries import Filter
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
+    from anamnesis.store.strength import Use
+    from anamnesis.store.usage import Usage
 
 # The most that each adds to a score. All together are less than 0.02, so that they only order notes that match alike.
 # More for recency costs recall where old notes are as good as new ones: 0.006 takes 0.2 % of LoCoMo's evidence.
@@ -34,6 +37,7 @@ class Candidate(NamedTuple):
     project: str
     confidence: float
     strength: float | None
+    use: Use | None = None
 
 
 def candidates(db: Connection, numbers: Sequence[int]) -> list[Candidate]:
@@ -43,14 +47,24 @@ def candidates(db: Connection, numbers: Sequence[int]) -> list[Candidate]:
         " WHERE number IN (SELECT value FROM json_each(:numbers))",
         {"numbers": json.dumps(list(numbers))},
     )
-    found = {note.number: note._replace(strength=_number(note.strength)) for note in map(Candidate._make, rows)}
+    notes = (Candidate._make((*row, None)) for row in rows)
+    found = {note.number: note._replace(strength=_number(note.strength)) for note in notes}
     return [found[number] for number in numbers]
+
+
+def with_use(notes: Sequence[Candidate], usage: Usage) -> list[Candidate]:
+    """The notes, with the strength that their use gives to those that were used. One query; nothing is written."""
+    now = time.time()
+    used = usage.uses(note.id for note in notes)
+    return [
+        note._replace(strength=use.strength(now), use=use) if (use := used.get(note.id)) else note for note in notes
+    ]
 
 
 def priors(db: Connection, notes: Sequence[Candidate], at_hand: str | None) -> list[dict[str, float]]:
     """What is added to the score of each note, by the reason."""
     at_hand_as = () if at_hand in (None, GLOBAL) else by_any_name(db, Filter(at_hand)).names or (at_hand,)
-    moments = [_moment(note.updated_at) for note in notes]
+    moments = [seconds_of(note.updated_at) for note in notes]
     newest = max((moment for moment in moments if moment is not None), default=0.0)
     found = []
     for note, moment in zip(notes, moments, strict=True):
@@ -76,7 +90,7 @@ def _number(value: object) -> float | None:
         return None
 
 
-def _moment(text: str) -> float | None:
+def seconds_of(text: str) -> float | None:
     """A time in seconds; None for what is not a time with an offset."""
     try:
         return datetime.fromisoformat(text).timestamp()

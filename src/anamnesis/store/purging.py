@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import check_id, named_ids
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
-from anamnesis.store import queries
+from anamnesis.store import changeset, queries
 from anamnesis.store.files import telling
 from anamnesis.store.store import MemoryStore
 from anamnesis.store.tombstones import bury, purged_ids
@@ -29,6 +29,9 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
             if trashed.id == note_id:
                 store._files.remove(trashed.path)
         store.kept.forget([note_id])
+        changeset.forget(store, [note_id])
+        store.usage.forget([note_id])
+        store.decisions.forget([note_id])
 
 
 def versions_of(store: MemoryStore, note_id: str) -> list[str]:
@@ -45,8 +48,11 @@ def erase(store: MemoryStore) -> bool:
     for path in store._files.leftovers():
         if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
             store._files.remove(path)
-    store.kept.forget(purged)  # also those of a purge that was killed
-    is_done = [store.kept.erase(), store._index.erase(), store.ranking.erase()]
+    for database in (store.kept, store.usage, store.decisions):
+        database.forget(purged)  # also those of a purge that was killed
+    changeset.forget(store, purged)
+    databases = (store.kept, store.usage, store.decisions, store._index, store.ranking)
+    is_done = [each.erase() for each in databases]
     return all(is_done)
 
 

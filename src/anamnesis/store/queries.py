@@ -6,14 +6,14 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple, TypedDict
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.notes import SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, writable
+from anamnesis.notes import REFLECTED, SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, writable
 from anamnesis.store.files import TREES, describes_repository
 
 # The fields of a note that the index has, with their SQL expressions.
@@ -34,11 +34,15 @@ _ORDERS = {
 ORDERS = tuple(_ORDERS)
 
 
+_BOUND = ("project", "type", "scope", "source", "machine", "since", "until")
+
+
 class Also(TypedDict, total=False):
-    """The filters of people: the notes with all of these tags, of this source, changed in [since, until)."""
+    """The filters of people: notes with all of these tags, of this source and machine, changed in [since, until)."""
 
     tags: tuple[str, ...]
     source: str | None
+    machine: str | None
     since: str | None
     until: str | None
 
@@ -59,6 +63,7 @@ class Filter:
     source: str | None = None
     since: str | None = None
     until: str | None = None
+    machine: str | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("type", TYPES), ("scope", SCOPES), ("source", SOURCES)):
@@ -76,7 +81,12 @@ class Filter:
         if self.project is not None:
             conditions.append(self.project_sql)
         conditions += [f"m.{name} = :{name}" for name in ("type", "scope") if getattr(self, name) is not None]
-        others = {"source": "prov_source =", "since": "updated_at >=", "until": "updated_at <"}
+        others = {
+            "source": "prov_source =",
+            "machine": "machine_id =",
+            "since": "updated_at >=",
+            "until": "updated_at <",
+        }
         conditions += [
             f"m.{condition} :{name}" for name, condition in others.items() if getattr(self, name) is not None
         ]
@@ -95,7 +105,7 @@ class Filter:
 
     @property
     def values(self) -> dict[str, str | None]:
-        bound = {name: getattr(self, name) for name in ("project", "type", "scope", "source", "since", "until")}
+        bound = {name: getattr(self, name) for name in _BOUND}
         return {**bound, "names": json.dumps(self.names), "tags": json.dumps(self.tags), "tag_words": self._tag_words}
 
     @property
@@ -179,24 +189,65 @@ def list_notes(
     if len(wanted.names) > 1 and order == "updated":
         numbers = _newest(db, wanted, limit, offset)
         return _list(db, "m.number IN (SELECT value FROM json_each(:numbers))", {"numbers": json.dumps(numbers)})
-    page = {"limit": -1 if limit is None else limit, "offset": offset}
-    return _list(db, wanted.sql, {**wanted.values, **page}, "LIMIT :limit OFFSET :offset", order)
+    if limit is None and not offset:
+        return _list(db, wanted.sql, wanted.values, order)
+    # The numbers first: where they have to be sorted, no text is read of those that are not listed.
+    page = (
+        f"SELECT m.number FROM memories AS m WHERE {wanted.sql} ORDER BY {_ORDERS[order]} LIMIT :limit OFFSET :offset"
+    )
+    values = {**wanted.values, "limit": -1 if limit is None else limit, "offset": offset}
+    return _list(db, f"m.number IN ({page})", values, order)
 
 
-def _list(
-    db: sqlite3.Connection, condition: str, values: dict[str, Any], page: str = "", order: str = "updated"
-) -> list[Memory]:
+def _list(db: sqlite3.Connection, condition: str, values: Mapping[str, Any], order: str = "updated") -> list[Memory]:
     columns = ", ".join(f"{source} AS {name}" for name, source in _FIELDS.items())
-    query = f"SELECT {columns} FROM memories AS m WHERE {condition} ORDER BY {_ORDERS[order]} {page}"
+    query = f"SELECT {columns} FROM memories AS m WHERE {condition} ORDER BY {_ORDERS[order]}"
     rows = db.execute(query, values)
     return [_memory(row) for row in rows]
 
 
 def whole_note(db: sqlite3.Connection, number: int) -> Memory | None:
     """A note with everything that it says, from the index alone; None if it is hidden."""
-    found = _list(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})
-    (rest,) = db.execute("SELECT rest FROM memories WHERE number = :number", {"number": number}).fetchone()
-    return replace(found[0], **json.loads(rest)) if found and rest else next(iter(found), None)
+    return next(iter(_whole_notes(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})), None)
+
+
+def live_notes(db: sqlite3.Connection, ids: Iterable[str]) -> list[Memory]:
+    """Those of the notes that are neither hidden nor superseded, with everything that they say."""
+    condition = f"m.id IN (SELECT value FROM json_each(:ids)) AND m.deleted_at IS NULL AND {NOT_SUPERSEDED}"
+    return _whole_notes(db, condition, {"ids": json.dumps(list(ids))})
+
+
+def whole_notes(db: sqlite3.Connection, ids: Iterable[str]) -> list[Memory]:
+    """Those of the notes that are not hidden, superseded ones too, with everything that they say."""
+    condition = "m.id IN (SELECT value FROM json_each(:ids)) AND m.deleted_at IS NULL"
+    return _whole_notes(db, condition, {"ids": json.dumps(list(ids))})
+
+
+def unreflected(db: sqlite3.Connection, wanted: Filter) -> dict[str, bytes]:
+    """The hashes of the files of the wanted live notes that were not folded into others, the oldest first."""
+    query = (
+        f"SELECT m.id, hash FROM memories AS m JOIN standing_files ON memory_id = m.id WHERE {wanted.sql} AND"
+        f" {NOT_SUPERSEDED} AND NOT EXISTS (SELECT 1 FROM memory_tags AS t WHERE t.memory_id = m.id AND tag = :tag)"
+        " ORDER BY m.updated_at, m.id"
+    )
+    return dict(db.execute(query, {**wanted.values, "tag": REFLECTED}))
+
+
+def having(db: sqlite3.Connection, stems: Iterable[str], wanted: Filter, most: int) -> list[str]:
+    """The ids of live durable notes that have, for each of the stems, a word that begins with it."""
+    match = " AND ".join(f'"{stem.replace(chr(34), "")}" *' for stem in stems)
+    query = (
+        "SELECT m.id FROM memories_fts JOIN memories AS m ON m.number = memories_fts.rowid"
+        f" WHERE memories_fts MATCH :match AND m.type <> 'episodic' AND {wanted.sql} AND {NOT_SUPERSEDED}"
+        " ORDER BY m.id LIMIT :most"
+    )
+    return [id for (id,) in db.execute(query, {**wanted.values, "match": match, "most": most})]
+
+
+def _whole_notes(db: sqlite3.Connection, condition: str, values: dict[str, Any]) -> list[Memory]:
+    rests = dict(db.execute(f"SELECT m.id, m.rest FROM memories AS m WHERE m.rest IS NOT NULL AND {condition}", values))
+    found = _list(db, condition, values)
+    return [replace(note, **json.loads(rests[note.id])) if note.id in rests else note for note in found]
 
 
 def _newest(db: sqlite3.Connection, wanted: Filter, limit: int | None, offset: int) -> list[int]:
@@ -240,8 +291,7 @@ def stats(db: sqlite3.Connection) -> StoreStats:
 def activity(db: sqlite3.Connection, since: str) -> dict[str, int]:
     return dict(
         db.execute(
-            # With an index it would take three times as long: every row has to be read.
-            "SELECT substr(created_at, 1, 10) AS day, count(*) FROM memories NOT INDEXED"
+            "SELECT substr(created_at, 1, 10) AS day, count(*) FROM memories"
             " WHERE created_at >= :since AND deleted_at IS NULL GROUP BY day ORDER BY day",
             {"since": since},
         )
@@ -297,6 +347,33 @@ def is_known(db: sqlite3.Connection, path: str, hash: bytes) -> bool:
     return row is not None
 
 
+def has_marks(db: sqlite3.Connection) -> bool:
+    """Whether any note has marks. In most memories none has, and nothing else is asked about them."""
+    return db.execute("SELECT 1 FROM marks LIMIT 1").fetchone() is not None
+
+
+def linking(db: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
+    """The notes whose marks name one of these."""
+    if not has_marks(db):
+        return set()
+    query = "SELECT memory_id FROM marks WHERE value IN (SELECT value FROM json_each(:ids))"
+    return {id for (id,) in db.execute(query, {"ids": json.dumps(list(ids))})}
+
+
+def outdated_ids(db: sqlite3.Connection) -> set[str]:
+    """The notes that a newer one outdates, without those that say the same of each other."""
+    if not has_marks(db):
+        return set()
+    rows = db.execute(
+        "WITH older (id, newer) AS (SELECT memory_id, value FROM marks WHERE name = 'updated_by'"
+        " UNION SELECT value, memory_id FROM marks WHERE name = 'updates')"
+        " SELECT older.id, newer FROM older CROSS JOIN memories AS m ON m.id = newer"
+        f" WHERE m.deleted_at IS NULL AND {NOT_SUPERSEDED}"
+    )
+    pairs = {*rows}
+    return {id for id, newer in pairs if (newer, id) not in pairs}
+
+
 def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
     rows = db.execute(
         "SELECT superseded_id, max(memory_id) FROM supersessions"
@@ -304,6 +381,21 @@ def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
         {"ids": json.dumps(list(ids))},
     )
     return dict(rows.fetchall())
+
+
+def supersessions(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
+    """The ids that notes supersede, of every note that is linked to one of these by supersessions, over any number."""
+    rows = db.execute(
+        "WITH RECURSIVE near (id) AS (SELECT value FROM json_each(:ids)"
+        " UNION SELECT superseded_id FROM near JOIN supersessions ON memory_id = near.id"
+        " UNION SELECT memory_id FROM near JOIN supersessions ON superseded_id = near.id)"
+        " SELECT memory_id, superseded_id FROM near JOIN supersessions ON memory_id = near.id",
+        {"ids": json.dumps(list(ids))},
+    )
+    found: dict[str, set[str]] = {}
+    for memory_id, superseded_id in rows:
+        found.setdefault(memory_id, set()).add(superseded_id)
+    return found
 
 
 def superseded_ids(db: sqlite3.Connection) -> set[str]:
@@ -319,9 +411,17 @@ def unreadable(db: sqlite3.Connection) -> list[Problem]:
     return [Problem(*row) for row in rows if not describes_repository(row[0].partition("/")[2])]
 
 
+def _has_duplicates(db: sqlite3.Connection) -> bool:
+    """Whether more files hold notes than there are notes. To find duplicates takes five times as long as to count."""
+    query = "SELECT (SELECT count(memory_id) FROM files) > (SELECT count(*) FROM memories)"
+    return bool(db.execute(query).fetchone()[0])
+
+
 def problems(db: sqlite3.Connection) -> list[Problem]:
     """Files that could not be read as notes, and files whose note another file stands for."""
     found = unreadable(db)
+    if not _has_duplicates(db):
+        return sorted(found, key=lambda problem: problem.path)
     repeated = db.execute(
         "SELECT f.path || '/' || name AS path, m.scope, m.body_path FROM files"
         " JOIN folders f ON f.number = folder JOIN memories m ON m.id = memory_id"

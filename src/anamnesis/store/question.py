@@ -46,13 +46,15 @@ class Why(NamedTuple):
     """The reasons for a hit.
 
     `words` are those that matched, each with its BM25. `passage` is the one that is closest in meaning. The `parts` sum
-    up to the score. `evidence` is what `fit` is computed from.
+    up to the score. `evidence` is what `fit` is computed from. `use` is the strength of a note that was used on this
+    machine, how often that was, and in how many sessions; what the strength adds to the score is among the parts.
     """
 
     words: dict[str, float]
     passage: str
     parts: dict[str, float]
     evidence: dict[str, float]
+    use: dict[str, float]
 
     def shown(self) -> dict[str, Any]:
         """The reasons in a readable length."""
@@ -62,6 +64,7 @@ class Why(NamedTuple):
             "passage": self.passage[:_LONGEST_PASSAGE],
             "parts": _rounded(self.parts),
             "evidence": _rounded(self.evidence),
+            "use": _rounded(self.use),
         }
 
 
@@ -77,6 +80,43 @@ class Ranked(NamedTuple):
     seen: tuple[int, int]
     fit: float | None = None
     why: Why | None = None
+
+
+class Marked(NamedTuple):
+    """The notes that outdate a note and those that contradict it, the newest first; and what makes it stale."""
+
+    outdated_by: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    stale: str = ""
+
+    def as_marks(self) -> dict[str, str]:
+        """The marks as in the front matter of the note."""
+        return {
+            "updated_by": " ".join(self.outdated_by),
+            "contradicts": " ".join(self.contradicts),
+            "stale": self.stale,
+        }
+
+    @property
+    def brief(self) -> str:
+        """The marks in one word each."""
+        words = {"outdated": self.outdated_by, "contradicted": self.contradicts, "stale": self.stale}
+        return ", ".join(word for word, value in words.items() if value)
+
+    def told(self) -> list[str]:
+        """The marks in words."""
+        from anamnesis.notes.marks import told  # hooks need not import it
+
+        return told(self.as_marks())
+
+    def shown(self) -> dict[str, Any]:
+        """The marks as surfaces show them: only those that there are."""
+        marks = {
+            "outdated_by": next(iter(self.outdated_by), ""),
+            "contradicts": list(self.contradicts),
+            "stale": self.stale,
+        }
+        return {name: value for name, value in marks.items() if value}
 
 
 # Ranks notes by meaning; None if it cannot, and then words alone decide.

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -24,6 +24,7 @@ from anamnesis.store.search import search
 if TYPE_CHECKING:
     from anamnesis.meaning.database import Database
     from anamnesis.store.meaning import Meaning
+    from anamnesis.store.usage import Usage
 
 FOLLOWER = "meaning"
 _PENDING = """
@@ -54,13 +55,14 @@ class Ranking:
     is called after that, to embed the others.
     """
 
-    def __init__(self, index: Index, log: ChangeLog, ask: _Ask, path: Path) -> None:
+    def __init__(self, index: Index, log: ChangeLog, ask: _Ask, usage: Callable[[], Usage], path: Path) -> None:
         self.ranker: Ranker | None = None
         self.embed_seconds = _SCRIPT_SECONDS
         self.wake: Callable[[], None] | None = None
         self._index = index
         self._log = log
         self._ask = ask
+        self._usage = usage
         self._path = path
         self._fault = ""
 
@@ -87,13 +89,26 @@ class Ranking:
             from anamnesis.store.related import related_by_words  # that no search needs
 
             return self._ask(lambda db: related_by_words(db, asked))
-        return self._ask(
-            lambda db: search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
-        )
+
+        def find(db: Connection, asked: Question) -> list[Ranked]:
+            return search(db, asked.query, by_any_name(db, asked.wanted), asked.k, explain=asked.explain)
+
+        return self._ask(lambda db: _newer_first(db, asked, find))
 
     def by_meaning(self, asked: Question) -> list[Ranked] | None:
         """The best notes by words and meaning, or None where meaning cannot be compared now."""
         return (self.ranker or self.rank_here)(asked)
+
+    def between(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        """How close the notes of each pair are in meaning, without those that are not embedded."""
+        if not pairs or not self._path.exists():
+            return {}
+        return self.safely(lambda: self._ask(lambda db: self.meaning.between(db, pairs))) or {}
+
+    def embed_few(self) -> None:
+        """Embed what changed, unless that is much: then a daemon does it, or a search."""
+        if self.pending() <= 8 * _FEW:
+            self.safely(self.embed)
 
     def headings(self, ids: list[str]) -> dict[str, dict[str, str]]:
         """The type, project and title of these notes."""
@@ -177,7 +192,11 @@ class Ranking:
 
         if asked.like:
             return self._ask(lambda db: related_by_meaning(db, asked, self.meaning))
-        return self._ask(lambda db: fused_search(db, asked, self.meaning))
+
+        def find(db: Connection, asked: Question) -> list[Ranked]:
+            return fused_search(db, asked, self.meaning, self._usage())
+
+        return self._ask(lambda db: _newer_first(db, asked, find))
 
     def _hashes(self) -> list[bytes]:
         return self._index.read(queries.file_hashes)
@@ -190,3 +209,13 @@ class Ranking:
             return default
         with contextlib.closing(Database(self._path)) as file:
             return work(file)
+
+
+def _newer_first(db: Connection, asked: Question, find: Callable[[Connection, Question], list[Ranked]]) -> list[Ranked]:
+    """What is found, of two notes about one thing the newer first."""
+    found = find(db, asked)
+    if not found or not queries.has_marks(db):
+        return found
+    from anamnesis.store.linked import newer_first  # hooks need not import it
+
+    return newer_first(db, asked, found, find)

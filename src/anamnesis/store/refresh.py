@@ -34,6 +34,7 @@ class Difference:
         self.added = 0  # how many of `changed` are not in the index
         self.gone: list[str] = []
         self.folders: list[Folder] = []
+        self.recorded: dict[str, int] = {}  # the mtimes of folders that the index had
         self.gone_folders: list[str] = []
 
 
@@ -75,7 +76,9 @@ def refresh(
 def difference(db: Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
     """Compare listings with rows; reads no file."""
     found = Difference()
-    recorded = dict(db.execute("SELECT path, number FROM folders"))
+    rows = db.execute("SELECT path, number, mtime_ns FROM folders").fetchall()
+    recorded = {path: number for path, number, _ in rows}
+    found.recorded = {path: mtime_ns for path, _, mtime_ns in rows}
     waiting = list(TREES.values()) if only is None else list(only)
     listed = set()
     while waiting:
@@ -140,8 +143,13 @@ def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: Connec
 
 def _close(files: NoteFiles, found: Difference, restless: set[str], db: Connection) -> None:
     save_files(db, dict.fromkeys(path for path in found.gone if not files.exists(path)), files.exists)
+    now = dict(db.execute("SELECT path, mtime_ns FROM folders"))
     for folder in found.folders:
-        record_folder(db, folder.path, folder.mtime_ns if folder.path not in restless else 0)
+        if folder.path in restless:
+            record_folder(db, folder.path, 0)
+        elif now.get(folder.path, 0) in (0, found.recorded.get(folder.path)):
+            record_folder(db, folder.path, folder.mtime_ns)
+        # Else a writer has recorded a later mtime since: with the earlier one, the folder would be listed again.
     for path in found.gone_folders:
         if path in TREES.values():
             record_folder(db, path, -1)  # the row stays, so that the tree is found when it is back

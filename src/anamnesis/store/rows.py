@@ -289,6 +289,11 @@ def _insert(db: Connection, path: str, memory: Memory, words: _Words, number: in
     if memory.superseded:
         pairs = [(memory.id, superseded) for superseded in memory.superseded]
         db.executemany("INSERT INTO supersessions (memory_id, superseded_id) VALUES (?, ?)", pairs)
+    if memory.extra:
+        from anamnesis.notes.marks import mark_values  # hooks need not import it
+
+        marks = [(memory.id, name, value) for name, values in mark_values(memory).items() for value in values]
+        db.executemany("INSERT OR IGNORE INTO marks (memory_id, name, value) VALUES (?, ?, ?)", marks)
     words.add(inserted.lastrowid or 0, memory)
     return True
 
@@ -303,4 +308,5 @@ def _delete(db: Connection, number: int, memory_id: str, words: _Words) -> None:
     words.remove(number)
     db.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     db.execute("DELETE FROM supersessions WHERE memory_id = ?", (memory_id,))
+    db.execute("DELETE FROM marks WHERE memory_id = ?", (memory_id,))
     db.execute("DELETE FROM memories WHERE number = ?", (number,))

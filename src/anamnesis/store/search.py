@@ -62,7 +62,7 @@ def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool 
         return found
     words = word_scores(db, known, [row[3] for row in best])
     return [
-        hit._replace(why=Why(words[number], "", {"words": hit.score}, {}))
+        hit._replace(why=Why(words[number], "", {"words": hit.score}, {}, {}))
         for hit, (_, _, _, number) in zip(found, best, strict=True)
     ]
 

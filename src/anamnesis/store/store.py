@@ -7,24 +7,25 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from anamnesis.config import DEFAULT_VERSIONS
-from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
+from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.notes import Memory, MemoryType, Scope, check_id, validate
 from anamnesis.store import queries
 from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
-from anamnesis.store.index import Index
+from anamnesis.store.index import Connection, Index
 from anamnesis.store.kept import Kept
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Also, Filter, Problem, StoreStats, at_least_zero
-from anamnesis.store.question import Mode, Question, Ranked, Why, is_weak
+from anamnesis.store.question import Marked, Mode, Question, Ranked, Why, is_weak
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.refresh import Changes, Progress
 from anamnesis.store.search import Coverage, coverage
@@ -33,12 +34,16 @@ from anamnesis.store.tombstones import exhume, is_purged
 from anamnesis.store.writing import Writing
 
 if TYPE_CHECKING:
+    from anamnesis.store.gate_log import GateLog
     from anamnesis.store.suggestions import Suggestions
+    from anamnesis.store.usage import Usage
 
 # How often a search that finds stale files refreshes them and repeats, so that it does not chase a file for ever.
 _STALE_ROUNDS = 4
 # Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
+# The records of changes of several notes, and the one of a change that is not complete; see `changeset`.
+DREAMS, PENDING = "dreams", "pending.json"
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
@@ -53,6 +58,7 @@ class Hit(NamedTuple):
     score: float
     fit: float | None = None
     why: Why | None = None
+    marks: Marked = Marked()
 
     @property
     def is_weak(self) -> bool:
@@ -89,9 +95,11 @@ class MemoryStore:
         self.on_change: Callable[[Written | None], None] | None = None
         self._catalogue = Catalogue(self._files, self._index, self._notify, lambda: self.on_change is not None)
         self.log = ChangeLog(self._index, self._catalogue.refresh_folders)
-        self.ranking = Ranking(self._index, self.log, self._catalogue.ask, self.root / "vectors.db")
+        self.ranking = Ranking(self._index, self.log, self._catalogue.ask, lambda: self.usage, self.root / "vectors.db")
         self._ids = UlidMaker()
         self._catalogue.refresh_folders()
+        if not only_to_read and os.path.exists(f"{self.root}/{DREAMS}/{PENDING}"):
+            self._recover()
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +113,30 @@ class MemoryStore:
         self.ranking.close()
         self._index.close()
         self.kept.close()
+        for name in ("usage", "decisions"):
+            if name in self.__dict__:
+                getattr(self, name).close()
+
+    def _recover(self) -> None:
+        """Undo a change of several notes that was killed; whoever is at work on one holds the lock."""
+        from anamnesis.store import changeset  # hardly ever
+
+        with contextlib.suppress(StoreUnavailable, NoteConflict), self._catalogue.alone(0.0):
+            changeset.recover(self)
+
+    @cached_property
+    def usage(self) -> Usage:
+        """What the notes were used for on this machine."""
+        from anamnesis.store.usage import Usage  # no hook needs it
+
+        return Usage(self.root)
+
+    @cached_property
+    def decisions(self) -> GateLog:
+        """What the gate decided about agents' notes on this machine."""
+        from anamnesis.store.gate_log import GateLog  # no hook needs it
+
+        return GateLog(self.root)
 
     @property
     def is_empty(self) -> bool:
@@ -164,13 +196,20 @@ class MemoryStore:
         return len(self._put(memories).files)
 
     def put_whole(
-        self, memories: Iterable[Memory], former: Mapping[str, NoteFile], *, follower: str, durable: bool = True
+        self,
+        memories: Iterable[Memory],
+        former: Mapping[str, NoteFile | None],
+        *,
+        follower: str,
+        placed: Callable[[builtins.list[NoteFile]], object] | None = None,
     ) -> Saved:
         """Store many notes as they are given, in place of their `former` files, of which nothing is kept.
 
+        None stands for a note that is known to have no file.
+
         For a follower of the log: `on_change` is not called, and these changes are not pending for it. If one of the
-        files has changed since it was read, none is written. Without `durable`, a power failure may lose the notes
-        until `secure` has returned.
+        files has changed since it was read, none is written. If `placed` is given, it gets the files once they are in
+        place, before they are indexed, and has to have them flushed: until then, a power failure may lose them.
         """
         notes = _checked(memories)
         if not notes:
@@ -180,7 +219,7 @@ class MemoryStore:
             found = {**former, **self._catalogue.in_place(new)}
             exhume(self.root, [memory.id for memory in notes])
             pairs = [(memory, found.get(memory.id)) for memory in notes]
-            return self._save(pairs, follower=follower, durable=durable)
+            return self._save(pairs, follower=follower, placed=placed)
 
     def secure(self, files: Iterable[NoteFile]) -> None:
         """Flush these files to disk; files that no longer exist are skipped."""
@@ -392,9 +431,51 @@ class MemoryStore:
         """The hash of the file of every note, or of every one that is not hidden."""
         return self._catalogue.ask(lambda db: queries.hashes(db, hidden))
 
+    def hashes_of(self, ids: Iterable[str]) -> dict[str, bytes]:
+        """The hashes of the files of these notes."""
+        return {id: hash for id, (_, hash) in self._catalogue.ask(lambda db: queries.standing(db, ids)).items()}
+
+    def live(self, ids: Iterable[str]) -> builtins.list[Memory]:
+        """Those of the notes that are neither hidden nor superseded, whole and from the index alone."""
+        return self._catalogue.ask(lambda db: queries.live_notes(db, ids))
+
+    def whole(self, ids: Iterable[str]) -> builtins.list[Memory]:
+        """Those of the notes that are not hidden, superseded ones too, whole and from the index alone."""
+        return self._catalogue.ask(lambda db: queries.whole_notes(db, ids))
+
+    def marks(self, ids: Iterable[str]) -> dict[str, Marked]:
+        """Those of the notes that are outdated, contradicted or stale."""
+
+        def read(db: Connection) -> dict[str, Marked]:
+            if not queries.has_marks(db):
+                return {}
+            from anamnesis.store.linked import marked  # hooks need not import it
+
+            return marked(db, ids)
+
+        return self._catalogue.ask(read)
+
+    def linking(self, ids: Iterable[str]) -> set[str]:
+        """The ids of the notes whose marks name one of these."""
+        return self._catalogue.ask(lambda db: queries.linking(db, ids))
+
+    def outdated_ids(self) -> set[str]:
+        """The ids of the notes that a newer note outdates; they are found, but not injected."""
+        return self._catalogue.ask(queries.outdated_ids)
+
+    def ids_of(self, project: str, names: Sequence[str] | None = None) -> builtins.list[str]:
+        """The ids of a project's notes; only of those that hold one of `names`, if given."""
+        from anamnesis.store.mentions import ids_of  # that hooks need not import
+
+        return self._catalogue.ask(lambda db: ids_of(db, project, names))
+
     def superseding(self, ids: Iterable[str]) -> dict[str, str]:
         """Which of these notes are superseded, and by which."""
         return self._catalogue.ask(lambda db: queries.superseding(db, ids))
+
+    def supersessions(self, ids: Iterable[str]) -> dict[str, set[str]]:
+        """What is superseded by each note that supersedes one of these, or is superseded by it, directly or not."""
+        return self._catalogue.ask(lambda db: queries.supersessions(db, ids))
 
     def superseded_ids(self) -> set[str]:
         """The ids that some note supersedes; search leaves them out."""
@@ -407,6 +488,18 @@ class MemoryStore:
     def tagged(self, tag: str) -> builtins.list[str]:
         """The ids of the notes that have a tag."""
         return self._catalogue.ask(lambda db: queries.tagged(db, tag))
+
+    def unreflected(self, project: str | None = None) -> dict[str, bytes]:
+        """The live episodes that were not folded into durable notes, the oldest first: the hashes of their files."""
+        return self._catalogue.ask(lambda db: queries.unreflected(db, by_any_name(db, Filter(project, "episodic"))))
+
+    def having(
+        self, stems: Sequence[str], *, project: str, scope: Scope | None = None, k: int = 8
+    ) -> builtins.list[Memory]:
+        """Up to k live durable notes of a project that have words that begin with each of the stems, whole."""
+        wanted = Filter(project, scope=scope)
+        ids = self._catalogue.ask(lambda db: queries.having(db, stems, by_any_name(db, wanted), k))
+        return self.live(ids)
 
     def ids_from(self, source: str) -> builtins.list[str]:
         """The ids of the notes that have this `prov_source`."""
@@ -451,20 +544,29 @@ class MemoryStore:
             return self._save(pairs)
 
     def _save(
-        self, notes: Iterable[tuple[Memory, NoteFile | None]], *, follower: str = "", durable: bool = True
+        self,
+        notes: Iterable[tuple[Memory, NoteFile | None]],
+        *,
+        follower: str = "",
+        placed: Callable[[builtins.list[NoteFile]], object] | None = None,
     ) -> Saved:
         """Write notes' files and index them, each in place of the file that held it so far."""
-        placed: dict[str, Memory] = {}
+        paths: dict[str, Memory] = {}
         former: dict[str, NoteFile] = {}
         for memory, found in notes:
-            path = place(memory, found, lambda other: other in placed or self._files.exists(other))
-            placed[path] = memory
+            path = place(memory, found, lambda other: other in paths or self._files.exists(other))
+            paths[path] = memory
             if found:
                 former[path] = found
         moved = [file.path for path, file in former.items() if file.path != path]
-        with contextlib.closing(Writing(self._files, placed, former, durable=durable)) as writing:
+        with contextlib.closing(Writing(self._files, paths, former, durable=placed is None)) as writing:
             written = self._catalogue.save(
-                writing.files, moved, writing.finish, former=former.values(), follower=follower
+                writing.files,
+                moved,
+                writing.finish,
+                former=former.values(),
+                follower=follower,
+                placed=partial(placed, writing.files) if placed else None,
             )
         return Saved(writing.files, written)
 
@@ -473,7 +575,8 @@ class MemoryStore:
             hits, stale = self._read_hits(self.ranking.rank(asked))
             if not stale or not self._catalogue.refresh_files(stale):
                 break
-        return hits
+        marks = self.marks(hit.memory.id for hit in hits)
+        return [hit._replace(marks=marks.get(hit.memory.id, hit.marks)) for hit in hits] if marks else hits
 
     def _read_hits(self, ranked: builtins.list[Ranked]) -> tuple[builtins.list[Hit], dict[str, NoteFile | None]]:
         """The notes of the hits, and the files that are stale in the index."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.recall.pruning import any_term
 from anamnesis.recall.query import asked, is_function_word
 from anamnesis.store.index import Connection
 from anamnesis.store.marking import matches
 from anamnesis.store.queries import NOT_SUPERSEDED
+
+if TYPE_CHECKING:
+    from anamnesis.store.store import MemoryStore
 
 # A pasted text is not corrected word by word.
 _MOST_WORDS = 8
@@ -35,6 +38,23 @@ def suggest(db: Connection, query: str) -> Suggestions:
     unknown = [term for term in terms if " " not in term and not _holds(db, f'"{term}"')]
     nearest = {word: other for word in unknown if (other := _nearest(db, word) or _longer(db, word))}
     return Suggestions(nearest, _projects(db, [*terms, *nearest.values()]))
+
+
+def completed(store: MemoryStore, query: str) -> str:
+    """A query while it is typed: a last word that no note holds is completed to one that a note holds."""
+    word = _last_word(query)
+    if not word or is_function_word(word):
+        return query
+
+    def longer(db: Connection) -> str:
+        return word if _holds(db, f'"{word}"') else _longer(db, word)
+
+    return query.removesuffix(word) + (store._catalogue.ask(longer) or word)
+
+
+def _last_word(query: str) -> str:
+    found = re.search(r"\w+$", query)
+    return found[0] if found else ""
 
 
 def _holds(db: Connection, match: str) -> bool:

@@ -41,6 +41,12 @@ def find_unsynced(store: MemoryStore) -> Unsynced:
     return Unsynced(numbers, is_complete and not any(path.endswith("/") for path in numbers))
 
 
+def count_unsynced(store: MemoryStore) -> int | None:
+    """How many changed files the index knows of that no sync has processed; None before the first sync."""
+    numbers = store._index.read(_numbers)
+    return None if numbers is None else sum(not path.endswith("/") for path in numbers)
+
+
 def forget_unsynced(store: MemoryStore, found: Unsynced, written: Mapping[str, bytes | None]) -> None:
     """Remove the records that a sync has processed: those it `found`, unless changed since, and those of files it has
     `written` (by path in the portable tree; None for a removed one), unless the index has another hash of them."""

@@ -7,10 +7,18 @@ import os
 import threading
 from collections.abc import Mapping
 
-from anamnesis.disk import create_beside, fill, remove, sync_files, sync_folder
+from anamnesis.disk import (
+    create_beside,
+    fill,
+    remove,
+    replace_unchanged,
+    stays_replaced,
+    sync_files,
+    sync_folder,
+)
 from anamnesis.errors import AnamnesisError, NoteConflict
 from anamnesis.notes import Memory, front_of, parse, render
-from anamnesis.store.files import NoteFile, NoteFiles, digest, folder_of, telling
+from anamnesis.store.files import STAGE, NoteFile, NoteFiles, digest, folder_of, telling
 from anamnesis.store.steps import Step, Steps
 
 # For more notes than this, a separate thread for the disk is worth its cost.
@@ -32,7 +40,8 @@ class Writing:
         self._place = place
         self._former = former
         self._steps = Steps(place.folder_time)
-        self._waiting: dict[str, str] = {}
+        self._staged: dict[str, str] = {}
+        self._stage_folder = place.prepare(STAGE)
         self._folders = {folder: place.prepare(folder) for folder in dict.fromkeys(map(folder_of, notes))}
         self._is_tried = False
         self._failure: AnamnesisError | None = None
@@ -67,27 +76,40 @@ class Writing:
     def _finish(self) -> None:
         with telling("write", self._place.root):
             if self._is_durable:
-                sync_files([*self._waiting.values()])
-            for path in [*self._waiting]:
+                sync_files([*self._staged.values()])
+            for path in [*self._staged]:
                 self._replace(path, self._former.get(path))
             for folder in self._folders.values() if self._is_durable else ():
                 sync_folder(folder)
+            self._refuse_late_edits()
 
     def _replace(self, path: str, former: NoteFile | None) -> None:
-        self._refuse_if_changed(path, former)
-        left = former.path if former and former.path != path and not self._move(former.path, path) else ""
+        """Put a file in its place, unless another program has changed what is there since it was read."""
+        seen = (former.size, former.mtime_ns) if former else None
+        left = ""
+        if former and former.path != path:
+            if self._place.seen(former.path) != seen:
+                raise _conflict(former.path)
+            if not self._move(former.path, path):
+                left, seen = former.path, None
         with self._steps.change(folder_of(path)):
-            os.replace(self._waiting[path], self._place.absolute(path))
-        del self._waiting[path]
+            is_replaced = replace_unchanged(self._staged[path], self._place.absolute(path), seen)
+        if not is_replaced:
+            if former and former.path != path and not left:
+                self._move(path, former.path)
+            raise _conflict(path)
+        if seen is None:
+            del self._staged[path]
         if left:
             with self._steps.change(folder_of(left)):
                 os.unlink(self._place.absolute(left))
 
-    def _refuse_if_changed(self, path: str, former: NoteFile | None) -> None:
-        """Raise if a file has changed since it was read, for example because an editor has just saved it."""
-        seen = self._place.seen(former.path if former else path)
-        if seen != ((former.size, former.mtime_ns) if former else None):
-            raise NoteConflict(f"Somebody else has just changed {former.path if former else path}.", "Try again.")
+    def _refuse_late_edits(self) -> None:
+        """Put a replaced file back if a program that had it open has written to it since."""
+        for path, replaced in self._staged.items():
+            former = self._former[path]
+            if not stays_replaced(replaced, self._place.absolute(path), (former.size, former.mtime_ns)):
+                raise _conflict(path)
 
     def _move(self, former: str, path: str) -> bool:
         """Rename a file to its new path before its content is replaced, so that no kill leaves its note in two files;
@@ -104,9 +126,10 @@ class Writing:
         return True
 
     def close(self) -> None:
+        """Remove the staged files that were not put in place, and those that were replaced."""
         if self._ahead:
             self._ahead.join()
-        for temporary in self._waiting.values():
+        for temporary in self._staged.values():
             remove(temporary)
 
     def _stage(self, path: str, memory: Memory, *, begin: bool) -> None:
@@ -116,8 +139,12 @@ class Writing:
         data = text.encode("utf-8")
         target = self._place.absolute(path)
         with telling("write", target):
-            with self._steps.change(folder_of(path)):
-                descriptor, self._waiting[path] = create_beside(target, None if path in self._former else 0o600)
-            status = fill(descriptor, self._waiting[path], data, durable=False, begin=begin)
+            mode = None if path in self._former else 0o600
+            descriptor, self._staged[path] = create_beside(target, mode, stage=self._stage_folder)
+            status = fill(descriptor, self._staged[path], data, durable=False, begin=begin)
         seen = (path, status.st_size, status.st_mtime_ns, digest(data))
         self.files.append(NoteFile(*seen, memory, front=front_of(memory, text)))
+
+
+def _conflict(path: str) -> NoteConflict:
+    return NoteConflict(f"Somebody else has just changed {path}.", "Try again.")

@@ -1,0 +1,335 @@
+"""Several notes written as one change that can be undone: dreams/ID.json has the text of each file before and after.
+
+The record is written first, as pending.json. Whoever holds the store's lock and finds one has the record of a change
+or an undo that was killed, and `recover` undoes it: when a store is opened, and before the next change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anamnesis.disk import write_atomically
+from anamnesis.errors import AnamnesisError, InvalidArgument, NoteConflict
+from anamnesis.notes import Memory, parse, render
+from anamnesis.notes.record import without_ticking
+from anamnesis.store.files import TREES, NoteFile, telling
+from anamnesis.store.ids import utcnow
+from anamnesis.store.placing import readable, without_secrets
+from anamnesis.store.store import DREAMS, MemoryStore
+from anamnesis.store.store import PENDING as _PENDING
+
+FOLDER = DREAMS
+# What a record that cannot be read is renamed to if it is pending.
+_DAMAGED = ".damaged"
+# Records beyond this many are removed, the oldest first: what they changed stays, and cannot be undone any more.
+_MOST_RECORDS = 500
+# The states of a change. An interrupted one was killed half-way, and then undone.
+_BEGUN, DONE, UNDONE, INTERRUPTED = "begun", "done", "undone", "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A note's file before and after a change: its text, None where there was none."""
+
+    note: str
+    path: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the memory: what for, the files, and whatever else its maker wants to be remembered."""
+
+    id: str
+    kind: str
+    reason: str
+    at: str
+    state: str
+    files: tuple[ChangedFile, ...]
+    facts: Mapping[str, Any]
+
+
+class Undone(NamedTuple):
+    """The notes that are as they were before a change, and those that were changed since and stay as they are."""
+
+    restored: list[str]
+    kept: list[str]
+
+
+def apply(
+    store: MemoryStore,
+    after: Sequence[Memory],
+    *,
+    kind: str,
+    reason: str,
+    facts: Mapping[str, Any] | None = None,
+    ready: Callable[[], object] = bool,
+    expected: Mapping[str, str] | None = None,
+) -> Change:
+    """Write notes, new ones and changed ones, as one change: all of them, or none if anything fails.
+
+    The notes are as given, with their times. If one of the files has not the `expected` hash (by note; "" for none),
+    nothing is written: somebody has changed what the change was derived from. New notes that supersede others are there
+    before these are hidden: `ready` is called in between, to make them found.
+    """
+    with store._catalogue.alone():
+        recover(store)
+        notes = {note.id: without_secrets(note) for note in after}
+        former = store._catalogue.known({**notes, **(expected or {})})
+        _refuse_if_changed(store, former, expected or {})
+        paths = {id: file.path for id, file in former.items() if readable(file)}
+        files = tuple(
+            ChangedFile(id, paths.get(id, ""), _text(store, paths.get(id)), render(note)) for id, note in notes.items()
+        )
+        change = Change(_new_id(), kind, reason, utcnow(), _BEGUN, files, facts or {})
+        _write(store, _PENDING, change)
+        try:
+            _put(store, notes, former, ready)
+            return _finish(store, replace(change, state=DONE))
+        except BaseException:
+            _restore(store, change)
+            _place(store, _PENDING).unlink(missing_ok=True)
+            _place(store, f"{change.id}.json").unlink(missing_ok=True)
+            raise
+
+
+def _refuse_if_changed(store: MemoryStore, found: Mapping[str, NoteFile], expected: Mapping[str, str]) -> None:
+    changed = [id for id, hash in expected.items() if (found[id].hash.hex() if id in found else "") != hash]
+    if changed:
+        store.files(changed)  # indexes what an editor has changed, so that the next try knows it
+        raise NoteConflict(f"The note {changed[0]} has changed since.", "The next dream looks at it again.")
+
+
+def _put(
+    store: MemoryStore, notes: Mapping[str, Memory], former: Mapping[str, NoteFile], ready: Callable[[], object]
+) -> None:
+    hiding = [replace(note, supersedes="") for id, note in notes.items() if note.supersedes and id not in former]
+    if hiding:
+        saved = store.put_whole(hiding, {}, follower="").files
+        former = {**former, **{file.memory.id: file for file in saved if file.memory}}
+        ready()
+    store.put_whole(notes.values(), former, follower="")
+
+
+def undo(store: MemoryStore, change_id: str) -> Undone:
+    """Restore each file of a change byte for byte; a note that was changed since stays as it is."""
+    with store._catalogue.alone():
+        recovered = recover(store)
+        change = find(store, change_id)
+        if recovered and recovered.id == change.id and change.state == UNDONE:
+            return _restore(store, change)  # an earlier try was killed or failed, and is complete now
+        if change.state != DONE:
+            raise InvalidArgument(f"The change {change.id} is {change.state} already.", "There is nothing to undo.")
+        os.replace(_place(store, f"{change.id}.json"), _place(store, _PENDING))
+        outcome = _restore(store, change)
+        _finish(store, replace(change, state=UNDONE))
+        return outcome
+
+
+def recover(store: MemoryStore) -> Change | None:
+    """Undo a change that was killed half-way, or complete an undo that was; returns it.
+
+    A record that cannot be read is set aside: `unreadable` lists it.
+    """
+    with store._catalogue.alone():
+        if not is_pending(store):
+            return None
+        pending = _place(store, _PENDING)
+        change = _read(pending)
+        if change is None:
+            with telling("write", pending):
+                os.replace(pending, pending.with_name(f"{_new_id()}{_DAMAGED}"))
+            return None
+        _restore(store, change, is_partial=True)
+        return _finish(store, replace(change, state=INTERRUPTED if change.state == _BEGUN else UNDONE))
+
+
+def is_pending(store: MemoryStore) -> bool:
+    """Whether a change is being made, or was killed."""
+    return _place(store, _PENDING).exists()
+
+
+def unreadable(store: MemoryStore) -> list[Path]:
+    """The records that cannot be read: what they changed stays, and cannot be undone."""
+    folder = store.root / FOLDER
+    damaged = sorted(folder.glob(f"*{_DAMAGED}")) if folder.is_dir() else []
+    return [*(path for path in _records(store) if _read(path) is None), *damaged]
+
+
+def changes(store: MemoryStore) -> Iterator[Change]:
+    """The changes on record, the newest first."""
+    for path in reversed(_records(store)):
+        if change := _read(path):
+            yield change
+
+
+def find(store: MemoryStore, change_id: str) -> Change:
+    """The change with this id, or the only one whose id begins or ends with it."""
+    paths = [path for path in _records(store) if path.stem.startswith(change_id) or path.stem.endswith(change_id)]
+    exact = [path for path in paths if path.stem == change_id]
+    found = _read((exact or paths)[0]) if exact or (len(paths) == 1 and change_id) else None
+    if found is None:
+        reason = "Several changes have" if len(paths) > 1 and change_id else "No change has"
+        raise InvalidArgument(f"{reason} the id {change_id!r}.", "`anamnesis dream log` shows the ids.")
+    return found
+
+
+def forget(store: MemoryStore, ids: Iterable[str]) -> None:
+    """Remove what the records hold of purged notes; of their changes, only when they were is left."""
+    purged = {*ids}
+    if not purged or not (store.root / FOLDER).is_dir():
+        return
+    recover(store)
+    for path in [*_records(store), *(store.root / FOLDER).glob(f"*{_DAMAGED}")]:
+        with telling("read", path):
+            text = path.read_bytes()
+        if not any(id.encode() in text for id in purged):
+            continue
+        path.with_suffix(".md").unlink(missing_ok=True)
+        if change := _read(path):
+            files = tuple(file for file in change.files if file.note not in purged)
+            _write(store, path.name, replace(change, reason="A note of this change was purged.", files=files, facts={}))
+        else:
+            path.unlink()
+
+
+def _restore(store: MemoryStore, change: Change, *, is_partial: bool = False) -> Undone:
+    """Give the files of a change their text from before, unless they have changed since.
+
+    A note that the change has made disappears after those that it supersedes are found again.
+    """
+    is_restored: dict[str, bool] = {}
+    found = store._catalogue.known([file.note for file in change.files])
+    for file in sorted(change.files, key=lambda file: not file.path):
+        here = found.get(file.note)
+        now = _text(store, here and here.path)
+        is_moved = bool(here and file.path and file.path != here.path)
+        is_before = now == file.before
+        if is_before and not (is_moved and is_partial):
+            is_restored[file.note] = True
+        elif (
+            here is None
+            or now is None
+            or not (is_before or _is_same(now, file.after, is_partial=is_partial))
+            or (is_moved and store._files.exists(file.path))  # another note has its place
+        ):
+            is_restored[file.note] = False
+        else:
+            is_restored[file.note] = _put_back(store, file, here)
+    store.refresh_files([path for file in change.files for path in _paths(file, found.get(file.note))])
+    notes = [file.note for file in change.files]
+    return Undone([id for id in notes if is_restored[id]], [id for id in notes if not is_restored[id]])
+
+
+def _paths(file: ChangedFile, found: NoteFile | None) -> set[str]:
+    return {path for path in (file.path, found and found.path) if path}
+
+
+def _put_back(store: MemoryStore, file: ChangedFile, found: NoteFile) -> bool:
+    """Give a file its text from before, or remove it if there was none; not if it has changed since it was read."""
+    seen: tuple[int, int] | None = (found.size, found.mtime_ns)
+    if file.path and file.before is not None:
+        if found.path != file.path:
+            store._files.move(found.path, file.path)
+        return store._files.replace(file.path, file.before.encode(), seen) is not None
+    if found.memory and found.memory.supersedes:
+        shown = render(replace(found.memory, supersedes=""))
+        seen = store._files.replace(found.path, shown.encode(), seen)
+        store.refresh_files([found.path])
+    return seen is not None and store._files.remove_unchanged(found.path, seen)
+
+
+def _text(store: MemoryStore, path: str | None) -> str | None:
+    """The text of a note's file, of which `encode` gives the bytes: no file that is not UTF-8 holds a note."""
+    try:
+        return (store.root / path).read_bytes().decode("utf-8", "replace") if path else None
+    except FileNotFoundError:
+        return None
+
+
+def _is_same(now: str, after: str | None, *, is_partial: bool) -> bool:
+    """Whether a text is the one that was written, but for what Engram's clients count.
+
+    What was killed, and is `is_partial`, may have been so before its notes superseded others, or after they did.
+    """
+    if now == after or after is None:
+        return now == after
+    try:
+        notes = [parse(text) for text in (now, after)]
+    except AnamnesisError:
+        return False
+    one, other = (
+        replace(note, engram=without_ticking(note.engram), supersedes="" if is_partial else note.supersedes)
+        for note in notes
+    )
+    return one == other
+
+
+def _finish(store: MemoryStore, change: Change) -> Change:
+    """Put a change on record in place of the pending one."""
+    _write(store, f"{change.id}.json", change)
+    _place(store, _PENDING).unlink(missing_ok=True)
+    for path in _records(store)[:-_MOST_RECORDS]:
+        path.unlink(missing_ok=True)
+        path.with_suffix(".md").unlink(missing_ok=True)
+    return change
+
+
+def _new_id() -> str:
+    """An id that sorts by time, also within a second."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{os.urandom(2).hex()}"
+
+
+def _place(store: MemoryStore, name: str) -> Path:
+    return store.root / FOLDER / name
+
+
+def _records(store: MemoryStore) -> list[Path]:
+    """The files of the changes on record, the oldest first."""
+    folder = store.root / FOLDER
+    return sorted(path for path in folder.glob("*.json") if path.name != _PENDING) if folder.is_dir() else []
+
+
+def _write(store: MemoryStore, name: str, change: Change) -> None:
+    folder = store.root / FOLDER
+    with telling("write", folder / name):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_atomically(folder / name, json.dumps(asdict(change), ensure_ascii=False, indent=1).encode(), mode=0o600)
+
+
+def _read(path: Path) -> Change | None:
+    """A change on record; None if there is none that can be read."""
+    try:
+        held = json.loads(path.read_bytes())
+        change = Change(**{**held, "files": tuple(ChangedFile(**file) for file in held["files"])})
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return change if _is_sound(change) else None
+
+
+def _is_sound(change: Change) -> bool:
+    """Whether a record is as it was written: its paths are those of notes, and the rest has the right types."""
+    texts = (change.id, change.kind, change.reason, change.at, change.state)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and isinstance(change.facts, dict)
+        and all(
+            isinstance(file.note, str)
+            and (file.path == "" or _is_of_notes(file.path))
+            and all(text is None or isinstance(text, str) for text in (file.before, file.after))
+            for file in change.files
+        )
+    )
+
+
+def _is_of_notes(path: object) -> bool:
+    parts = path.split("/") if isinstance(path, str) else []
+    is_inside = len(parts) > 1 and parts[0] in TREES.values() and not {"", ".", ".."} & {*parts}
+    return is_inside and parts[-1].endswith(".md")

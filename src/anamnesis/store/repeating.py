@@ -1,0 +1,41 @@
+"""Which notes may say what a new text says: those with all of its words, and those with all words of its title."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from anamnesis.notes import Memory
+from anamnesis.recall.query import telling_words
+from anamnesis.store.queries import NOT_SUPERSEDED
+
+if TYPE_CHECKING:
+    from anamnesis.store.index import Connection
+    from anamnesis.store.store import MemoryStore
+
+# The longest words are rare, and a few of them are enough: the intersection is as cheap as the rarest of them.
+_MOST_WORDS = 24
+_MOST_NOTES = 5
+_QUERY = f"""
+    SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.number = memories_fts.rowid
+    WHERE memories_fts MATCH :match AND m.project = :project AND {NOT_SUPERSEDED}
+    ORDER BY memories_fts.rowid DESC LIMIT :most
+"""
+
+
+def may_repeat(store: MemoryStore, text: Memory) -> list[Memory]:
+    """The newest notes of the same project that have all words of a text, or all words of its title in theirs."""
+    matches = [_all_of(telling_words(f"{text.title} {text.body}")), _all_of(telling_words(text.title), "title : ")]
+    wanted = [match for match in matches if match]
+    ids = store._catalogue.ask(lambda db: [id for match in wanted for id in _ids(db, match, text.project)])
+    return store.live(dict.fromkeys(ids))
+
+
+def _ids(db: Connection, match: str, project: str) -> list[str]:
+    values = {"match": match, "project": project, "most": _MOST_NOTES}
+    return [id for (id,) in db.execute(_QUERY, values)]
+
+
+def _all_of(words: Iterable[str], column: str = "") -> str:
+    some = sorted(words, key=len, reverse=True)[:_MOST_WORDS]
+    return f"{column}({' AND '.join(f'{chr(34)}{word}{chr(34)}' for word in some)})" if some else ""
