@@ -10,21 +10,21 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
-from anamnesis.notes import PINNED, Memory
-from anamnesis.notes.foreign import is_waiting
+from anamnesis.notes import PINNED, REFLECTED, Memory
+from anamnesis.notes.foreign import TO_REVIEW, is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.telling import is_about, says_something, subject
 from anamnesis.store import MemoryStore
-from anamnesis.store.question import Ranked, is_weak
+from anamnesis.store.question import Marked, Ranked, is_weak
 
-__all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall"]
+__all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"]
 
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
@@ -57,23 +57,37 @@ def select_inject(
     the project, and those about what is `at_hand` or was left open.
 
     Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
-    Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere.
+    Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere. A note
+    that a newer one outdates is there only if it is pinned or about what is at hand, and after the newer one.
     """
     from anamnesis.at_hand import open_ends  # that a prompt does not need
 
     superseded = store.superseded_ids()
-    episodes = _newest(store, superseded, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
+    left_out = superseded | store.outdated_ids()
+    episodes = _newest(store, left_out, min(_MAX_EPISODIC, max(k, 0)), project=project, type="episodic")
     wanted = max(0, k - len(episodes))
-    durable = [note for kind in _DURABLE for note in _newest(store, superseded, wanted, project=project, type=kind)]
+    durable = [note for kind in _DURABLE for note in _newest(store, left_out, wanted, project=project, type=kind)]
     durable.sort(key=_recency, reverse=True)
     ours = [*durable[:wanted], *episodes]
     hints = [*at_hand, *(open_ends(episodes[0].body) if episodes else ())]
     chosen = [*ours, *_about(store, project, hints, {note.id for note in ours})]
     if project != GLOBAL:
         most = max(_MOST_GLOBAL, budget // _SHORTEST_NOTE)
-        chosen = [*_global_notes(store, superseded, project, ours, most, hints), *chosen]
+        chosen = [*_global_notes(store, left_out, project, ours, most, hints), *chosen]
     first = {note.id: note for note in _pinned(store, superseded, project)}
-    return [*first.values(), *(note for note in chosen if note.id not in first)]
+    return _newer_first(store, [*first.values(), *(note for note in chosen if note.id not in first)])
+
+
+def why_injected(note: Memory, *, project: str, at_hand: Sequence[str] = ()) -> str:
+    """Why `select_inject` has chosen a note, in a few words for a person."""
+    words = _words(f"{note.title} {note.body}")
+    shared = [hint for hint in at_hand if _words(hint) & words]
+    about = f", about {', '.join(shared)}" if shared else ""
+    if PINNED in note.tags:
+        return f"pinned{about}"
+    if note.project == GLOBAL != project:
+        return f"for every project{about}"
+    return f"{'one of the last sessions' if note.type == 'episodic' else 'of this project'}{about}"
 
 
 def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[str], most: int = 3) -> list[Memory]:
@@ -96,7 +110,8 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
     ]
     relevant.sort(key=lambda hit: (hit.fit or 0, hit.score), reverse=True)
     files = store.files(hit.id for hit in relevant[:most])
-    return [file.memory for hit in relevant[:most] if (file := files.get(hit.id)) and file.memory]
+    about = [file.memory for hit in relevant[:most] if (file := files.get(hit.id)) and file.memory]
+    return _newer_first(store, about, known)[:most]
 
 
 def render_inject(memories: Sequence[Memory], budget: int = DEFAULT_BUDGET, *, word: str = "") -> str:
@@ -130,16 +145,34 @@ def render_recall(memories: Sequence[Memory], *, word: str = "") -> str:
     return fenced([block(note, _LONGEST_RECALLED) for note in memories], "", word or _random_word())
 
 
+def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str] = ()) -> list[Memory]:
+    """The notes with the marks that agents see, and the newest before each outdated one, unless it is known."""
+    found = store.marks(note.id for note in notes)
+    if not found and not any(note.extra for note in notes):
+        return notes
+    from anamnesis.notes.marks import with_marks
+    from anamnesis.store.linked import in_order, newer_of
+
+    newer = newer_of(found)
+    missing = {ids[0] for ids in newer.values()}.difference(known, (note.id for note in notes))
+    all = {note.id: note for note in (*notes, *filter(_is_due, store.live(missing)))}
+    found |= store.marks(missing)
+    return [
+        with_marks(note, found.get(note.id, Marked()).as_marks()) if note.id in found or note.extra else note
+        for note in (all[id] for id in in_order([*all], newer))
+    ]
+
+
 def _random_word() -> str:
     return os.urandom(4).hex()
 
 
-def _newest(store: MemoryStore, superseded: set[str], wanted: int, **filters: Any) -> list[Memory]:
+def _newest(store: MemoryStore, left_out: set[str], wanted: int, **filters: Any) -> list[Memory]:
     """The newest notes that can be injected, reading only as much of the list as needed."""
     found: list[Memory] = []
     for page in count():
         notes = store.list(**filters, limit=_PAGE, offset=page * _PAGE)
-        found += [note for note in notes if note.id not in superseded and _is_due(note)]
+        found += [note for note in notes if note.id not in left_out and _is_due(note)]
         if len(found) >= wanted or len(notes) < _PAGE:
             break
     return sorted(found, key=_recency, reverse=True)[:wanted]
@@ -159,8 +192,10 @@ def _is_later(note: Memory) -> tuple[bool, bool]:
 
 
 def _is_due(note: Memory) -> bool:
-    """Whether a note may be injected: not a folded episode, nor an unreviewed global note."""
-    return "reflected" not in note.tags and not (note.project == GLOBAL and is_waiting(note))
+    """Whether a note may be injected: not a folded episode, nor an unreviewed note that is global or gives orders."""
+    if REFLECTED in note.tags:
+        return False
+    return not is_waiting(note) or (note.project != GLOBAL and TO_REVIEW not in note.tags)
 
 
 def _recency(note: Memory) -> tuple[str, float]:
@@ -185,10 +220,10 @@ def _about(store: MemoryStore, project: str, hints: Sequence[str], known: set[st
 
 
 def _global_notes(
-    store: MemoryStore, superseded: set[str], project: str, ours: list[Memory], most: int, hints: Sequence[str]
+    store: MemoryStore, left_out: set[str], project: str, ours: list[Memory], most: int, hints: Sequence[str]
 ) -> list[Memory]:
     """The global notes: first those that share words with this project and with what is at hand, then the newest."""
-    notes = _newest(store, superseded, most, project=GLOBAL)
+    notes = _newest(store, left_out, most, project=GLOBAL)
     matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours), *hints]))
     if len(notes) == most:  # older ones may matter more
         about = store.search(" ".join(sorted(matters)), project=GLOBAL, k=_MOST_ABOUT)

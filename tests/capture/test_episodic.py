@@ -84,6 +84,18 @@ def test_a_resumed_session_that_compacts_has_ended_before(store: MemoryStore) ->
     assert captured(store, source="precompact").tags == ["session", "session-end"]
 
 
+def test_what_a_resumed_session_adds_is_not_reflected_yet(store: MemoryStore) -> None:
+    note = capture(store)
+    assert note
+    store.update(note.id, tags=[*note.tags, "reflected"])
+    again = capture(store)
+    assert again
+    assert "reflected" in again.tags
+    resumed = capture(store, replace(SESSION, last_outcome="Fixed, and tested."))
+    assert resumed
+    assert "reflected" not in resumed.tags
+
+
 def test_an_update_keeps_what_others_gave_the_note(store: MemoryStore) -> None:
     note = captured(store, source="precompact")
     store.update(note.id, tags=["auth", *note.tags], project="other", created_at="2020-01-01T00:00:00+00:00")

@@ -349,6 +349,31 @@ def test_what_a_session_was_told_is_not_captured_again(hook: Hook) -> None:
     assert "- Never use pip here." in captured(hook, *messages)
 
 
+def test_a_note_that_a_session_received_and_quoted_was_cited(hook: Hook) -> None:
+    with MemoryStore(hook.home) as store:
+        tools = store.write(type="procedural", title="Tools", body="Always use uv here.", project="work")
+        ports = store.write(
+            type="procedural",
+            title="Port of the staging database",
+            body="It listens on 5433, because a tunnel of the build machine occupies the usual one.",
+            project="work",
+        )
+        style = store.write(type="procedural", title="House style", body="Four blanks, no tabs.", project="work")
+    hook("inject", hook.event(source="startup"))
+    captured(
+        hook,
+        ("user", "why does the test not connect to the database?"),
+        said(f"As {tools.id} says. It listens on 5433 because a tunnel of the build machine occupies it."),
+        ("user", "thanks, please fix that then"),
+    )
+    with MemoryStore(hook.home) as store:
+        store.usage.take_in()
+        counts = {id: totals.counts for id, totals in store.usage.every().items()}
+    assert counts[tools.id] == {"injected": 1, "cited": 1}
+    assert counts[ports.id] == {"injected": 1, "cited": 1}
+    assert counts[style.id] == {"injected": 1}
+
+
 def synced(hook: Hook, times: int) -> list[dict[str, Any]]:
     """The log's entries about syncs, as soon as there are this many."""
 

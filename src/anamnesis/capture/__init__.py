@@ -1,5 +1,6 @@
 """Turns a session's transcript into one episodic note: what was asked, changed and stated, and how it ended."""
 
+from anamnesis.capture.citing import cited, named_notes
 from anamnesis.capture.episodic import write_episodic
 from anamnesis.capture.places import find_transcript
 from anamnesis.capture.session import ParsedSession
@@ -13,8 +14,10 @@ __all__ = [
     "Statement",
     "Summarizer",
     "SummaryResult",
+    "cited",
     "find_transcript",
     "is_trivial_session",
+    "named_notes",
     "parse_transcript",
     "unknown_to",
     "write_episodic",

@@ -36,6 +36,7 @@ class Draft:
         self._answer: list[str] = []
         self._answered: object = None
         self._statements: deque[list[Statement]] = deque(maxlen=_MOST_STATEMENTS)
+        self._answers: list[str] = []
         self._unread = _MOST_READ
 
     def place(self, *, session_id: str = "", cwd: str = "", branch: str = "", started_at: str = "") -> None:
@@ -89,11 +90,13 @@ class Draft:
             ended_at=self.ended_at,
             turns=self.turns,
             statements=self._stated(outcome[:LONGEST_TEXT]),
+            answers=[*self._answers, *([last_message] if last_message else [])],
         )
 
     def _read(self, text: str) -> None:
         if self._unread > 0:
             self._unread -= len(text)
+            self._answers.append(text)
             if found := statements_in(text):
                 self._statements.append(found)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.summary import UNTITLED, Summarizer, SummaryResult, is_trivial_session
 from anamnesis.log import log
-from anamnesis.notes import Memory, derived_id, has_time
+from anamnesis.notes import REFLECTED, Memory, derived_id, has_time
 from anamnesis.notes.redaction import redact
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import id_of_record, utcnow
@@ -39,7 +39,7 @@ def write_episodic(
         return existing
     if not existing and _is_deleted(store, note_id):
         return None
-    summary = summarizer.summarize(_without_secrets(session))
+    summary = summarizer.summarize(redacted(session))
     if summary is None:
         return None
     if existing:
@@ -47,7 +47,7 @@ def write_episodic(
             note_id,
             title=_title(summary),
             body=summary.body,
-            tags=_tags(existing.tags, source),
+            tags=_tags(_still(existing, summary), source),
             prov_model=summary.prov_model,
         )
     now = utcnow()
@@ -80,8 +80,8 @@ def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:
     return bool(session.problem)
 
 
-def _without_secrets(session: ParsedSession) -> ParsedSession:
-    """Redact before clipping: half a secret is no longer recognised."""
+def redacted(session: ParsedSession) -> ParsedSession:
+    """A session to summarise. Redact before clipping: half a secret is no longer recognised."""
     return replace(
         session,
         first_prompt=redact(session.first_prompt),
@@ -100,6 +100,11 @@ def _note_id(store: MemoryStore, session: ParsedSession) -> str:
 
 def _title(summary: SummaryResult) -> str:
     return summary.title if summary.title.strip() else UNTITLED
+
+
+def _still(existing: Memory, summary: SummaryResult) -> list[str]:
+    """The tags that still hold: what a resumed session adds was not folded into durable notes."""
+    return [tag for tag in existing.tags if tag != REFLECTED or summary.body == existing.body]
 
 
 def _tags(tags: list[str], source: str) -> list[str]:

@@ -22,6 +22,8 @@ _TASK_MARK = re.compile(r"\[[ xX]\][ \t]++")
 # Where a sentence may end. Which of these places are ends depends on what is around them.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»]*+\s++|[。！？]++[」』）]*+")
 _ABBREVIATIONS = ("e.g.", "i.e.", "vs.", "cf.", "approx.", "z.b.", "d.h.", "bzw.", "p.ej.", "no.", "fig.", "resp.")
+# English words with which sentences begin, in German none that follows an ordinal.
+_OPENERS = ("The", "A", "An", "It", "This", "That", "These", "We", "You", "They", "If", "When", "Then", "There", "No")
 ENDS = (".", "!", "?", ":", "。", "！", "？", "：", "…")
 _SOFT_WRAP = 60
 _LONGEST_LINE = 4_000
@@ -119,8 +121,11 @@ def _continues(before: Line, line: Line) -> bool:
 def _is_end(line: str, found: re.Match[str]) -> bool:
     if found.end() >= len(line) or not found[0][0].isascii():
         return True
-    before, after = line[: found.start() + 1].rpartition(" ")[2].casefold(), line[found.end()]
-    if before in _ABBREVIATIONS or (found[0][0] == "." and before[:-1].isdigit() and len(before) < 4):
+    start, _, before = line[: found.start() + 1].casefold().rpartition(" ")
+    after = line[found.end()]
+    if before in _ABBREVIATIONS:
         return False
+    if found[0][0] == "." and before[:-1].isdigit() and len(before) < 4:  # "on the 4. März", or "at 7. The next"
+        return bool(start) and line[found.end() :].partition(" ")[0] in _OPENERS
     # People often begin a sentence in lower case; after a mere dot, it is rather a name or an abbreviation.
     return not after.islower() or len(before) > 3 or found[0][0] != "."

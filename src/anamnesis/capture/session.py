@@ -26,6 +26,8 @@ class ParsedSession:
     turns: int = 0
     # The most telling causes, decisions and rules.
     statements: list[Statement] = field(default_factory=list)
+    # What the model said, as far as it was read.
+    answers: list[str] = field(default_factory=list)
     # Why the transcript could not be read, in one sentence; everything else is then empty.
     problem: str = ""
 

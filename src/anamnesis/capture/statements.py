@@ -94,7 +94,7 @@ class Statement:
 
 def statements_in(text: str, *, by_user: bool = False, weight: int = 0) -> list[Statement]:
     """The statements in a message, in its order. `weight` is the message's own."""
-    if not _may_state(_normal(text)):
+    if not _may_state(normal(text)):
         return []
     text = redact(text)  # before it is taken apart: a sentence out of a private block is not recognised as private
     found: list[Statement] = []
@@ -124,7 +124,7 @@ def most_telling(messages: Iterable[list[Statement]]) -> list[Statement]:
         for statement in ranked:
             if statement.kind != kind or len(seen) >= _MOST_OF_A_KIND:
                 continue
-            words = set(_normal(statement.text).split())
+            words = set(normal(statement.text).split())
             if not any(_is_same(words, other) for other in seen):
                 seen.append(words)
                 kept.append(statement)
@@ -133,8 +133,8 @@ def most_telling(messages: Iterable[list[Statement]]) -> list[Statement]:
 
 def unknown_to(statements: list[Statement], texts: Iterable[str]) -> list[Statement]:
     """The statements that none of the texts holds."""
-    known = [_normal(text) for text in texts]
-    return [each for each in statements if not any(_normal(each.text) in text for text in known)]
+    known = [normal(text) for text in texts]
+    return [each for each in statements if not any(normal(each.text) in text for text in known)]
 
 
 def _typed_part(text: str) -> str:
@@ -161,7 +161,7 @@ def _label_kind(text: str) -> str:
     """The kind that a label announces: "Root cause", "Root cause of the misses", "Some ground rules:"."""
     if len(text) > _LONGEST_LABEL:
         return ""
-    words = [word for word in _normal(text).split() if word != ":"]
+    words = [word for word in normal(text).split() if word != ":"]
     for size in range(1, min(len(words), _LONGEST_LABEL_WORDS) + 1):
         kind = _LABEL_KINDS.get(" ".join(words[:size]), "")
         if kind and (len(words) == size or words[size] in ("of", "for", "in")):
@@ -181,11 +181,11 @@ def _own_label(sentence: str) -> str:
 def _kind(sentence: str, label: str, by_user: bool) -> str:
     """The kind of a statement; "" if the sentence is none."""
     bare = _CODE.sub(" code ", sentence)
-    text = _normal(bare)
+    text = normal(bare)
     if not (label or _may_state(text)) or not _is_whole(sentence, text):
         return ""
     parts = (_CLAUSE if by_user else _MAIN_CLAUSE).split(bare)
-    clauses = [_CONNECTIVE.sub("", f"{_normal(part)} ", 1).strip() for part in parts]
+    clauses = [_CONNECTIVE.sub("", f"{normal(part)} ", 1).strip() for part in parts]
     stated = _stated(text, clauses, by_user)
     narrates = not by_user and bool(_NARRATION.match(text))
     guesses = any(hedge in f" {text} " for hedge in _HEDGES)
@@ -209,7 +209,7 @@ def _is_whole(sentence: str, text: str) -> bool:
 
 def _stated(text: str, clauses: list[str], by_user: bool) -> set[str]:
     """The kinds whose phrases a sentence holds."""
-    padded, starts = f" {text} ", [f" {clause} " for clause in clauses]
+    whole, starts = f" {text} ", [f" {clause} " for clause in clauses]
     words = set(text.split())
     cues = [cue for word in words & _BY_WORD.keys() for cue in _BY_WORD[word]]
     if not text.isascii():
@@ -218,7 +218,7 @@ def _stated(text: str, clauses: list[str], by_user: bool) -> set[str]:
         cue.kind
         for cue in cues
         if cue.by_user in (None, by_user)
-        and (any(start.startswith(cue.text) for start in starts) if cue.at_start else cue.text in padded)
+        and (any(start.startswith(cue.text) for start in starts) if cue.at_start else cue.text in whole)
     }
 
 
@@ -261,7 +261,7 @@ def _may_state(text: str) -> bool:
     return not text.isascii() or not _TELLING.isdisjoint(text.split())
 
 
-def _normal(text: str) -> str:
+def normal(text: str) -> str:
     """A text in lower case, words and colons only, with single spaces."""
     return " ".join(_WORDS.findall(text.casefold().replace("’", "'").replace("`", " ")))
 
@@ -280,10 +280,10 @@ class _Cue:
     by_user: bool | None
 
 
-def _padded(phrase: str) -> str:
+def padded(phrase: str) -> str:
     """A phrase as whole words, except in scripts without spaces."""
-    normal = _normal(phrase)
-    return normal if normal[0] >= _UNSPACED else f" {normal} "
+    words = normal(phrase)
+    return words if words[0] >= _UNSPACED else f" {words} "
 
 
 def _index() -> dict[str, list[_Cue]]:
@@ -293,7 +293,7 @@ def _index() -> dict[str, list[_Cue]]:
     for table, by_user in (*tables, (USER_PHRASES, True), (MODEL_PHRASES, False)):
         for kind, phrases in table.items():
             for phrase in phrases:
-                cue = _Cue(kind, _padded(phrase), phrase.startswith("^"), by_user)
+                cue = _Cue(kind, padded(phrase), phrase.startswith("^"), by_user)
                 words = [word for word in cue.text.split() if word not in COMMON] or cue.text.split()
                 word = max(words, key=len) if cue.text.startswith(" ") else _ANY_WORD
                 by_word.setdefault(word, []).append(cue)
@@ -303,7 +303,7 @@ def _index() -> dict[str, list[_Cue]]:
 _BY_WORD = _index()
 _LABEL_KINDS = {label: kind for kind, labels in LABELS.items() for label in labels}
 _LONGEST_LABEL_WORDS = max(len(label.split()) for label in _LABEL_KINDS)
-_HEDGES = tuple(map(_padded, HEDGES))
+_HEDGES = tuple(map(padded, HEDGES))
 # The words of which a statement has at least one.
 _TELLING = frozenset(
     (

@@ -16,7 +16,7 @@ _LINE = 200
 _MOST_ASKS = 8
 _MOST_FILES = 40
 _SHORT_OUTCOME = 40
-_HEADINGS = {CAUSE: "Causes and fixes", DECISION: "Decisions", RULE: "Rules and caveats"}
+HEADINGS = {CAUSE: "Causes and fixes", DECISION: "Decisions", RULE: "Rules and caveats"}
 
 _LONE_COMMAND = re.compile(r"/\S+")
 _SMALL_TALK = re.compile(
@@ -83,7 +83,7 @@ def _title(asks: list[str]) -> str:
 def _stated(session: ParsedSession) -> list[str]:
     """The causes, decisions and rules, each under its heading."""
     lines = []
-    for kind, heading in _HEADINGS.items():
+    for kind, heading in HEADINGS.items():
         of_kind = [each for each in session.statements if each.kind == kind]
         said = [f"- {each.text}{' (user)' if each.by_user else ''}" for each in of_kind]
         lines += [f"**{heading}:**", *said] if said else []

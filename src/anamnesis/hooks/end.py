@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,9 @@ from anamnesis.capture import (
     HeuristicSummarizer,
     ParsedSession,
     Summarizer,
+    cited,
     find_transcript,
+    named_notes,
     parse_transcript,
     unknown_to,
     write_episodic,
@@ -19,10 +21,15 @@ from anamnesis.config import Reflection, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.hosts import STARTS_AT_PROMPT
 from anamnesis.hooks.told import forget, told
+from anamnesis.notes import Memory
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
+from anamnesis.store.recording import record
 from anamnesis.vault import open_vault
+from anamnesis.working_copies import remember
 
+# Of ids in the model's texts, so many are looked up.
+_MOST_NAMED = 200
 _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 
 
@@ -57,12 +64,15 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
     # The folder in which the session started: it may have ended in another project's.
     folder = Path(session.cwd) if session.cwd else working_folder(event)
     source = _source(event, options)
-    project = options.get("project") or find_project(folder, settings.home, settings.user_home).key
+    if not (project := options.get("project", "")):
+        found = find_project(folder, settings.home, settings.user_home)
+        project = found.key
+        remember(settings.home, found, folder)
     with open_vault(settings, light=True) as vault:
+        known = _known(vault.notes, event, session, settings.home)
         if session.statements:
-            ids = told(settings.home, text_of(event, "session_id") or session.session_id)
-            known = _recalled(vault.notes, ids, session)
-            session = replace(session, statements=unknown_to(session.statements, known))
+            said = (f"{note.title}\n{note.body}" for note in known)
+            session = replace(session, statements=unknown_to(session.statements, said))
         note = write_episodic(
             vault.notes,
             session,
@@ -78,12 +88,17 @@ def _source(event: Event, options: dict[str, str]) -> str:
     return _SOURCES.get(options.get("source") or text_of(event, "hook_event_name"), "session-end")
 
 
-def _recalled(notes: MemoryStore, ids: set[str], session: ParsedSession) -> Iterator[str]:
-    """The notes that the session received: what they say is remembered already. Its own note is not among them."""
-    for note_id in ids:
-        note = notes.find(note_id)
-        if note and note.prov_session != session.session_id:
-            yield f"{note.title}\n{note.body}"
+def _known(notes: MemoryStore, event: Event, session: ParsedSession, home: Path) -> list[Memory]:
+    """The notes that the session received: what they say is remembered already. Its own note is not among them.
+
+    Those that its model cited, these or any others by their ids, are recorded as such.
+    """
+    name = text_of(event, "session_id") or session.session_id
+    received = told(home, name)
+    found = filter(None, map(notes.find, received | {*sorted(named_notes(session.answers))[:_MOST_NAMED]}))
+    others = [note for note in found if note.prov_session != session.session_id]
+    record(home, "cited", cited(others, session.answers), name)
+    return [note for note in others if note.id in received]
 
 
 def _in_background(*arguments: str) -> None:

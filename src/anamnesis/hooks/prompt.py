@@ -36,6 +36,7 @@ def _recalled(event: Event, options: dict[str, str], settings: Settings) -> str:
     from anamnesis.hooks.told import tell, told
     from anamnesis.inject import render_recall, select_recall
     from anamnesis.project import find_project
+    from anamnesis.store.recording import record
     from anamnesis.vault import open_vault
 
     session = text_of(event, "session_id")
@@ -44,5 +45,7 @@ def _recalled(event: Event, options: dict[str, str], settings: Settings) -> str:
     with open_vault(settings, only_to_read=True, light=True) as vault:
         notes = select_recall(vault.notes, prompt, project=project, known=known)
     if notes:
-        tell(home, session, known | {note.id for note in notes})
+        ids = {note.id for note in notes}
+        tell(home, session, known | ids)
+        record(home, "recalled", ids, session)
     return render_recall(notes)

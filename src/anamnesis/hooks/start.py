@@ -11,7 +11,9 @@ from anamnesis.hooks.told import tell
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes.fence import ids_in
 from anamnesis.project import MARKER, find_project
+from anamnesis.store.recording import record
 from anamnesis.vault import open_vault
+from anamnesis.working_copies import remember
 
 # The same session goes on.
 _GOING_ON = ("clear", "compact")
@@ -29,6 +31,7 @@ def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
         folder = Path(working_folder(event))
         found = find_project(folder, settings.home, settings.user_home)
         project, notice, hints = found.key, _UNTRUSTED if found.ignored else "", at_hand(folder)
+        remember(settings.home, found, folder)
     given = options.get("budget")
     budget = int(setting("inject_budget").check(given)) if given else settings.inject_budget
     with open_vault(settings, only_to_read=True, light=True) as vault:
@@ -39,5 +42,7 @@ def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
 
         run_in_background("sync")
     session = text_of(event, "session_id")
-    tell(settings.home, session, ids_in(shown))
+    ids = ids_in(shown)
+    tell(settings.home, session, ids)
+    record(settings.home, "injected", ids, session)
     return shown
