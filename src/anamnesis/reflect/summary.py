@@ -1,4 +1,4 @@
-"""Summarises a session with a model at any OpenAI-compatible endpoint.
+"""Summarises a session with a model.
 
 Secrets are redacted before anything is sent. On any failure, the heuristic summary is used instead, and the note
 says so.
@@ -6,23 +6,13 @@ says so.
 
 from __future__ import annotations
 
-import http.client
-import json
-import urllib.error
-import urllib.request
-from typing import Any
-
 from anamnesis.capture import HeuristicSummarizer, ParsedSession, Summarizer, SummaryResult
 from anamnesis.config import Reflection
+from anamnesis.reflect.model import FAILURES, ask, json_object
 
-# What can go wrong when a model is asked: it is not reached, or its answer is malformed.
-UNREACHED = (OSError, http.client.HTTPException)
-MALFORMED = (ValueError, LookupError, TypeError)
-FAILURES = (*UNREACHED, *MALFORMED)
 FALLBACK = "heuristic (the model failed)"
 _MOST_ASKS = 40
 _LONGEST_TEXT = 4_000
-_MOST_BYTES = 1_000_000
 _SKIP = "SKIP"
 _TASK = (
     "You keep the memory of a developer's coding sessions. Summarise the session below for somebody who continues the"
@@ -54,36 +44,6 @@ class ModelSummarizer:
             kept = HeuristicSummarizer().summarize(session)
             return kept and SummaryResult(kept.title, kept.body, FALLBACK)
         return SummaryResult(title, body, self._settings.model)
-
-
-def ask(settings: Reflection, task: str, content: str) -> str:
-    """What the model answers. Raises what FAILURES names if it cannot be reached, or if the answer is malformed."""
-    request_body = {
-        "model": settings.model,
-        "max_tokens": settings.max_tokens,
-        "messages": [{"role": "system", "content": task}, {"role": "user", "content": content}],
-    }
-    if not settings.base_url.startswith(("https://", "http://")):
-        raise ValueError(settings.base_url)
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {settings.api_key}"}
-    request = urllib.request.Request(  # noqa: S310
-        f"{settings.base_url.rstrip('/')}/chat/completions", json.dumps(request_body).encode("ascii"), headers
-    )
-    with urllib.request.urlopen(request, timeout=settings.timeout) as response:  # noqa: S310
-        answer: Any = json.loads(response.read(_MOST_BYTES))
-    text = answer["choices"][0]["message"]["content"]
-    if not isinstance(text, str):
-        raise TypeError("The answer is no text.")
-    return text
-
-
-def json_object(answer: str) -> dict[str, Any]:
-    """The JSON object in an answer, which may be wrapped in a fence."""
-    start, end = answer.find("{"), answer.rfind("}")
-    found = json.loads(answer[start : end + 1]) if start >= 0 else None
-    if not isinstance(found, dict):
-        raise ValueError("The answer holds no JSON object.")
-    return found
 
 
 def _prompt(session: ParsedSession) -> str:

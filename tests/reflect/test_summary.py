@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.reflect.model import Model
 from tests.waiting import wait_until
 
 from anamnesis.capture import ParsedSession, write_episodic
-from anamnesis.config import Reflection
 from anamnesis.reflect import FALLBACK, ModelSummarizer, summarizer
 from anamnesis.store import MemoryStore
 
@@ -29,55 +24,6 @@ SESSION = ParsedSession(
     session_id="s1",
     started_at="2026-08-01T10:00:00+00:00",
 )
-
-
-class Model:
-    """An endpoint with a configured answer and delay that records its requests."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.answer: bytes = self.saying(json.dumps({"title": "Login fixed", "body": "The cookie had expired."}))
-        self.may_answer = threading.Event()
-        self.may_answer.set()
-        self.asked: list[tuple[str, str, Any]] = []
-        model = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                model.asked.append((self.path, self.headers["Authorization"], body))
-                model.may_answer.wait()
-                with contextlib.suppress(ConnectionError):  # who asked has given up
-                    self.send_response(model.status)
-                    self.end_headers()
-                    self.wfile.write(model.answer)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    @staticmethod
-    def saying(text: str) -> bytes:
-        return json.dumps({"choices": [{"message": {"content": text}}]}).encode()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-
-    def settings(self, **changes: Any) -> Reflection:
-        base: dict[str, Any] = {"base_url": self.url, "api_key": "key", "timeout": 5, "max_tokens": 77}
-        return Reflection(**{"provider": "openai", "model": "small", **base, **changes})
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    made = Model()
-    yield made
-    made.may_answer.set()
-    made.server.shutdown()
-    made.server.server_close()
 
 
 def test_the_model_is_asked_in_the_common_dialect_and_its_summary_is_kept(model: Model) -> None:

@@ -1,0 +1,165 @@
+"""Episodes folded into durable notes: lessons become notes with provenance, and their sources are tagged. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from anamnesis.notes import REFLECTED, Memory, MemoryType, derived_id
+from anamnesis.notes.marks import COVERED_BY, SOURCES, linked, with_link, with_tag
+from anamnesis.notes.redaction import redact
+
+SOURCE = "reflection"
+RULES = "rules"
+TAG = "reflection"
+DURABLE = ("procedural", "semantic")
+# A lesson is surer with each further session that it comes from.
+_SURE, _MORE, _SUREST = 0.8, 0.05, 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What a durable note is to say, and the ids of the episodes that it comes from."""
+
+    title: str
+    body: str
+    type: MemoryType
+    sources: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """What is written together: new notes, existing ones that got further sources, and the episodes behind both.
+
+    `covered` names, by episode, the existing notes that hold some of it.
+    """
+
+    episodes: tuple[Memory, ...]
+    learned: tuple[Memory, ...] = ()
+    confirmed: tuple[Memory, ...] = ()
+    covered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def after(self) -> tuple[Memory, ...]:
+        """The notes as they are to be."""
+        return (*self.learned, *self.confirmed, *(self._folded(episode) for episode in self.episodes))
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The ids of the notes that are changed or hidden, the episodes first."""
+        hidden = (id for note in self.learned for id in note.superseded)
+        return tuple(dict.fromkeys([*(each.id for each in (*self.episodes, *self.confirmed)), *hidden]))
+
+    def _folded(self, episode: Memory) -> Memory:
+        links = self.covered.get(episode.id, ())
+        folded = with_tag(episode, REFLECTED)
+        return with_link(folded, COVERED_BY, *links) if links else folded
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who wrote lessons, on which machine, and when."""
+
+    model: str
+    machine_id: str
+    at: str
+
+
+def confidence_of(sessions: int) -> float:
+    return round(min(_SUREST, _SURE + _MORE * (sessions - 1)), 2)
+
+
+def sessions_of(episodes: Iterable[Memory]) -> int:
+    """How many sessions episodes are about."""
+    return len({episode.prov_session or episode.id for episode in episodes})
+
+
+def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "") -> Memory:
+    """The durable note of a lesson: of the project of its sources, and on this machine only if one of them is."""
+    is_local = any(source.scope == "machine-local" for source in sources)
+    name = "\n".join((SOURCE, *lesson.sources, lesson.title, lesson.body))
+    note = Memory(
+        id=id or derived_id(stamp.at, name),
+        type=lesson.type,
+        title=redact(lesson.title),
+        body=redact(lesson.body),
+        project=max(sources, key=_time).project,
+        machine_id=stamp.machine_id,
+        scope="machine-local" if is_local else "portable",
+        tags=[*dict.fromkeys((TAG, *lesson.tags))],
+        created_at=stamp.at,
+        updated_at=stamp.at,
+        prov_source=SOURCE,
+        prov_model=stamp.model,
+        confidence=confidence_of(sessions_of(sources)),
+        supersedes=[*lesson.supersedes],
+    )
+    return with_link(note, SOURCES, *lesson.sources)
+
+
+def confirmed(note: Memory, episodes: Sequence[Memory]) -> Memory:
+    """A note of ours that further episodes state: surer, and as new as the newest of them."""
+    known = {*linked(note, SOURCES)}
+    new = [episode for episode in episodes if episode.id not in known]
+    if not new:
+        return note
+    sure = round(min(_SUREST, note.confidence + _MORE * sessions_of(new)), 2)
+    newest = max(note.updated_at, *(episode.updated_at for episode in new))
+    changed = replace(note, confidence=max(sure, note.confidence), updated_at=newest)
+    return with_link(changed, SOURCES, *(episode.id for episode in new))
+
+
+def folded(
+    lessons: Sequence[Lesson],
+    episodes: Mapping[str, Memory],
+    stamp: Stamp,
+    *,
+    done: Iterable[str] = (),
+    holding: Callable[[Lesson], Memory | None] = lambda _: None,
+) -> list[Folding]:
+    """Lessons as foldings: those that share an episode are written together.
+
+    `done` are episodes without a lesson, and `holding` finds the note that holds a lesson already.
+    """
+    pieces = []
+    for lesson in lessons:
+        sources = tuple(episodes[id] for id in lesson.sources)
+        if note := holding(lesson):
+            pieces.append(Folding(sources, covered=dict.fromkeys(lesson.sources, (note.id,))))
+        else:
+            pieces.append(Folding(sources, (note_of(lesson, sources, stamp),)))
+    return joined([*pieces, *(Folding((episodes[id],)) for id in dict.fromkeys(done))])
+
+
+def joined(pieces: Iterable[Folding]) -> list[Folding]:
+    """Foldings that have no note in common: those that have one become one."""
+    groups: dict[int, list[Folding]] = {}
+    group_of: dict[str, int] = {}
+    for number, piece in enumerate(pieces):
+        first, *others = sorted({group_of[id] for id in piece.about if id in group_of}) or [number]
+        moved = [*(each for other in others for each in groups.pop(other)), piece]
+        groups.setdefault(first, []).extend(moved)
+        group_of |= {id: first for each in moved for id in each.about}
+    return [_one(group) for group in groups.values()]
+
+
+def _one(pieces: Sequence[Folding]) -> Folding:
+    if len(pieces) == 1:
+        return pieces[0]
+    covered: dict[str, tuple[str, ...]] = {}
+    for piece in pieces:
+        for id, links in piece.covered.items():
+            covered[id] = tuple(dict.fromkeys([*covered.get(id, ()), *links]))
+    episodes = {episode.id: episode for piece in pieces for episode in piece.episodes}
+    return Folding(
+        tuple(sorted(episodes.values(), key=_time)),
+        tuple({note.id: note for piece in pieces for note in piece.learned}.values()),
+        tuple({note.id: note for piece in pieces for note in piece.confirmed}.values()),
+        covered,
+    )
+
+
+def _time(note: Memory) -> tuple[str, str]:
+    return note.updated_at, note.id
