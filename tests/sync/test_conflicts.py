@@ -48,7 +48,7 @@ def test_the_other_version_takes_the_place_of_the_note_in_engram_too(a: Machine,
     b.store.update(made, body="of b", engram={**identity, "type": "bugfix"})
     settle(a, b)
     (conflict,) = list_conflicts(a.store)
-    kept = resolve(a.store, conflict, "other")
+    kept = resolve(a.store, conflict, "other").note
     assert kept.body == conflict.other.body
     assert kept.engram == {**conflict.other.engram, **identity}
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from anamnesis.errors import InvalidNote
 from anamnesis.history.version import Version
-from anamnesis.notes import SCOPES, TYPES, Memory, decode, parse, writable
+from anamnesis.notes import SCOPES, TYPES, Memory, decode, parse
 from anamnesis.notes.bare import bare_note, is_bare
 from anamnesis.store.files import TREES
+from anamnesis.sync.machines import author
 from anamnesis.sync.repository import Blob, Repository
 
 _PORTABLE = SCOPES[0]
@@ -66,17 +67,11 @@ def _commits(output: bytes) -> list[_Commit]:
     for word in words:
         if word == "commit":
             id, moment, name, email = (next(words) for _ in range(4))
-            current = found.setdefault(id, _Commit(id, int(moment), _author(name, email)))
+            current = found.setdefault(id, _Commit(id, int(moment), author(name, email)))
         elif current and word.lstrip("\n").startswith(":"):
             _, mode, _, blob, _ = word.lstrip("\n").split(" ")
             current.files[next(words)] = Blob(mode, blob) if blob.strip("0") else None
     return list(found.values())[::-1]
-
-
-def _author(name: str, email: str) -> str:
-    """The machine whose sync made the commit, or the author of a manual one."""
-    own = name == "anamnesis" and email.startswith("anamnesis@")
-    return writable(email.removeprefix("anamnesis@") if own else name)
 
 
 def _note(data: bytes, note_id: str, own_path: str, at: str) -> Memory | None:

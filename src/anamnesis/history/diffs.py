@@ -6,7 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 from anamnesis.notes import Memory
@@ -40,6 +40,18 @@ def differing(before: str, after: str) -> str:
     return "".join(f"{line}\n" for line in lines if not line.startswith("@@"))
 
 
+def beside(before: str, after: str) -> list[tuple[str | None, str | None, bool]]:
+    """Both versions line by line, side by side: None where one has no line, and whether the two lines are the same."""
+    old, new = _lines(before), _lines(after)
+    if _repeats(old, new):
+        return [*((line, None, False) for line in old), *((None, line, False) for line in new)]
+    rows: list[tuple[str | None, str | None, bool]] = []
+    for kind, start, end, other, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        pairs = zip_longest(old[start:end], new[other:last])
+        rows += [(one, two, kind == "equal") for one, two in pairs]
+    return rows
+
+
 def summary(before: Memory | None, after: Memory | None) -> str:
     """The changes between two versions: the fields, and the numbers of added and removed lines."""
     if after is None:
@@ -66,13 +78,17 @@ def count_lines(before: str, after: str) -> tuple[int, int]:
 
 def _compared(old: Sequence[str], new: Sequence[str], names: tuple[str, str], context: int) -> Iterable[str]:
     """The lines of a unified diff; with too many repeated lines, everything was replaced."""
-    counts = Counter(new)
     # difflib ignores lines that make up more than a hundredth of a long text.
-    popular = len(new) // 100 + 1 if len(new) >= 200 else len(new)
-    if sum(count for line in old if (count := counts[line]) <= popular) <= _MOST_PAIRS:
+    if not _repeats(old, new, len(new) // 100 + 1 if len(new) >= 200 else len(new)):
         return difflib.unified_diff(old, new, *names, n=context, lineterm="")
     head = (f"--- {names[0]}", f"+++ {names[1]}", f"@@ -1,{len(old)} +1,{len(new)} @@")
     return chain(head, (f"-{line}" for line in old), (f"+{line}" for line in new))
+
+
+def _repeats(old: Sequence[str], new: Sequence[str], popular: int = _MOST_PAIRS) -> bool:
+    """Whether the texts have too many pairs of equal lines to compare, without those that are too `popular`."""
+    counts = Counter(new)
+    return sum(count for line in old if (count := counts[line]) <= popular) > _MOST_PAIRS
 
 
 def _fields(note: Memory) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Sync of the notes between machines: commit, fetch, merge note by note, push, and refresh the index."""
 
+import sqlite3
 from typing import Any
 
 from anamnesis.config import Settings
-from anamnesis.errors import Unwritable
+from anamnesis.errors import AnamnesisError, LockHeld, Unwritable
 from anamnesis.log import log
 from anamnesis.notes import writable
 from anamnesis.readonly import is_writable
@@ -11,7 +12,11 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, telling
 from anamnesis.store.unsynced import find_unsynced, forget_unsynced
 from anamnesis.sync.backend import Announce, SyncBackend, SyncResult, SyncState
+from anamnesis.sync.failure import clear_failure, record_failure
 from anamnesis.sync.git_backend import GitSyncBackend
+
+# What to do where the remote was not reached or has refused.
+_UNREACHED = "Check the network and the setting `remote`, then sync again: nothing is lost, what was not sent waits."
 
 __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
 
@@ -31,7 +36,23 @@ def configured_backend(
 
 
 def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
-    """Sync a store's portable notes and refresh its index."""
+    """Sync a store's portable notes and refresh its index; records whether that failed."""
+    try:
+        result = _sync(store, backend)
+    except LockHeld:
+        raise  # another sync is running, and says how it ended
+    except (AnamnesisError, sqlite3.Error, OSError) as error:
+        hint = error.hint if isinstance(error, AnamnesisError) else ""
+        record_failure(store.root, error.message if isinstance(error, AnamnesisError) else str(error), hint)
+        raise
+    if result.reached:
+        clear_failure(store.root)
+    else:
+        record_failure(store.root, result.detail, _UNREACHED)
+    return result
+
+
+def _sync(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     if not is_writable(store.root):
         fault = "the disk is read-only or full, or the folder is closed to you"
         raise Unwritable(f"The notes in {store.root} cannot be synced: {fault}.")

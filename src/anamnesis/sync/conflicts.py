@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of, in_place_of, without_conflict_tag
-from anamnesis.store import MemoryStore
+from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.ids import utcnow
 
 KEEP = ("this", "other", "both")
+_KIND = "conflict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +48,32 @@ def find_conflicts(store: MemoryStore, given: str) -> list[Conflict]:
     return found
 
 
-def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Memory:
-    """Resolve a conflict: keep this version, the other, or both as separate notes. Returns the one that is kept."""
-    own = without_conflict_tag(conflict.other)
+class Resolved(NamedTuple):
+    """The note that is kept, and how to undo that: the change that was made, if any, and the notes in the trash."""
+
+    note: Memory
+    change: str
+    trashed: tuple[str, ...]
+
+
+def resolve(store: MemoryStore, conflict: Conflict, keep: str) -> Resolved:
+    """Resolve a conflict: keep this version, the other, or both as separate notes."""
+    own = replace(without_conflict_tag(conflict.other), updated_at=utcnow())
     if keep == "both":
-        return store.update(conflict.other.id, tags=own.tags, extra=own.extra)
-    if keep == "other":
-        if conflict.note:
-            store.delete(conflict.id)  # to the trash: its current text may be nowhere else
-        note = store.put(replace(in_place_of(conflict.note, own), id=conflict.id, updated_at=utcnow()))
-    elif conflict.note:
-        note = conflict.note
-    else:
-        raise InvalidArgument(f"The note {conflict.id} has been deleted.", "Keep the other version, or both.")
+        return Resolved(own, _write(store, own), ())
+    if keep == "this":
+        if conflict.note is None:
+            raise InvalidArgument(f"The note {conflict.id} has been deleted.", "Keep the other version, or both.")
+        store.delete(conflict.other.id)
+        return Resolved(conflict.note, "", (conflict.other.id,))
+    trashed = (conflict.id, conflict.other.id) if conflict.note else (conflict.other.id,)
+    if conflict.note:
+        store.delete(conflict.id)  # to the trash: its current text may be nowhere else
+    note = replace(in_place_of(conflict.note, own), id=conflict.id)
+    change = _write(store, note)
     store.delete(conflict.other.id)
-    return note
+    return Resolved(note, change, trashed)
+
+
+def _write(store: MemoryStore, note: Memory) -> str:
+    return changeset.apply(store, [note], kind=_KIND, reason="A conflict was resolved.").id

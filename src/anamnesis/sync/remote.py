@@ -64,7 +64,7 @@ class Remote:
     @property
     def shown(self) -> str:
         """The address as it may be shown: without a password."""
-        return _PASSWORD.sub(r"\1***@", self._address)
+        return without_password(self._address)
 
     def set_address(self) -> None:
         """Set the address in git's settings, and forget what is known of another remote."""
@@ -125,6 +125,11 @@ class Remote:
             )
         except NoAnswer as error:
             raise GitFailed(f"{self.host} did not answer within {error.seconds:g} s") from None
+
+
+def without_password(address: str) -> str:
+    """An address as it may be shown."""
+    return _PASSWORD.sub(r"\1***@", address)
 
 
 def _host(address: str) -> str:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from anamnesis.disk import create_beside, fill, locked, move, put_in_place, sync_files, sync_folder
+from anamnesis.disk import (
+    create_beside,
+    fill,
+    locked,
+    move,
+    replace_unchanged,
+    size_and_mtime,
+    sync_files,
+    sync_folder,
+)
 from anamnesis.errors import LockHeld, StoreUnavailable
 from anamnesis.store.files import trash_place
 from anamnesis.store.steps import Step, Steps
@@ -78,6 +87,18 @@ def forget_staged(folder: Path) -> None:
             shutil.rmtree(folder / _STAGE, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def without_sync(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Keep syncs of this folder waiting; raises if one runs for longer than `patience` seconds."""
+    with contextlib.ExitStack() as held:
+        if (folder / ".git").is_dir():
+            try:
+                held.enter_context(locked(folder / ".git" / LOCK, timeout=patience))
+            except LockHeld as error:
+                raise LockHeld("A sync of the notes is running.", "Wait until it has ended.") from error
+        yield
+
+
 def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, str]:
     """Write the new contents outside of the notes' folders, where a killed sync leaves nothing; the files by path."""
     stage = folder / _STAGE
@@ -114,6 +135,7 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
         return True  # a parent folder is a link: nothing is written through it
     if target.is_dir() and not target.is_symlink():
         _remove_empty_folders(target)
+    seen = size_and_mtime(target)
     found = _read(target)
     if found == wanted.after:
         return True
@@ -121,9 +143,8 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
         return False
     if staged:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        put_in_place(staged, target)
-    else:
-        _remove(folder, wanted, kept)
+        return replace_unchanged(staged, str(target), seen)
+    _remove(folder, wanted, kept)
     return True
 
 
