@@ -1,26 +1,37 @@
-"""The review of foreign notes: which are unreviewed, and a person's decision. Rejected notes go to the trash."""
+"""The review of foreign notes, and of agents' that the gate sends here. Rejected notes go to the trash."""
 
 from __future__ import annotations
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import Memory
-from anamnesis.notes.foreign import SOURCE, as_reviewed, is_waiting
+from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_reviewed, is_waiting
 from anamnesis.store import MemoryStore
 
 
+def waiting_ids(store: MemoryStore) -> set[str]:
+    """The ids of the unreviewed notes, from the index alone."""
+    foreign = {*store.ids_from(SOURCE)} - {*store.tagged(CLAUDE_CODE)}
+    return (foreign | {*store.tagged(TO_REVIEW)}) - {*store.tagged(REVIEWED)}
+
+
 def waiting(store: MemoryStore) -> list[Memory]:
-    """The unreviewed foreign notes, the newest first."""
-    found = [file.memory for file in store.files(store.ids_from(SOURCE)).values() if file.memory]
+    """The unreviewed notes, the newest first."""
+    found = [file.memory for file in store.files(sorted(waiting_ids(store))).values() if file.memory]
     return sorted(filter(is_waiting, found), key=lambda note: (note.updated_at, note.id), reverse=True)
 
 
 def accept(store: MemoryStore, note_id: str) -> Memory:
-    """Mark a foreign note as reviewed, so that it is injected like any other; its origin stays in it."""
+    """Mark a note as reviewed, so that it is injected like any other; its origin stays in it."""
     return store.update(note_id, tags=as_reviewed(_waiting(store, note_id)).tags)
 
 
+def reopen(store: MemoryStore, note_id: str) -> Memory:
+    """Undo `accept`: the note waits for a review again."""
+    return store.update(note_id, tags=[tag for tag in store.get(note_id).tags if tag != REVIEWED])
+
+
 def reject(store: MemoryStore, note_id: str) -> Memory:
-    """Move a foreign note to the trash, from where `restore` restores it."""
+    """Move a note to the trash, from where `restore` restores it."""
     return store.delete(_waiting(store, note_id).id)
 
 

@@ -1,0 +1,123 @@
+"""Writes a note for an agent, if the gate lets it: finds the notes that it may repeat, and records the decision.
+
+A note is refused only once its text is in the log; where it cannot be recorded or compared, it is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from typing import Any, NamedTuple
+
+from anamnesis.dream.database import DreamDatabase
+from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
+from anamnesis.errors import AnamnesisError, InvalidArgument
+from anamnesis.notes import Memory, validate
+from anamnesis.notes.foreign import TO_REVIEW
+from anamnesis.store import MemoryStore
+from anamnesis.store.gate_log import Logged
+from anamnesis.store.ids import UlidMaker, utcnow
+from anamnesis.store.placing import without_secrets
+from anamnesis.store.repeating import may_repeat
+
+_MINUTE = 60.0
+_FAILURES = (AnamnesisError, OSError, sqlite3.Error)
+_HINT = "`anamnesis dream gate --log` lists what was."
+_FIELDS = (
+    *("type", "title", "body", "project", "machine_id", "tags", "scope"),
+    *("prov_source", "prov_model", "prov_session", "confidence"),
+)
+_NOT_JUDGED = Verdict("allow", "new", "It could not be compared with other notes.")
+
+
+class Admitted(NamedTuple):
+    """What the gate decided, the note as it is now (None if none was written), and the number of the log's entry."""
+
+    verdict: Verdict
+    note: Memory | None
+    number: int
+
+
+def admit(store: MemoryStore, fields: dict[str, Any], session: str = "") -> Admitted:
+    """Write a note with these fields of `MemoryStore.write`, or do what the gate decides instead."""
+    draft = drafted(**fields)
+    with store._catalogue.alone():  # of two that say the same at the same time, the second has to find the first
+        verdict, note = _done(store, judged(store, draft, session), draft, fields)
+    named = note or verdict.note
+    facts = {"note_id": named.id if named else "", "session": session}
+    number = 0
+    try:
+        number = store.decisions.record(draft, verdict.decision, verdict.rule, verdict.reason, **facts)
+    except _FAILURES:
+        if note is None:
+            verdict, note = _NOT_JUDGED, store.write(**fields)
+    return Admitted(verdict, note, number)
+
+
+def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
+    """What the gate decides about a note now; `session` is the one that writes it."""
+    log = store.decisions
+    try:
+        verdict = judge(
+            draft,
+            may_repeat(store, draft),
+            directives=len(store.live(log.allowed(draft.project, "directive", MOST_DIRECTIVES))),
+            written=log.written_since(session, time.time() - _MINUTE) if session else 0,
+        )
+        if verdict.decision == "upsert" and verdict.note and _is_by_hand(store, verdict.note.id):
+            return Verdict("allow", "new", "A person has edited the note that says nearly the same.")
+    except _FAILURES:
+        return _NOT_JUDGED
+    return verdict
+
+
+def accept(store: MemoryStore, number: int) -> Memory:
+    """Write a note that the gate refused, as a person wants it."""
+    draft = _entry(store, number).draft
+    if draft is None:
+        raise InvalidArgument(f"The note with the number {number} was not refused.", _HINT)
+    note = store.write(**{name: getattr(draft, name) for name in _FIELDS})
+    store.decisions.accept(number, note.id)
+    return note
+
+
+def forget(store: MemoryStore, number: int) -> None:
+    """Remove an entry of the log, also from its file."""
+    store.decisions.drop(_entry(store, number).id)
+    store.decisions.erase()
+
+
+def _entry(store: MemoryStore, number: int) -> Logged:
+    found = store.decisions.find(number)
+    if found is None:
+        raise InvalidArgument(f"The log of the gate has no number {number}.", _HINT)
+    return found
+
+
+def drafted(**fields: Any) -> Memory:
+    """The note that these fields of `MemoryStore.write` make, without secrets; raises if it cannot be stored."""
+    now = utcnow()
+    draft = without_secrets(Memory(UlidMaker().next(), **fields, created_at=now, updated_at=now))
+    validate(draft)
+    return draft
+
+
+def _is_by_hand(store: MemoryStore, note_id: str) -> bool:
+    with contextlib.closing(DreamDatabase(store.root)) as database:
+        return note_id in database.by_hand([note_id])
+
+
+def _done(store: MemoryStore, verdict: Verdict, draft: Memory, fields: dict[str, Any]) -> tuple[Verdict, Memory | None]:
+    """Do what was decided; a note that has just been changed by somebody else is left alone."""
+    if verdict.decision == "reject":
+        return verdict, None
+    if verdict.decision == "upsert" and (old := verdict.note):
+        tags = [*dict.fromkeys([*old.tags, *draft.tags])]
+        try:
+            return verdict, store.update(old.id, expected=old, title=draft.title, body=draft.body, tags=tags)
+        except AnamnesisError:
+            verdict = Verdict("allow", "new", "The note that says nearly the same has just been changed.")
+    if verdict.decision == "redirect":
+        return verdict, store.write(**{**fields, "tags": [*draft.tags, TO_REVIEW]})
+    return verdict, store.write(**fields)

@@ -1,0 +1,101 @@
+"""What dreams, persons' reviews and the gate did to notes: from the records of changes and the log of the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.notes import parse
+from anamnesis.store import MemoryStore, changeset
+from anamnesis.store.changeset import Change, ChangedFile
+
+
+class Wanted(NamedTuple):
+    """Which events are wanted: of a note, of a project, of a period; all by default."""
+
+    note_id: str = ""
+    project: str = ""
+    since: str = ""
+    until: str = ""
+
+
+class Event(NamedTuple):
+    """Something that was done to notes: when, by whom (a dream, a review, the gate), what, and why.
+
+    `id` is that of the change, which `dream undo` takes, or the number in the log of the gate.
+    """
+
+    at: str
+    by: str
+    action: str
+    notes: tuple[str, ...]
+    reason: str
+    id: str
+    state: str
+
+
+def events(store: MemoryStore, wanted: Wanted) -> list[Event]:
+    """What was done to the wanted notes, the newest first."""
+    found = [*_changes(store, wanted), *_decisions(store, wanted)]
+    return sorted(found, key=lambda event: event.at, reverse=True)
+
+
+def use(store: MemoryStore, wanted: Wanted) -> dict[str, int]:
+    """How often the wanted notes were used for what, in all."""
+    ids = [wanted.note_id] if wanted.note_id else None
+    if ids is None and wanted.project:
+        ids = [note.id for note in store.list(project=wanted.project)]
+    totals = store.usage.every() if ids is None else store.usage.of(ids)
+    counts: dict[str, int] = {}
+    for _, kinds in totals.values():
+        for kind, times in kinds.items():
+            counts[kind] = counts.get(kind, 0) + times
+    return counts
+
+
+def _changes(store: MemoryStore, wanted: Wanted) -> Iterator[Event]:
+    for change in changeset.changes(store):
+        if wanted.since and change.at < wanted.since:
+            break
+        if not wanted.until or change.at <= wanted.until:
+            projects = _projects(change)
+            for event in _events_of(change):
+                is_project = not wanted.project or wanted.project in {projects.get(id) for id in event.notes}
+                if is_project and (not wanted.note_id or wanted.note_id in event.notes):
+                    yield event
+
+
+def _events_of(change: Change) -> Iterator[Event]:
+    """The proposals that a change applied; a change without any is one event."""
+    proposals: list[Mapping[str, Any]] = [*change.facts.get("proposals", ())]
+    for each in proposals:
+        notes = tuple(dict.fromkeys([*each["notes"], *each["after"]]))
+        yield Event(change.at, change.kind, each["kind"], notes, each["reason"], change.id, change.state)
+    if not proposals and change.files:
+        notes = tuple(file.note for file in change.files)
+        yield Event(change.at, change.kind, change.kind, notes, change.reason, change.id, change.state)
+
+
+def _projects(change: Change) -> dict[str, str]:
+    """The project of each note that a change wrote."""
+    return {file.note: project for file in change.files if (project := _project(file))}
+
+
+def _project(file: ChangedFile) -> str:
+    try:
+        return parse(file.after or file.before or "").project
+    except AnamnesisError:
+        return ""
+
+
+def _decisions(store: MemoryStore, wanted: Wanted) -> Iterator[Event]:
+    since = datetime.fromisoformat(wanted.since).timestamp() if wanted.since else 0
+    until = datetime.fromisoformat(wanted.until).timestamp() if wanted.until else 2**40
+    for each in store.decisions.listed(since, until, wanted.note_id):
+        if wanted.project in ("", each.project):
+            at = datetime.fromtimestamp(each.at, UTC).isoformat()
+            notes = tuple(id for id in (each.note_id, each.accepted) if id)
+            state = "accepted" if each.accepted else ""
+            yield Event(at, "gate", each.decision, notes, each.reason, str(each.id), state)

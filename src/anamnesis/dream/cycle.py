@@ -1,0 +1,317 @@
+"""A dream: the phases look at the notes that changed, and what they propose is applied as one change or waits.
+
+Finding is a follower of the change log, so a cycle costs what changed since the last one, and one that was stopped goes
+on where it was. What is found is in dreams.db before anything is applied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from anamnesis.disk import locked
+from anamnesis.dream.database import REJECTED, REVIEW, WAITING, DreamDatabase, Found, Kept, hidden, involved
+from anamnesis.dream.deciding import Decided, decide, most_changes
+from anamnesis.dream.journal import facts_of, undone, write_report
+from anamnesis.dream.phases import PHASES, Look, find_in_notes, find_in_projects
+from anamnesis.dream.proposal import Proposal
+from anamnesis.dream.sketches import Sketches
+from anamnesis.errors import LockHeld, NoteConflict, StoreUnavailable
+from anamnesis.notes import Memory
+from anamnesis.notes.authorship import is_edited_by_hand
+from anamnesis.store import MemoryStore, changeset
+from anamnesis.store.change_log import Change
+from anamnesis.store.changeset import recover
+from anamnesis.store.ids import utcnow
+from anamnesis.store.recording import record
+from anamnesis.sync.worktree import without_sync
+
+FOLLOWER = "dream"
+KIND = "dream"
+# Notes that are looked at together: less is lost when a cycle is stopped, more is faster.
+_BATCH = 2_500
+# The projects whose notes changed since they were last looked at as a whole.
+_DIRTY = "dirty"
+_LOCK = "dream.lock"
+# How often a change is decided about again because somebody has edited one of its notes meanwhile.
+_TRIES = 3
+DEFAULT_SHARE = 0.05
+BY_HAND = "by hand"
+
+Progress = Callable[[int, int], None]
+
+
+class Stopped(Exception):
+    """A cycle was stopped because somebody needs the machine; the next one goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a cycle is to do: one phase or all, for which reason, in which working copies, and how much at the most.
+
+    `renamed` are the former keys of working copies with their present ones.
+    """
+
+    trigger: str = BY_HAND
+    phases: Sequence[str] = PHASES
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    share: float = DEFAULT_SHARE
+    progress: Progress = lambda _done, _total: None
+    stop: Callable[[], bool] = bool
+
+    @property
+    def is_whole(self) -> bool:
+        return tuple(self.phases) == PHASES
+
+
+class Outcome(NamedTuple):
+    """What a cycle did: how many notes it looked at, what was decided, the change it made, and its seconds."""
+
+    looked_at: int
+    decided: Decided
+    change: changeset.Change | None
+    seconds: float
+
+
+def dream(store: MemoryStore, options: Options) -> Outcome:
+    """Run a cycle. Raises `Stopped` if it was stopped before it applied anything."""
+    start = time.monotonic()
+    with alone(store), contextlib.closing(_Finder(store, options)) as finder:
+        recover(store)
+        store.usage.take_in()
+        looked_at = finder.follow()
+        with without_sync(store.memory_dir):
+            for left in reversed(range(_TRIES)):
+                open = finder.open()
+                decided = finder.decide(open)
+                if options.stop():
+                    raise Stopped
+                try:
+                    change = _apply(store, open, decided, options, looked_at, start)
+                    break
+                except NoteConflict:
+                    if not left:
+                        raise
+        finder.settle(open, decided)
+    return Outcome(looked_at, decided, change, time.monotonic() - start)
+
+
+def rehearse(store: MemoryStore, options: Options) -> Outcome:
+    """What a cycle would do now; it changes no note and no record."""
+    start = time.monotonic()
+    with alone(store), contextlib.closing(_Finder(store, options)) as finder:
+        looked_at, found = finder.preview()
+        decided = finder.decide(found)
+    return Outcome(looked_at, decided, None, time.monotonic() - start)
+
+
+class _Finder:
+    """Finds proposals in what changed, and keeps them in dreams.db."""
+
+    def __init__(self, store: MemoryStore, options: Options) -> None:
+        self._store = store
+        self._options = options
+        self._states: dict[str, str] = {}
+        self.database = DreamDatabase(store.root)
+        if self.database.is_new:  # what was undone is in the journal too, and not done again
+            self.database.reject(undone(store), utcnow())
+        self._sketches = Sketches(store.root / "sketches.db")
+        self._identity = f"{self.database.identity}-{self._sketches.identity}"
+        store.log.subscribe(FOLLOWER, self._identity)
+
+    def close(self) -> None:
+        self.database.close()
+        self._sketches.close()
+
+    def follow(self) -> int:
+        """Look at what changed, and save what is found; returns how many notes were looked at."""
+        done = 0
+        dirty = {*json.loads(self.database.state(_DIRTY) or "[]")}
+        for batch, total in self._batches(advance=self._options.is_whole):
+            look = self._look(batch)
+            gone = [change.note_id for change in batch if change.hash is None]
+            self.database.look_at(look.notes.values(), gone, utcnow())
+            self._save(self._found_in_notes(look))
+            dirty |= {note.project for note in look.notes.values()}
+            self.database.set_state(_DIRTY, json.dumps(sorted(dirty)))
+            done += len(batch)
+            self._options.progress(done, total)
+        look = self._look(())
+        found = self._found_in_projects(look, dirty)
+        self.database.drop(look.withdrawn)
+        self._save(found)
+        if self._options.is_whole:
+            for project, state in look.states.items():
+                self.database.set_state(f"tree {project}", state)
+            self.database.set_state(_DIRTY, "[]")
+        return done
+
+    def preview(self) -> tuple[int, list[Kept]]:
+        """What `follow` would find and what waits already, without saving it; and how many notes changed."""
+        found: dict[str, Found] = {}
+        done, dirty = 0, {*json.loads(self.database.state(_DIRTY) or "[]")}
+        for batch, total in self._batches(advance=False):
+            look = self._look(batch)
+            found |= {each.proposal.key: each for each in self._found_in_notes(look)}
+            dirty |= {note.project for note in look.notes.values()}
+            done += len(batch)
+            self._options.progress(done, total)
+        look = self._look(())
+        found |= {each.proposal.key: each for each in self._found_in_projects(look, dirty)}
+        kept = {each.proposal.key: each for each in self.open() if each.proposal.key not in look.withdrawn}
+        hashes = self._hashes(each.proposal for each in found.values())
+        new = {key: Kept(proposal, WAITING, _seen(proposal, hashes), "", "") for key, (proposal, _, _) in found.items()}
+        open = kept | new
+        rejected = self.database.statuses(open)
+        return done, [each for key, each in open.items() if rejected.get(key) != REJECTED]
+
+    def open(self) -> list[Kept]:
+        """The undecided proposals on record."""
+        return self.database.proposals(WAITING, REVIEW, phases=self._options.phases)
+
+    def decide(self, open: Sequence[Kept]) -> Decided:
+        """Decide about the open proposals; those about notes that have changed since are dropped."""
+        hashes = self._hashes(each.proposal for each in open)
+        valid = [each.proposal for each in open if each.seen == _seen(each.proposal, hashes)]
+        live = self._live(id for each in valid for id in (*each.notes, *hidden(each)))
+        by = self._store.superseding({id for each in valid for id in each.notes} - live.keys())
+        valid = [each for each in valid if all(id in live or by.get(id) in each.notes for id in each.notes)]
+        others = {note.id for each in valid for note in each.after} - live.keys()
+        written = {note.id: note for note in self._store.whole(others)}
+        return decide(
+            valid,
+            {**live, **written},
+            by_hand=self.database.by_hand([*live, *written]) | {*filter(self._is_by_hand, [*live, *written])},
+            size=lambda project: self._store.count(project=project),
+            share=self._options.share,
+            doubted=self.database.doubted(valid),
+        )
+
+    def settle(self, open: Sequence[Kept], decided: Decided) -> None:
+        """Save what was decided about the open proposals; those that were applied or do not hold are dropped."""
+        phases = {each.proposal.key: each.phase for each in open}
+        left = {REVIEW: decided.review, WAITING: decided.waiting}
+        found = [Found(each, status, phases[each.key]) for status, some in left.items() for each in some]
+        at = utcnow()
+        self.database.save(found, self._hashes(each.proposal for each in found), at)
+        self.database.drop(phases.keys() - {each.proposal.key for each in found})
+        self.database.saw(note for each in decided.applied for note in each.after)
+        self.database.set_state("last", at)
+
+    def _found_in_notes(self, look: Look) -> list[Found]:
+        phases = self._options.phases
+        return [Found(each, WAITING, phase) for phase in phases for each in find_in_notes(look, (phase,))]
+
+    def _found_in_projects(self, look: Look, projects: Iterable[str]) -> list[Found]:
+        phases = self._options.phases
+        return [Found(each, WAITING, phase) for phase in phases for each in find_in_projects(look, (phase,), projects)]
+
+    def _live(self, ids: Iterable[str]) -> dict[str, Memory]:
+        return {note.id: note for note in self._store.live(dict.fromkeys(ids))}
+
+    def _is_by_hand(self, note_id: str) -> bool:
+        """Whether an editor has saved one of the last versions of a note that this machine has seen."""
+        versions = self._store.kept.versions(note_id)
+        file = self._store.file(note_id) if versions else None
+        return bool(file and file.memory and is_edited_by_hand([*versions, (file.memory, file.mtime_ns)]))
+
+    def _batches(self, *, advance: bool) -> Iterator[tuple[Sequence[Change], int]]:
+        """The pending changes in batches, with the number of all; each is processed when the next is asked for."""
+        log = self._store.log
+        pending = log.pending(FOLLOWER, self._identity)
+        changes = pending.changes if pending else ()
+        for start in range(0, len(changes), _BATCH):
+            if self._options.stop():
+                raise Stopped
+            batch = changes[start : start + _BATCH]
+            yield batch, len(changes)
+            if advance and pending:
+                log.advance(FOLLOWER, pending._replace(changes=batch))
+                pending = pending._replace(cursor=(pending.cursor[0], batch[-1].seq))
+
+    def _look(self, batch: Sequence[Change]) -> Look:
+        ids = [change.note_id for change in batch]
+        notes = self._live(ids)
+        self._sketches.update({id: notes.get(id) for id in ids})
+        state = self.database.state
+        return Look(
+            self._store,
+            self._sketches,
+            notes,
+            self._options.folders,
+            lambda key: state(f"tree {key}"),
+            self._stop,
+            self.database.statuses,
+            lambda project: most_changes(self._store.count(project=project), self._options.share),
+            self._states,
+            renamed=self._options.renamed,
+            open=self._open,
+            changed=frozenset(ids),
+        )
+
+    def _open(self, kind: str) -> set[str]:
+        open = self.database.proposals(WAITING, REVIEW)
+        return {id for each in open if each.proposal.kind == kind for id in each.proposal.notes}
+
+    def _stop(self) -> bool:
+        if self._options.stop():
+            raise Stopped
+        return False
+
+    def _save(self, found: Sequence[Found]) -> None:
+        self.database.save(found, self._hashes(each.proposal for each in found), utcnow())
+
+    def _hashes(self, proposals: Iterable[Proposal]) -> dict[str, str]:
+        ids = {id for proposal in proposals for id in involved(proposal)}
+        return {id: hash.hex() for id, hash in self._store.hashes_of(ids).items()}
+
+
+def _apply(
+    store: MemoryStore,
+    open: Sequence[Kept],
+    decided: Decided,
+    options: Options,
+    looked_at: int,
+    start: float,
+) -> changeset.Change | None:
+    """Apply what was decided as one change, with a report of the cycle."""
+    if not (decided.applied or looked_at or options.trigger == BY_HAND):
+        return None
+    keys = {each.key for each in decided.applied}
+    change = changeset.apply(
+        store,
+        [note for proposal in decided.applied for note in proposal.after],
+        kind=KIND,
+        reason=f"A dream ({options.trigger}).",
+        facts=facts_of(decided, options.trigger, looked_at, time.monotonic() - start),
+        ready=store.ranking.embed_few,
+        expected={id: hash for each in open if each.proposal.key in keys for id, hash in each.seen.items()},
+    )
+    write_report(store, change)
+    record(store.root, "superseded", [id for each in decided.applied for id in hidden(each) if id in each.notes])
+    return change
+
+
+@contextlib.contextmanager
+def alone(store: MemoryStore, timeout: float = 0) -> Iterator[None]:
+    """One dream or reflection of a memory at a time. Its databases may be on a disk that is full."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(store.root / _LOCK, timeout=timeout))
+        except LockHeld as error:
+            raise LockHeld("Another dream of this memory is running.", "Wait until it has ended.") from error
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreUnavailable(f"A dream cannot use its files in {store.root}: {error}.") from error
+
+
+def _seen(proposal: Proposal, hashes: Mapping[str, str]) -> dict[str, str]:
+    return {id: hashes.get(id, "") for id in involved(proposal)}

@@ -1,0 +1,101 @@
+"""What notes are found by that may say the same: pairs of their rarest words, as numbers. Pure.
+
+A reworded text keeps its names, values and rare words, and a text that was cut keeps some of them. MinHash draws words
+at random instead: it misses short sentences in which half the words were replaced, or finds too many others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import combinations
+from typing import NamedTuple
+
+from anamnesis import meaning
+from anamnesis.dream.grammar import CLASS_OF, DROPPED, NUMBER_OF
+from anamnesis.dream.thesaurus import stem
+from anamnesis.light import blake2b, lazy_pattern
+from anamnesis.notes import Memory
+
+# Changes with what the keys are made of.
+VERSION = 1
+_WORD = lazy_pattern(r"[\u3400-\u9fff\uac00-\ud7a3]|\w++", re.UNICODE)
+# How many words each part of a note is known by, how many words a part has, and how many parts are looked at.
+_RAREST, _PART, _MOST_PARTS = 8, 60, 8
+_LONGEST_TEXT = 40_000
+_MASK = (1 << 63) - 1
+
+
+class Sketch(NamedTuple):
+    """The keys of a note, and a number below 2**16 for each of its words.
+
+    Notes of the same project and scope that share a key may say the same; how many words they share tells how likely.
+    """
+
+    keys: set[int]
+    words: set[int]
+
+
+def sketch_of(note: Memory) -> Sketch:
+    seed = _number(f"{note.project}\n{note.scope}")
+    words = [
+        stem(word) for word in _WORD.findall(f"{note.title}\n{note.body}"[:_LONGEST_TEXT].casefold()) if _tells(word)
+    ]
+    rank = {word: number for number, word in enumerate(sorted({*words}, key=rarity))}
+    found = {(seed ^ (first * 3 + second)) & _MASK for part in _parts(words) for first, second in _pairs(part, rank)}
+    if len({*words}) == 1:
+        found.add((seed ^ _hash(words[0])) & _MASK)
+    return Sketch(found, {_hash(word) & 0xFFFF for word in words})
+
+
+def _parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """All words, and those of each part of a long text: of a text that was cut, one of the parts may be left."""
+    yield words
+    if len(words) > _PART:
+        yield from (words[start : start + _PART] for start in range(0, len(words), _PART)[:_MOST_PARTS])
+
+
+def _pairs(words: Sequence[str], rank: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    rarest = sorted({*words}, key=rank.__getitem__)[:_RAREST]
+    return combinations(sorted(map(_hash, rarest)), 2)
+
+
+@lru_cache(maxsize=100_000)
+def _tells(word: str) -> bool:
+    """Whether a word is none of grammar, and no part of a date."""
+    if word in DROPPED or word in CLASS_OF or word in NUMBER_OF:
+        return False
+    return (
+        not word.isdecimal()
+        or len(word) == 3
+        or len(word) > 4
+        or (len(word) == 4 and not word.startswith(("19", "20")))
+    )
+
+
+@lru_cache(maxsize=100_000)
+def rarity(word: str) -> tuple[int, int]:
+    """How rare a stem is, the rarest first: words that the model has no piece for, then the others."""
+    return -_ranks().get(word, len(_ranks())), _hash(word)
+
+
+@lru_cache(maxsize=100_000)
+def _hash(word: str) -> int:
+    return _number(word)
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()) & _MASK
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    """The stems of the model's vocabulary, whose order is about that of their frequency."""
+    text = (files(meaning) / "data" / "vocab.txt").read_text("utf-8")
+    found: dict[str, int] = {}
+    for rank, word in enumerate(text.splitlines()):
+        if word.isalpha() or word.isdecimal():
+            found.setdefault(stem(word), rank)
+    return found
