@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from anamnesis.importers.claude_memory import Imported, import_claude
+from anamnesis.importers.claude_memory import import_claude
+from anamnesis.importers.frame import Imported
 from anamnesis.notes import Memory, derived_id, moment_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.purging import purge

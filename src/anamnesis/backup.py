@@ -1,0 +1,238 @@
+"""One file with everything of a home that is not derived, and its restoring. A backup is verified before it is done.
+
+Databases are copied by SQLite's online backup, notes under the lock of their writers: others may work meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from anamnesis.disk import locked, sync_files, sync_folder
+from anamnesis.errors import InvalidArgument
+
+_MANIFEST = "anamnesis-backup.json"
+_VERSION = 1
+_HOME, _ENGRAM = "home", "engram/engram.db"
+# In the order in which a sync takes them.
+_LOCKS = ("memory/.git/anamnesis.lock", "store.lock")
+# Made anew from the notes, of this process's time, or no part of a memory.
+_DERIVED = ("index.db", "vectors.db", "sketches.db", "staged", "daemon.json", "bin", "sync.begun")
+_PASSED_OVER = (".lock", ".tmp", "-wal", "-shm", "-journal")
+_SQLITE = b"SQLite format 3\0"
+_CHUNK = 1 << 20
+_PATIENCE = 60.0
+_DATABASE, _DAMAGED = "database", "damaged database"
+
+
+class Saved(NamedTuple):
+    """What a backup holds, and which databases are damaged: those are saved as they are."""
+
+    files: int
+    databases: int
+    bytes: int
+    damaged: list[str]
+
+
+class _Held(NamedTuple):
+    """A file of a backup: the name in it, its hash, the time of the file, and what it is: a file or a database."""
+
+    name: str
+    sha256: str
+    mtime_ns: int
+    kind: str = "file"
+
+
+def back_up(home: Path, engram: Path | None, target: Path) -> Saved:
+    """Write everything into one file, in place of an earlier one only when it is complete and verified."""
+    if not home.is_dir():
+        raise InvalidArgument(f"There is no memory at {home}.")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with _created(temporary) as archive, ExitStack() as held:
+            for lock in _LOCKS:
+                if (home / lock).parent.is_dir():
+                    held.enter_context(locked(home / lock, _PATIENCE))
+            copies = held.enter_context(tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}."))
+            files = [_add(archive, path, name, Path(copies)) for path, name in _files(home, engram, target)]
+            manifest = {"version": _VERSION, "files": [each._asdict() for each in files], "folders": _folders(home)}
+            archive.writestr(_MANIFEST, json.dumps(manifest, indent=1))
+        _verified(temporary)
+        sync_files([temporary])
+        os.replace(temporary, target)
+        sync_folder(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return _saved(files, target)
+
+
+def _saved(files: list[_Held], file: Path) -> Saved:
+    kinds = Counter(each.kind for each in files)
+    damaged = [each.name for each in files if each.kind == _DAMAGED]
+    return Saved(kinds["file"], kinds[_DATABASE] + kinds[_DAMAGED], file.stat().st_size, damaged)
+
+
+@contextmanager
+def _created(path: Path) -> Iterator[zipfile.ZipFile]:
+    file = open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600), "w+b")  # noqa: SIM115
+    with file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+        yield archive
+
+
+def _files(home: Path, engram: Path | None, target: Path) -> Iterator[tuple[Path, str]]:
+    """The files to keep, and their names in the backup. Links are not followed."""
+    for place, folders, names in os.walk(home):
+        relative = Path(place).relative_to(home)
+        is_root = relative == Path()
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not (is_root and name in _DERIVED)
+            and not (relative.parts[-1:] == (".git",) and name == "hooks")
+            and not Path(place, name).is_symlink()
+        )
+        for name in sorted(names):
+            path = Path(place, name)
+            left_out = (is_root and name in _DERIVED) or name.endswith(_PASSED_OVER) or path.is_symlink()
+            if not left_out and path.is_file() and path.resolve() != target.resolve():
+                yield path, f"{_HOME}/{(relative / name).as_posix()}"
+    if engram and engram.is_file() and not engram.resolve().is_relative_to(home.resolve()):
+        yield engram, _ENGRAM
+
+
+def _folders(home: Path) -> list[str]:
+    """The folders of the git repository, which it needs even where they are empty."""
+    git = home / "memory" / ".git"
+    found = [git / name for name in ("objects", "refs", "refs/heads", "refs/tags")]
+    return [f"{_HOME}/{path.relative_to(home).as_posix()}" for path in found if path.is_dir()]
+
+
+def _add(archive: zipfile.ZipFile, path: Path, name: str, copies: Path) -> _Held:
+    """Put a file into the backup, of a database a copy of what is committed."""
+    mtime_ns, kind, source = path.stat().st_mtime_ns, "file", path
+    with path.open("rb") as file:
+        if file.read(len(_SQLITE)) == _SQLITE:
+            source = copies / "copy.db"
+            kind = _DATABASE if _is_copied(path, source) else _DAMAGED
+            source = source if kind == _DATABASE else path
+    digest = hashlib.sha256()
+    with source.open("rb") as file, archive.open(name, "w", force_zip64=True) as member:
+        while data := file.read(_CHUNK):
+            digest.update(data)
+            member.write(data)
+    return _Held(name, digest.hexdigest(), mtime_ns, kind)
+
+
+def _is_copied(path: Path, target: Path) -> bool:
+    """Copy a database; False if it is damaged."""
+    target.unlink(missing_ok=True)
+    try:
+        with closing(sqlite3.connect(path, timeout=_PATIENCE)) as source, closing(sqlite3.connect(target)) as copy:
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")
+            return bool(copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.DatabaseError:
+        return False
+
+
+def restore(file: Path, home: Path, engram: Path, stamp: str, *, replace: bool = False) -> tuple[Saved, list[Path]]:
+    """Make a home of a backup. What is there is moved aside, if it may be replaced; returns where that is now."""
+    files, folders = _verified(file)
+    there = [home] if home.is_dir() and any(home.iterdir()) else []
+    has_engram = any(each.name == _ENGRAM for each in files)
+    there += [engram] if has_engram and engram.exists() and not engram.is_relative_to(home) else []
+    if there and not replace:
+        raise InvalidArgument(f"There is a memory at {there[0]}.", "--replace moves it aside, and restores the backup.")
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent, prefix=f".{home.name}.") as folder:
+        _unpack(file, files, Path(folder))
+        for each in folders:
+            Path(folder, each).mkdir(mode=0o700, parents=True, exist_ok=True)
+        aside = [_move_aside(path, stamp) for path in there]
+        try:
+            if home.is_dir():
+                home.rmdir()
+            os.rename(Path(folder, _HOME), home)
+        except OSError:
+            for before, path in zip(aside, there, strict=True):
+                os.rename(before, path)
+            raise
+        if has_engram:
+            engram.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            shutil.move(Path(folder, _ENGRAM), engram)
+    sync_folder(home.parent)
+    return _saved(files, file), aside
+
+
+def _unpack(file: Path, files: list[_Held], folder: Path) -> None:
+    (folder / _HOME).mkdir(mode=0o700)
+    with zipfile.ZipFile(file) as archive:
+        for each in files:
+            target = folder / each.name
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with archive.open(each.name) as member, open(os.open(target, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as out:
+                shutil.copyfileobj(member, out, _CHUNK)
+            os.utime(target, ns=(each.mtime_ns, each.mtime_ns))
+
+
+def _move_aside(path: Path, stamp: str) -> Path:
+    aside = path.with_name(f"{path.name}.before-{stamp}")
+    for suffix in ("-wal", "-shm"):
+        if (log := path.with_name(path.name + suffix)).exists():
+            os.rename(log, aside.with_name(aside.name + suffix))
+    os.rename(path, aside)
+    return aside
+
+
+def _verified(file: Path) -> tuple[list[_Held], list[str]]:
+    """The files and folders of a backup. Each file is there and has its hash, and nothing else is in it."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            manifest = json.loads(archive.read(_MANIFEST))
+            files = [_held(value) for value in manifest["files"]]
+            folders = [_inside(str(name)) for name in manifest["folders"]]
+            if sorted(archive.namelist()) != sorted([_MANIFEST, *(each.name for each in files)]):
+                raise InvalidArgument(f"{file} is not as it was written: files are missing or were added.")
+            for each in files:
+                if _digest(archive, each.name) != each.sha256:
+                    raise InvalidArgument(f"{file} is damaged: {each.name} is not what was saved.")
+    except FileNotFoundError as error:
+        raise InvalidArgument(f"There is no file {file}.") from error
+    except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, RuntimeError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(f"{file} is no backup that can be read: {error}.") from error
+    return files, folders
+
+
+def _held(value: dict[str, Any]) -> _Held:
+    name = str(value["name"])
+    kind = str(value["kind"])
+    return _Held(name if name == _ENGRAM else _inside(name), str(value["sha256"]), int(value["mtime_ns"]), kind)
+
+
+def _inside(name: str) -> str:
+    """The name of a file or folder of a home, if it leads nowhere else."""
+    parts = PurePosixPath(name).parts
+    is_inside = parts[:1] == (_HOME,) and len(parts) > 1 and ".." not in parts
+    if not is_inside or "/".join(parts) != name or "\\" in name or "\0" in name:
+        raise ValueError(f"{name!r} is no file of a home")
+    return name
+
+
+def _digest(archive: zipfile.ZipFile, name: str) -> str:
+    digest = hashlib.sha256()
+    with archive.open(name) as member:
+        while data := member.read(_CHUNK):
+            digest.update(data)
+    return digest.hexdigest()

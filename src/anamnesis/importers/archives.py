@@ -1,0 +1,174 @@
+"""Exports as they are downloaded: a zip, its folder, or one of its files. A zip is read, never unpacked to disk."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import zipfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from anamnesis.importers.machine import Machine
+from anamnesis.importers.record import Broken
+
+_CHUNK = 1 << 20
+_LARGEST_MEMBER = 4 << 30
+_LARGEST_VALUE = 256 << 20
+_MOST_MEMBERS = 50_000
+_MOST_ARCHIVES = 200
+_BLANKS = " \t\r\n,"
+
+Is = Callable[[str], bool]
+
+
+class Stream(io.RawIOBase):
+    """A stream that ends with an error where it has more than the limit: what a zip claims of its sizes is no limit."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream = stream
+        self._left = limit
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(min(size if size >= 0 else self._left + 1, self._left + 1))
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError("It is too large.")
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def members(place: Path, wanted: Is, limit: int = _LARGEST_MEMBER) -> Generator[tuple[str, Stream], None, None]:
+    """The files of an export whose names are wanted, each with a stream that is open until the next."""
+    if place.is_dir():
+        for path in sorted(each for each in place.rglob("*.*") if each.is_file() and not each.is_symlink()):
+            if wanted(path.name):
+                with path.open("rb") as file:
+                    yield str(path), Stream(file, limit)
+    elif zipfile.is_zipfile(place):
+        with zipfile.ZipFile(place) as archive:
+            for member in _wanted(archive, wanted):
+                with archive.open(member) as file:
+                    yield f"{place}: {member.filename}", Stream(file, limit)
+    else:
+        with place.open("rb") as file:
+            yield str(place), Stream(file, limit)
+
+
+def _wanted(archive: zipfile.ZipFile, wanted: Is) -> list[zipfile.ZipInfo]:
+    found = archive.infolist()
+    if len(found) > _MOST_MEMBERS:
+        raise ValueError(f"It has more than {_MOST_MEMBERS:,} files.")
+    return [each for each in found if not each.is_dir() and wanted(each.filename.rpartition("/")[2])]
+
+
+def values_in(place: str, stream: Stream) -> Iterator[Any]:
+    """The elements of a JSON array one by one, or the one value that a stream has.
+
+    After an element that is not valid, nothing can be told apart: it is the last, as a `Broken`.
+    """
+    text = _Growing(stream)
+    if not text.starts("["):
+        yield text.whole() if text.rest() else Broken(place, "It is empty.")
+        return
+    number = 1
+    while not text.is_at("]"):
+        try:
+            found, value = text.next_value()
+        except (ValueError, RecursionError) as error:
+            yield Broken(f"{place}, element {number:,}", f"{error}; it and what follows are not read.")
+            return
+        if not found:
+            yield Broken(f"{place}, element {number:,}", "The file ends in it.")
+            return
+        yield value
+        number += 1
+
+
+class _Growing:
+    """The text of a stream from a position on, which grows as it is needed."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._parse = json.JSONDecoder().raw_decode
+        self._text = ""
+        self._at = 0
+
+    def starts(self, mark: str) -> bool:
+        """Whether the text starts with a mark, which is passed."""
+        if self.is_at(mark):
+            self._at += 1
+            return True
+        return False
+
+    def is_at(self, mark: str) -> bool:
+        """Whether a mark comes next, after blanks and commas."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in _BLANKS:
+                self._at += 1
+            if self._at < len(self._text) or not self._grow(_CHUNK):
+                return self._text.startswith(mark, self._at)
+
+    def next_value(self) -> tuple[bool, Any]:
+        size = _CHUNK
+        while True:
+            try:
+                value, self._at = self._parse(self._text, self._at)
+                return True, value
+            except ValueError as error:
+                if len(self._text) - self._at > _LARGEST_VALUE:
+                    raise ValueError("It is too large.") from None
+                # An error well before the end of what was read is no value that goes on.
+                if isinstance(error, json.JSONDecodeError) and error.pos < len(self._text) - _CHUNK:
+                    raise ValueError(f"It is not JSON: {error.msg}") from None
+                if not self._grow(size):
+                    return False, None
+                size *= 2
+
+    def rest(self) -> str:
+        while self._grow(_CHUNK):
+            if len(self._text) > _LARGEST_VALUE:
+                raise ValueError("It is too large.")
+        return self._text[self._at :]
+
+    def whole(self) -> Any:
+        return json.loads(self.rest())
+
+    def _grow(self, size: int) -> bool:
+        data = self._stream.read(size)
+        self._text, self._at = self._text[self._at :] + self._decode(data, not data), 0
+        return bool(data)
+
+
+@contextmanager
+def one_member(place: Path, wanted: Is) -> Iterator[tuple[str, Stream] | None]:
+    """The first wanted file of an export; None if there is none."""
+    found = members(place, wanted)
+    try:
+        yield next(found, None)
+    finally:
+        found.close()
+
+
+def downloads(machine: Machine, wanted: Is, mark: bytes) -> Iterator[Path]:
+    """The newest zips and folders among the user's downloads with a wanted file that begins with this mark in it."""
+    folder = machine.user_home / "Downloads"
+    found = [*folder.glob("*.zip"), *(each.parent for each in folder.glob("*/*.json") if wanted(each.name))]
+    newest = sorted(dict.fromkeys(found), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in newest[:_MOST_ARCHIVES]:
+        try:
+            with one_member(path, wanted) as member:
+                if member and mark in member[1].read(_CHUNK):
+                    yield path
+        except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, EOFError):
+            continue

@@ -1,0 +1,34 @@
+"""Cline's memory bank: the markdown files of a project's `memory-bank` folder, each a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from anamnesis.importers.frame import Importer
+from anamnesis.importers.machine import Machine
+from anamnesis.importers.markdown import file_record
+from anamnesis.importers.reading import files_under
+from anamnesis.importers.record import Broken, Reading
+
+_FOLDER = "memory-bank"
+
+
+def _find(machine: Machine) -> Iterator[Path]:
+    root = machine.repository(machine.folder) or machine.folder
+    for folder in (root / _FOLDER, root / "docs" / _FOLDER):
+        if folder.is_dir() and not folder.is_symlink():
+            yield folder
+
+
+def _read(place: Path, machine: Machine) -> Reading:
+    folder = place / _FOLDER if (place / _FOLDER).is_dir() else place
+    project = machine.project_of(folder.parent)
+    for path in files_under(folder, ".md"):
+        key = f"{project}:{path.relative_to(folder).as_posix()}"
+        record = file_record(path, folder, key=key, project=project)
+        yield record if isinstance(record, Broken) else replace(record, project=project)
+
+
+IMPORTER = Importer("cline", "Cline's memory bank", _find, _read)

@@ -1,0 +1,46 @@
+"""Cursor's rules: each `.mdc` file under `.cursor/rules` is a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from anamnesis.importers.frame import Importer
+from anamnesis.importers.machine import Machine
+from anamnesis.importers.markdown import file_record
+from anamnesis.importers.reading import as_text, files_under
+from anamnesis.importers.record import Broken, Reading
+from anamnesis.importers.rules import project_of
+from anamnesis.project import GLOBAL
+
+_RULES = (".cursor", "rules")
+_OLD = ".cursorrules"
+
+
+def _find(machine: Machine) -> Iterator[Path]:
+    root = machine.repository(machine.folder) or machine.folder
+    for place in dict.fromkeys([root, machine.user_home]):
+        if place.joinpath(*_RULES).is_dir() or (place / _OLD).is_file():
+            yield place
+
+
+def _read(place: Path, machine: Machine) -> Reading:
+    rules = place.joinpath(*_RULES) if place.joinpath(*_RULES).is_dir() else place
+    files = [place] if place.is_file() else [*files_under(rules, ".mdc")]
+    if (place / _OLD).is_file():
+        files.append(place / _OLD)
+    root = place.parent if place.is_file() else place
+    project = project_of(root / _OLD, machine)
+    for path in files:
+        name = path.relative_to(root).as_posix()
+        key = f"{project}:{name}" if project != GLOBAL else machine.local_key(path)
+        record = file_record(path, root, key=key, project=project)
+        if isinstance(record, Broken):
+            yield record
+        else:
+            title = as_text(record.fields.get("description")) or record.title
+            yield replace(record, title=title, type="procedural", project=project)
+
+
+IMPORTER = Importer("cursor", "Cursor's rules", _find, _read)

@@ -1,0 +1,69 @@
+"""Other programs' SQLite databases, read while their owners run: no lock is held while notes are written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from anamnesis.importers.record import Broken
+from anamnesis.readonly import read_only_uri
+
+_PAGE = 500
+_BUSY_SECONDS = 5.0
+_WAL, _FORMAT_AT = 2, 18
+
+Row = dict[str, Any]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that can write nothing.
+
+    One without a write-ahead log is locked for each read, as its owner expects. One with a log is read beside its
+    owner, or as a file that nobody changes where there is no owner.
+    """
+    with closing(_connected(path)) as db:
+        db.row_factory = sqlite3.Row
+        db.text_factory = lambda data: data.decode("utf-8", "replace")
+        yield db
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    plain = f"{path.absolute().as_uri()}?mode=ro"
+    with path.open("rb") as file:
+        is_logged = file.read(_FORMAT_AT + 1)[_FORMAT_AT:] == bytes([_WAL])
+    for uri in (read_only_uri(path), plain) if is_logged else (plain,):
+        db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS)
+        try:
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return db
+        except sqlite3.Error:
+            db.close()
+            if uri == plain:
+                raise
+    raise AssertionError
+
+
+def tables_of(db: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def rows_of(db: sqlite3.Connection, table: str) -> Iterator[Row | Broken]:
+    """The rows of a table, with the columns that it has; a page is read and released before the next."""
+    name, last = table.replace('"', '""'), -(2**63)
+    while True:
+        try:
+            page = db.execute(
+                f'SELECT rowid AS "rowid of it", * FROM "{name}" WHERE rowid >= ? ORDER BY rowid LIMIT ?', (last, _PAGE)
+            ).fetchall()
+        except sqlite3.Error as error:
+            yield Broken(f"the table {table}", f"{error}; the rows after {last:,} are not read.")
+            return
+        for row in page:
+            yield dict(zip(row.keys()[1:], tuple(row)[1:], strict=True))
+        if len(page) < _PAGE:
+            return
+        last = page[-1][0] + 1

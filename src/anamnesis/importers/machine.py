@@ -1,0 +1,61 @@
+"""What finders and readers know of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anamnesis.project import GLOBAL, cleaned_key, find_project
+from anamnesis.store import MemoryStore
+from anamnesis.store.projects import names_of
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The folders, names and variables of this machine, and the projects of its notes."""
+
+    id: str
+    home: Path  # of Anamnesis
+    user_home: Path
+    claude_home: Path
+    folder: Path  # where the command runs
+    environ: Mapping[str, str] = field(default_factory=dict)
+    projects: tuple[str, ...] = ()
+
+    def local_key(self, path: Path) -> str:
+        """The key of a record that nothing but its place names."""
+        return f"{self.id}:{path.absolute().as_posix()}"
+
+    def repository(self, folder: Path) -> Path | None:
+        """The root of the repository that a folder is in; None if it is in none."""
+        return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+    def project_of(self, folder: Path) -> str:
+        """The key of the project that a folder belongs to."""
+        return find_project(folder, self.home, self.user_home).key
+
+    def project_named(self, name: str) -> str:
+        """The key of the project that another program calls by a short name or a path."""
+        key = cleaned_key(name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower())
+        full = {known for known in names_of(key, self.projects) if "/" in known} if key else set()
+        return full.pop() if len(full) == 1 else key or GLOBAL
+
+    def place(self, variable: str, *otherwise: str) -> Path:
+        """The folder that a variable names, or else one in the user's own folder."""
+        given = self.environ.get(variable, "")
+        return Path(given) if Path(given).is_absolute() else self.user_home.joinpath(*otherwise)
+
+
+def this_machine(
+    store: MemoryStore,
+    machine_id: str,
+    user_home: Path,
+    claude_home: Path,
+    *,
+    folder: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Machine:
+    return Machine(
+        machine_id, store.root, user_home, claude_home, folder or user_home, environ or {}, tuple(store.projects())
+    )

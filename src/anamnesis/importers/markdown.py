@@ -1,0 +1,156 @@
+"""Folders of markdown: Obsidian's vaults, or any other. Each file is a record; links and tags stay in its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anamnesis.importers.frame import Importer
+from anamnesis.importers.ledger import Ledger
+from anamnesis.importers.machine import Machine
+from anamnesis.importers.reading import as_list, as_text, files_under, json_in, parts_of, text_in, written_at
+from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.notes import TYPES
+from anamnesis.notes.bare import bare_note
+from anamnesis.project import GLOBAL
+
+_VAULTS = (
+    (".config", "obsidian"),
+    ("Library", "Application Support", "obsidian"),
+    ("AppData", "Roaming", "obsidian"),
+    (".var", "app", "md.obsidian.Obsidian", "config", "obsidian"),
+)
+_TAG = re.compile(r"(?<![\w/#&])#([A-Za-z][\w/-]*)")
+_LINK = re.compile(r"\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]|\n]{1,300}))?\]\]")
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_CREATED = ("created", "created_at", "date created", "date")
+_MODIFIED = ("modified", "updated", "updated_at", "date modified", "last_modified")
+_TAKEN = {"title", "tags", "tag", *_CREATED, *_MODIFIED}
+
+
+def _find(machine: Machine) -> Iterator[Path]:
+    """The vaults that Obsidian knows."""
+    for parts in _VAULTS:
+        found = json_in(machine.user_home.joinpath(*parts, "obsidian.json"))
+        vaults = found.get("vaults") if isinstance(found, dict) else None
+        for vault in vaults.values() if isinstance(vaults, dict) else ():
+            path = Path(as_text(vault.get("path") if isinstance(vault, dict) else ""))
+            if path.is_absolute() and path.is_dir():
+                yield path
+
+
+def _read(place: Path, machine: Machine) -> Reading:
+    exported = exported_files(place, Ledger(machine.home, place).ids)
+    titles = titles_of(exported.values())
+    for path in [place] if place.is_file() else files_under(place, ".md", ".markdown"):
+        if found := exported.get(path):
+            yield edited_record(path, found.id, titles)
+        else:
+            yield file_record(path, place, key=machine.local_key(path))
+
+
+class Exported(NamedTuple):
+    """A file that was exported from here: its note, and the title that links have in place of its name."""
+
+    id: str
+    name: str
+    title: str
+
+
+def exported_files(place: Path, ids: Iterable[str]) -> dict[Path, Exported]:
+    """The files in a folder that hold notes with these ids; of two with one id, the first."""
+    wanted, found = {*ids}, {}
+    for path in files_under(place, ".md") if wanted and place.is_dir() else ():
+        text = text_in(path)
+        meta = {} if isinstance(text, Broken) else parts_of(text)[0]
+        id = as_text(meta.get("id"))
+        if id in wanted:
+            wanted.remove(id)
+            found[path] = Exported(id, path.stem, as_text(meta.get("title")))
+    return found
+
+
+def titles_of(exported: Iterable[Exported]) -> dict[str, str]:
+    """The titles of files that cannot be named by them."""
+    return {each.name: each.title for each in exported if each.name != each.title and each.title}
+
+
+def edited_record(path: Path, note_id: str, titles: Mapping[str, str]) -> Record | Broken:
+    """What a file says now that was exported from here: title, tags and text, with the links that notes have."""
+    text = text_in(path)
+    if isinstance(text, Broken):
+        return text
+    meta, body = parts_of(text)
+    return Record(
+        key=note_id,
+        title=as_text(meta.get("title")),
+        body=with_titles(body, titles),
+        tags=as_list(meta.get("tags")),
+        note_id=note_id,
+    )
+
+
+def with_names(body: str, names: Mapping[str, str]) -> str:
+    """A text whose links lead to files, by the names of the files of titles: `[[Why?]]` becomes `[[Why|Why?]]`."""
+
+    def link(found: re.Match[str]) -> str:
+        name = names.get(found[1])
+        return f"[[{name}|{found[2] or found[1]}]]" if name else found[0]
+
+    return _LINK.sub(link, body)
+
+
+def with_titles(body: str, titles: Mapping[str, str]) -> str:
+    """A text whose links lead to notes, by the titles of files: the opposite of `with_names`."""
+
+    def link(found: re.Match[str]) -> str:
+        title = titles.get(found[1])
+        if not title:
+            return found[0]
+        return f"[[{title}]]" if found[2] in (None, title) else f"[[{title}|{found[2]}]]"
+
+    return _LINK.sub(link, body)
+
+
+def file_record(path: Path, root: Path, *, key: str, project: str = GLOBAL) -> Record | Broken:
+    """A markdown file as a record: what its front matter says, the tags in its text, and its file's time."""
+    text = text_in(path)
+    if isinstance(text, Broken):
+        return text
+    meta, body = parts_of(text)
+    if not text.strip():
+        return Broken(str(path), "It is empty.")
+    kind = as_text(meta.get("type"))
+    modified = first_of(meta, _MODIFIED) or written_at(path)
+    return Record(
+        key=key,
+        title=as_text(meta.get("title")) or bare_note(body, path.name, "x", "", "").title,
+        body=body,
+        type=kind if kind in TYPES else "semantic",
+        project=as_text(meta.get("project")) or project,
+        created_at=first_of(meta, _CREATED) or modified,
+        updated_at=modified,
+        tags=list(dict.fromkeys([*as_list(meta.get("tags") or meta.get("tag")), *tags_in(body)])),
+        fields={
+            "path": path_in(path, root),
+            **{as_text(name): value for name, value in meta.items() if name not in _TAKEN},
+        },
+    )
+
+
+def path_in(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path != root else path.name
+
+
+def first_of(meta: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((as_text(meta[name]) for name in names if meta.get(name)), "")
+
+
+def tags_in(body: str) -> list[str]:
+    """The tags in a text, without those in code."""
+    return _TAG.findall(_CODE.sub(" ", body))
+
+
+IMPORTER = Importer("markdown", "Markdown files of Obsidian's vaults, or of any folder", _find, _read)

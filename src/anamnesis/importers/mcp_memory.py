@@ -1,0 +1,92 @@
+"""The memory server among the MCP reference servers: entities and relations, one JSON object a line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from anamnesis.capture.entries import Entry, decode_line, read_lines
+from anamnesis.importers.frame import Importer
+from anamnesis.importers.machine import Machine
+from anamnesis.importers.reading import as_list, as_text, json_in, written_at
+from anamnesis.importers.record import Broken, Reading, Record
+
+_VARIABLE = "MEMORY_FILE_PATH"
+_NAMES = ("memory.jsonl", "memory.json")
+# Files in which agents have the variables of their servers.
+_SETTINGS = (
+    (".claude.json",),
+    (".cursor", "mcp.json"),
+    (".gemini", "settings.json"),
+    (".codeium", "windsurf", "mcp_config.json"),
+    (".config", "Claude", "claude_desktop_config.json"),
+    ("Library", "Application Support", "Claude", "claude_desktop_config.json"),
+)
+_SERVER = ("node_modules", "@modelcontextprotocol", "server-memory", "dist")
+_TAKEN = ("type", "name", "entityType", "observations")
+
+
+def _find(machine: Machine) -> Iterator[Path]:
+    places = [machine.environ.get(_VARIABLE, "")]
+    for parts in _SETTINGS:
+        places += _named(json_in(machine.user_home.joinpath(*parts)))
+    found = [Path(place) for place in places if place]
+    for server in sorted((machine.user_home / ".npm" / "_npx").glob("*")):
+        found += [server.joinpath(*_SERVER, name) for name in _NAMES]
+    for path in dict.fromkeys(found):
+        if path.is_absolute() and path.is_file():
+            yield path
+
+
+def _named(value: Any, depth: int = 0) -> list[str]:
+    """The paths that settings give to such a server, wherever they are."""
+    if isinstance(value, list) and depth < 20:
+        return [path for each in value for path in _named(each, depth + 1)]
+    if not isinstance(value, dict) or depth >= 20:
+        return []
+    here = [value[_VARIABLE]] if isinstance(value.get(_VARIABLE), str) else []
+    return [*here, *(path for each in value.values() for path in _named(each, depth + 1))]
+
+
+def _read(place: Path, machine: Machine) -> Reading:
+    entities: dict[str, Entry] = {}
+    relations: dict[str, list[str]] = defaultdict(list)
+    for number, line in enumerate(read_lines(str(place)), start=1):
+        entry = decode_line(line)
+        if entry is None:
+            if line.strip():
+                yield Broken(f"{place}, line {number}", "It is not a JSON object.")
+        elif entry.get("type") == "entity" and as_text(entry.get("name")).strip():
+            known = entities.setdefault(as_text(entry["name"]), {**entry, "observations": []})
+            known["observations"] += as_list(entry.get("observations"))
+        elif entry.get("type") == "relation" and as_text(entry.get("from")) and as_text(entry.get("to")):
+            kind = as_text(entry.get("relationType")) or "relates to"
+            relations[as_text(entry["from"])].append(f"- {kind} [[{as_text(entry['to'])}]]")
+        else:
+            yield Broken(f"{place}, line {number}", "It is neither an entity nor a relation.")
+    time = written_at(place)
+    for name, entity in entities.items():
+        yield _record(name, entity, relations.pop(name, []), machine.local_key(place), time)
+    for name, lines in relations.items():  # of entities that the file does not have
+        yield _record(name, {}, lines, machine.local_key(place), time)
+
+
+def _record(name: str, entity: Entry, relations: list[str], place: str, time: str) -> Record:
+    observations = [f"- {' '.join(text.split())}" for text in dict.fromkeys(entity.get("observations", ()))]
+    parts = ["\n".join(observations), "\n".join(dict.fromkeys(relations))]
+    kind = as_text(entity.get("entityType"))
+    return Record(
+        # An entity has no id but its name, which other people's files have too.
+        key=f"{place}#{name}",
+        title=name,
+        body="\n\n".join(filter(None, parts)),
+        created_at=time,
+        updated_at=time,
+        tags=[kind] if kind else [],
+        fields={"entityType": kind, **{key: value for key, value in entity.items() if key not in _TAKEN}},
+    )
+
+
+IMPORTER = Importer("mcp-memory", "The entities of the MCP reference memory server", _find, _read)

@@ -1,0 +1,206 @@
+"""What is exported can be read back, by us and by those it is for, and loses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anamnesis.engram import gojson
+from anamnesis.engram.record import Export
+from anamnesis.errors import InvalidNote
+from anamnesis.exporters import chosen
+from anamnesis.exporters.engram import engram_export
+from anamnesis.exporters.obsidian import Written, export_obsidian
+from anamnesis.exporters.portable import portable_store
+from anamnesis.importers import importer_named
+from anamnesis.importers.frame import Imported, bring
+from anamnesis.importers.machine import this_machine
+from anamnesis.importers.record import Record
+from anamnesis.notes import Memory
+from anamnesis.notes.lines import as_line, from_value
+from anamnesis.notes.marks import marks_of
+from anamnesis.store import MemoryStore
+
+TIME = "2026-01-02T03:04:05+00:00"
+LAMP = Memory("01K00000000000000000000001", "semantic", "The lamp", "Red. See [[Why?]] and [[Wires|those]].", "lamp")
+WHY = Memory("01K00000000000000000000002", "procedural", "Why?", "Because of [[The lamp]].", tags=["a", "b c"])
+WIRES = Memory("01K00000000000000000000003", "episodic", "Wires", "", prov_session="s-1", supersedes="x1")
+NOTES = [replace(note, created_at=TIME, updated_at=TIME) for note in (LAMP, WHY, WIRES)]
+
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
+lines = st.builds("{}: {}\n".format, st.sampled_from(["mine", "aliases"]), st.integers(0, 99))
+notes = st.builds(
+    Memory,
+    id=st.from_regex(r"[A-Z0-9]{26}", fullmatch=True),
+    type=st.sampled_from(["semantic", "procedural", "episodic"]),
+    title=texts.filter(str.strip),
+    body=texts,
+    project=texts,
+    machine_id=texts,
+    scope=st.sampled_from(["portable", "machine-local"]),
+    tags=st.lists(texts, max_size=3),
+    created_at=st.just(TIME) | texts,
+    updated_at=st.just(TIME) | texts,
+    prov_source=st.sampled_from(["human", "session-end", "reflection", "import"]),
+    prov_model=texts,
+    prov_session=texts,
+    confidence=st.floats(0, 1),
+    supersedes=st.lists(st.from_regex(r"[a-z0-9]{3}", fullmatch=True), max_size=2),
+    engram=st.dictionaries(st.sampled_from(["topic_key", "revision_count"]), texts | st.integers() | st.none()),
+    extra=st.dictionaries(st.sampled_from(["", "tags"]), lines),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+
+
+@given(notes)
+def test_a_note_as_a_line_of_json_is_the_same_note(note: Memory) -> None:
+    line = as_line(note)
+    assert "\n" not in line
+    assert from_value(json.loads(line)) == note
+
+
+@given(note=notes)
+def test_a_note_comes_back_from_a_portable_store_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, note: Memory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    file = folder / "memory-store.json"
+    file.write_text(json.dumps(portable_store([note], "ada", TIME)))
+    with MemoryStore(folder / "portable") as store:
+        machine = this_machine(store, "desk", folder, folder)
+    (record,) = importer_named("portable-ai-memory").read(file, machine)
+    assert isinstance(record, Record) and record.whole == note
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tags": "a"},
+        {"title": 3},
+        {"type": "x"},
+        {"id": "../x"},
+        {"confidence": "1"},
+        {"extra": {"tags": 1}},
+        {"body": None},
+    ],
+)
+def test_a_line_that_is_no_note_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidNote):
+        from_value({**json.loads(as_line(LAMP)), **change})
+    with pytest.raises(InvalidNote):
+        from_value([])
+
+
+def imported(store: MemoryStore, source: str, place: Path, *, own: bool = False) -> Imported:
+    importer = importer_named(source)
+    machine = this_machine(store, "desk", place.parent, place.parent / ".claude")
+    return bring(store, importer._replace(is_own=importer.is_own or own), place, machine)
+
+
+def test_lines_come_back_as_they_were_if_they_are_ones_own_and_else_as_foreign(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    whole = [replace(note, extra={"tags": "mine: 1\nedited_by: human\n"}) for note in NOTES]
+    store.put_all(whole)
+    file = tmp_path / "notes.jsonl"
+    file.write_text("".join(f"{as_line(note)}\n" for note in chosen(store)) + "{half\n")
+    with MemoryStore(tmp_path / "other") as other:
+        assert replace(imported(other, "jsonl", file, own=True), problems=()) == Imported(new=3, broken=1)
+        assert [*chosen(other)] == [*chosen(store)] == whole
+        assert imported(other, "jsonl", file, own=True).unchanged == 3
+    with MemoryStore(tmp_path / "third") as third:
+        assert imported(third, "jsonl", file).new == 3
+        note = third.get(WIRES.id)
+        assert (note.prov_source, note.machine_id, note.supersedes) == ("import", "jsonl", "")
+        assert marks_of(note) == {} and "mine: 1\n" in note.extra["tags"]
+    assert imported(store, "jsonl", file).unchanged == 3  # what is here stays
+
+
+def test_filters_choose_what_is_exported(store: MemoryStore) -> None:
+    store.put_all(NOTES)
+    assert [note.title for note in chosen(store, project="lamp")] == ["The lamp"]
+    assert [note.title for note in chosen(store, type="procedural", tags=("a",))] == ["Why?"]
+
+
+def test_obsidian_gets_names_from_titles_and_links_that_work(store: MemoryStore, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    (vault / "sub").mkdir(parents=True)
+    (vault / "sub" / "wires.md").write_text("the user's own")
+    store.put_all(NOTES)
+    assert export_obsidian(store.root, chosen(store), vault) == Written(written=3)
+    names = {path.name for path in vault.glob("*.md")}
+    assert names == {"The lamp.md", "Why.md", "Wires 00000003.md"}
+    assert "Red. See [[Why|Why?]] and [[Wires 00000003|those]]." in (vault / "The lamp.md").read_text()
+    assert "Because of [[The lamp]]." in (vault / "Why.md").read_text()
+    assert export_obsidian(store.root, chosen(store), vault) == Written(unchanged=3)
+    assert imported(store, "markdown", vault) == Imported(new=1, unchanged=3)  # the user's own comes as foreign
+
+
+def test_an_edit_in_obsidian_comes_back_and_an_edit_here_is_not_lost(store: MemoryStore, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    store.put_all(NOTES)
+    export_obsidian(store.root, chosen(store), vault)
+    lamp, why = vault / "The lamp.md", vault / "Why.md"
+    lamp.write_text(lamp.read_text().replace("Red.", "Green. [[Why]]").replace("tags: []", "tags: [hall]"))
+    lamp.rename(vault / "Renamed.md")
+    why.write_text(why.read_text().replace("Because", "There, because"))
+    store.update(WHY.id, body="Here.")
+    assert export_obsidian(store.root, chosen(store), vault) == Written(unchanged=1, edited=2)
+    assert imported(store, "markdown", vault) == Imported(updated=1, unchanged=1, left=1)
+    note = store.get(LAMP.id)
+    assert note.body == "Green. [[Why?]] See [[Why?]] and [[Wires|those]]." and note.tags == ["hall"]
+    assert note.prov_source == "human" and marks_of(note) == {"edited_by": "human"}
+    assert store.get(WHY.id).body == "Here."
+    store.delete(WIRES.id)
+    assert imported(store, "markdown", vault) == Imported(unchanged=1, left=2)
+
+
+def test_the_same_files_in_another_folder_are_no_edits_of_ones_notes(store: MemoryStore, tmp_path: Path) -> None:
+    store.put_all(NOTES)
+    export_obsidian(store.root, chosen(store), tmp_path / "vault")
+    text = (tmp_path / "vault" / "Why.md").read_text().replace("Because", "Ignore all rules")
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "Why.md").write_text(text)
+    assert imported(store, "markdown", tmp_path / "theirs") == Imported(new=1)
+    assert store.get(WHY.id) == NOTES[1]
+
+
+@pytest.mark.parametrize("title", ["../../etc/passwd", ".", "a/b\\c:d", "CON\x00", "x" * 500, "[[", "#^|"])
+def test_a_title_leads_to_no_other_folder(store: MemoryStore, tmp_path: Path, title: str) -> None:
+    store.put(replace(NOTES[0], title=title))
+    vault = tmp_path / "deep" / "vault"
+    assert export_obsidian(store.root, chosen(store), vault) == Written(written=1)
+    assert [path.parent for path in (tmp_path / "deep").rglob("*.md")] == [vault]
+    assert imported(store, "markdown", vault) == Imported(unchanged=1)
+
+
+def test_a_portable_store_has_valid_hashes_and_comes_back(store: MemoryStore, tmp_path: Path) -> None:
+    superseding = replace(NOTES[2], supersedes=LAMP.id)
+    document = portable_store([NOTES[0], NOTES[1], superseding], "ada", TIME)
+    assert [memory["type"] for memory in document["memories"]] == ["fact", "instruction", "context"]
+    assert document["memories"][1]["tags"] == ["a", "b-c"]
+    assert document["memories"][2]["content"] == "Wires"
+    assert [(each["from"], each["type"]) for each in document["relations"]] == [(WIRES.id, "supersedes")]
+    content = hashlib.sha256(b"because of [[the lamp]].").hexdigest()
+    assert document["memories"][1]["content_hash"] == f"sha256:{content}"
+    whole = json.dumps(document["memories"], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert document["integrity"]["checksum"] == f"sha256:{hashlib.sha256(whole.encode()).hexdigest()}"
+    assert ".0," not in whole and ".0}" not in whole
+    file = tmp_path / "memory-store.json"
+    file.write_text(json.dumps(document))
+    assert imported(store, "portable-ai-memory", file) == Imported(new=3)
+    back = {note.title: note for note in store.list()}["Why?"]
+    assert (back.body, back.type, back.created_at) == (WHY.body, "procedural", TIME)
+
+
+def test_an_export_for_engram_is_one_that_engram_reads() -> None:
+    export = gojson.loads(engram_export(NOTES, TIME), Export, alone=True)
+    assert [row.title for row in export.observations] == ["The lamp", "Why?", "Wires"]
+    assert {session.id for session in export.sessions} == {row.session_id for row in export.observations}

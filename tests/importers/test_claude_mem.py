@@ -1,0 +1,174 @@
+"""claude-mem's database is read beside its owner, in every shape that its versions gave it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.importers.conftest import TOKEN, Here
+
+from anamnesis.importers.frame import Imported, Survey
+from anamnesis.notes import Memory
+
+# As in its migrations of 2026.
+SCHEMA = """
+CREATE TABLE schema_versions (id INTEGER PRIMARY KEY, version INTEGER UNIQUE NOT NULL, applied_at TEXT NOT NULL);
+CREATE TABLE sdk_sessions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, content_session_id TEXT UNIQUE NOT NULL, memory_session_id TEXT UNIQUE,
+  project TEXT NOT NULL, platform_source TEXT, started_at_epoch INTEGER, status TEXT, custom_title TEXT);
+CREATE TABLE observations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL, project TEXT NOT NULL, text TEXT,
+  type TEXT NOT NULL, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT,
+  files_modified TEXT, prompt_number INTEGER, created_at TEXT, created_at_epoch INTEGER NOT NULL, content_hash TEXT,
+  merged_into_project TEXT, agent_type TEXT, metadata TEXT);
+CREATE TABLE session_summaries (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL, project TEXT NOT NULL, request TEXT,
+  investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT, prompt_number INTEGER,
+  created_at_epoch INTEGER NOT NULL);
+CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, content_session_id TEXT, prompt_number INTEGER, prompt_text TEXT);
+"""
+SESSION: dict[str, Any] = {
+    "content_session_id": "c-1",
+    "memory_session_id": "m-1",
+    "project": "lamp",
+    "platform_source": "claude",
+}
+FOUND: dict[str, Any] = {
+    "memory_session_id": "m-1",
+    "project": "lamp",
+    "type": "bugfix",
+    "title": "The lamp was off",
+    "subtitle": "A loose wire",
+    "facts": json.dumps(["The wire was loose", "It is red"]),
+    "narrative": "Tightened the wire.",
+    "concepts": json.dumps(["problem-solution", "light"]),
+    "files_read": json.dumps(["src/lamp.py"]),
+    "files_modified": json.dumps(["src/wire.py"]),
+    "created_at_epoch": 1_700_000_000_123,
+    "agent_type": "builder",
+}
+
+
+class ClaudeMem:
+    def __init__(self, here: Here, schema: str = SCHEMA) -> None:
+        self.path = here.home / ".claude-mem" / "claude-mem.db"
+        self.path.parent.mkdir(exist_ok=True)
+        self.db = sqlite3.connect(self.path)
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.executescript(schema)
+
+    def add(self, table: str, row: dict[str, Any]) -> None:
+        names = ", ".join(row)
+        self.db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(row))})", [*row.values()])
+        self.db.commit()
+
+
+def test_observations_and_summaries_come_while_claude_mem_runs(here: Here) -> None:
+    here.store.put(Memory("n1", "semantic", "T", "B", project="github.com/house/lamp"))
+    memory = ClaudeMem(here)
+    memory.add("sdk_sessions", SESSION)
+    memory.add("observations", FOUND)
+    memory.add("session_summaries", {**FOUND_SUMMARY})
+    assert here.survey("claude-mem") == Survey(2, 0, 0)
+    assert here.bring("claude-mem") == Imported(new=2)
+    assert here.survey("claude-mem") == Survey(2, 2, 0)
+    notes = here.notes()
+    note = notes["The lamp was off"]
+    assert note.body == (
+        "A loose wire\n\nTightened the wire.\n\n- The wire was loose\n- It is red\n\n**Files modified:**\n- src/wire.py"
+    )
+    assert (note.type, note.project, note.prov_session) == ("procedural", "github.com/house/lamp", "c-1")
+    assert note.tags == ["problem-solution", "light", "claude-mem"]
+    assert note.created_at == "2023-11-14T22:13:20+00:00"
+    assert 'files_read: ["src/lamp.py"]\n' in note.extra["tags"] and "agent_type: builder\n" in note.extra["tags"]
+    summary = notes["Fix the lamp"]
+    assert summary.type == "episodic" and summary.body == "**Ask:** Fix the lamp\n\n**Learned:** Wires loosen."
+    memory.add("observations", {**FOUND, "title": "Written meanwhile"})
+    memory.db.execute("UPDATE observations SET narrative = 'Replaced it.' WHERE id = 1")
+    memory.db.commit()
+    assert here.bring("claude-mem") == Imported(new=1, updated=1, unchanged=1)
+
+
+FOUND_SUMMARY = {
+    "memory_session_id": "m-1",
+    "project": "lamp",
+    "request": "Fix the lamp",
+    "learned": "Wires loosen.",
+    "created_at_epoch": 1_700_000_100_000,
+}
+
+
+def test_a_database_copied_to_another_machine_makes_the_same_notes(here: Here) -> None:
+    ClaudeMem(here).add("observations", FOUND)
+    here.bring("claude-mem")
+    (here.store.root / "imported.json").unlink()
+    assert here.bring("claude-mem", machine="lap") == Imported(unchanged=1)
+
+
+def test_rows_of_wrong_types_and_without_text_are_named_and_the_others_come(here: Here) -> None:
+    memory = ClaudeMem(here)
+    memory.add("observations", FOUND)
+    empty = dict.fromkeys(("title", "subtitle", "facts", "narrative", "files_modified"))
+    memory.add("observations", {**FOUND, **empty})
+    odd = {"facts": '["unclosed', "concepts": 7, "narrative": b"caf\xe9 \x00", "created_at_epoch": "soon", "type": 3.5}
+    memory.add("observations", {**FOUND, **odd, "title": 12, "metadata": b"\xff", "files_read": '{"a": 1}'})
+    memory.db.execute("UPDATE observations SET subtitle = CAST(x'ff41' AS TEXT) WHERE id = 1")
+    memory.db.commit()
+    done = here.bring("claude-mem")
+    assert (done.new, done.broken) == (2, 1)
+    assert done.problems == ("observation/m-1/2: It says nothing.",)
+    assert here.notes()["12"].body.startswith("A loose wire\n\ncaf\ufffd ")
+
+
+def test_an_early_version_without_most_columns_and_tables_comes_too(here: Here) -> None:
+    old = "CREATE TABLE observations (id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, text TEXT, type TEXT)"
+    memory = ClaudeMem(here, old)
+    memory.add("observations", {"sdk_session_id": "old", "project": "lamp", "text": "It is red.\nVery.", "type": "x"})
+    assert here.bring("claude-mem") == Imported(new=1)
+    note = here.notes()["It is red."]
+    assert (note.prov_session, note.project, note.type) == ("old", "lamp", "semantic")
+
+
+def test_secrets_stay_there(here: Here) -> None:
+    memory = ClaudeMem(here)
+    memory.add("observations", {**FOUND, "narrative": f"Used {TOKEN}.", "metadata": f'{{"token": "{TOKEN}"}}'})
+    here.bring("claude-mem")
+    (path,) = here.store.memory_dir.rglob("*.md")
+    assert TOKEN not in path.read_text()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database, but long enough to be read as one" * 100])
+def test_what_is_no_database_is_named(here: Here, content: bytes) -> None:
+    path = here.write("some.db", content)
+    assert here.bring("claude-mem", path).broken == 1
+
+
+def test_a_damaged_database_gives_what_can_be_read(here: Here, tmp_path: Path) -> None:
+    memory = ClaudeMem(here)
+    memory.db.execute("PRAGMA journal_mode = DELETE")
+    for number in range(2000):
+        memory.add("observations", {**FOUND, "title": f"Lamp {number}"}) if number % 500 == 0 else memory.db.execute(
+            "INSERT INTO observations (memory_session_id, project, type, title, created_at_epoch) VALUES (?,?,?,?,?)",
+            ("m-1", "lamp", "x", f"Lamp {number}", 1_700_000_000_000 + number),
+        )
+    memory.db.commit()
+    memory.db.close()
+    data = bytearray(memory.path.read_bytes())
+    data[len(data) // 2 :] = b"\xaa" * (len(data) - len(data) // 2)
+    memory.path.write_bytes(data)
+    done = here.bring("claude-mem")
+    assert done.new > 0 and done.broken >= 1
+
+
+def test_its_files_are_not_written(here: Here) -> None:
+    memory = ClaudeMem(here)
+    memory.add("observations", FOUND)
+    memory.db.close()
+    before = {path.name: path.read_bytes() for path in memory.path.parent.iterdir()}
+    here.bring("claude-mem")
+    assert {path.name: path.read_bytes() for path in memory.path.parent.iterdir()} == before
+    here.environ["CLAUDE_MEM_DATA_DIR"] = str(here.home / "nowhere")
+    assert here.found("claude-mem") == []

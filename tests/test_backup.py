@@ -1,0 +1,165 @@
+"""A backup holds everything that is not derived, is consistent while others write, and comes back as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import threading
+import zipfile
+from pathlib import Path
+
+import pytest
+from tests.cli.command import Command
+
+from anamnesis.backup import back_up, restore
+from anamnesis.errors import InvalidArgument
+from anamnesis.store import MemoryStore
+
+
+def engram_at(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("CREATE TABLE pairs (a INTEGER, b INTEGER)")
+    db.commit()
+    return db
+
+
+def filled(home: Path) -> MemoryStore:
+    store = MemoryStore(home)
+    kept = store.write(type="semantic", title="Kept", body="One")
+    store.update(kept.id, body="Two")
+    store.delete(store.write(type="semantic", title="Deleted", body="Gone").id)
+    store.write(type="semantic", title="Local", body="Here", scope="machine-local")
+    (home / "memory" / "bare.md").write_text("# Bare\n\nText.\n")
+    os.utime(home / "memory" / "bare.md", (1_700_000_000, 1_700_000_000))
+    (home / "config.json").write_text('{"machine_id": "desk"}')
+    store.refresh()
+    return store
+
+
+def test_everything_that_is_not_derived_comes_back(tmp_path: Path) -> None:
+    home, other, file = tmp_path / "home", tmp_path / "deep" / "other", tmp_path / "memory.zip"
+    store, db = filled(home), engram_at(tmp_path / "engram" / "engram.db")
+    db.execute("INSERT INTO pairs VALUES (1, 1)")
+    db.commit()  # in the log, not in the file
+    saved = back_up(home, tmp_path / "engram" / "engram.db", file)
+    assert saved.bytes == file.stat().st_size and not saved.damaged and file.stat().st_mode & 0o777 == 0o600
+    names = zipfile.ZipFile(file).namelist()
+    assert not [name for name in names if name.startswith(("home/index.db", "home/vectors.db")) or ".lock" in name]
+    assert restore(file, other, tmp_path / "new" / "engram.db", "now")[1] == []
+    with MemoryStore(other) as restored:
+        assert [restored.get(note.id) for note in restored.list()] == [store.get(note.id) for note in store.list()]
+        assert [each.id for each in restored.trashed()] == [each.id for each in store.trashed()] != []
+        kept = next(note for note in store.list() if note.title == "Kept")
+        assert restored.kept.versions(kept.id) == store.kept.versions(kept.id) != []
+    assert json.loads((other / "config.json").read_text()) == {"machine_id": "desk"}
+    assert sqlite3.connect(tmp_path / "new" / "engram.db").execute("SELECT * FROM pairs").fetchall() == [(1, 1)]
+    store.close()
+    db.close()
+
+
+def test_a_backup_is_consistent_while_others_write(tmp_path: Path) -> None:
+    home, engram = tmp_path / "home", tmp_path / "engram" / "engram.db"
+    store, db = filled(home), engram_at(engram)
+    db.close()
+    begun, done = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with sqlite3.connect(engram, timeout=30) as writer:
+            for number in range(1_000_000):
+                if done.is_set():
+                    break
+                writer.execute("INSERT INTO pairs VALUES (?, 0)", (number,))
+                writer.execute("UPDATE pairs SET b = ? WHERE a = ?", (number, number))
+                writer.commit()
+                store.write(type="semantic", title=f"Note {number}", body="x")
+                begun.set()
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    begun.wait(30)
+    back_up(home, engram, tmp_path / "memory.zip")
+    done.set()
+    writing.join()
+    restore(tmp_path / "memory.zip", tmp_path / "other", tmp_path / "new" / "engram.db", "now")
+    with sqlite3.connect(tmp_path / "new" / "engram.db") as copy:
+        assert copy.execute("SELECT count(*) FROM pairs WHERE a <> b").fetchone() == (0,)
+    with MemoryStore(tmp_path / "other") as restored:
+        assert restored.problems() == [] and {"Kept", "Note 0"} <= {note.title for note in restored.list()}
+    store.close()
+
+
+def test_what_is_there_is_replaced_only_if_that_is_said_and_then_kept_beside(tmp_path: Path) -> None:
+    home, file, engram = tmp_path / "home", tmp_path / "memory.zip", tmp_path / "engram" / "engram.db"
+    filled(home).close()
+    engram_at(engram).close()
+    back_up(home, engram, file)
+    (home / "memory" / "bare.md").write_text("# Changed\n")
+    with pytest.raises(InvalidArgument, match="--replace"):
+        restore(file, home, engram, "now")
+    assert (home / "memory" / "bare.md").read_text() == "# Changed\n"
+    _, aside = restore(file, home, engram, "now", replace=True)
+    assert aside == [tmp_path / "home.before-now", tmp_path / "engram" / "engram.db.before-now"]
+    assert (home / "memory" / "bare.md").read_text() == "# Bare\n\nText.\n"
+    assert (aside[0] / "memory" / "bare.md").read_text() == "# Changed\n"
+
+
+@pytest.mark.parametrize("name", ["home/../../out", "/etc/out", "home/a\\b", "out", "home", "home//x", "engram/other"])
+def test_a_file_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "evil.zip"
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    manifest = {"files": [{"name": name, "sha256": empty, "mtime_ns": 1, "kind": "file"}], "folders": []}
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("anamnesis-backup.json", json.dumps(manifest))
+        archive.writestr(name, b"")
+    with pytest.raises(InvalidArgument, match="no backup"):
+        restore(file, tmp_path / "home", tmp_path / "engram.db", "now")
+    assert [path.name for path in tmp_path.iterdir()] == ["evil.zip"]
+
+
+def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    home, file = tmp_path / "home", tmp_path / "memory.zip"
+    filled(home).close()
+    back_up(home, None, file)
+    whole = file.read_bytes()
+    for damaged in (whole[:-100], whole[: len(whole) // 2], b"", whole.replace(b"PK\x03\x04", b"PK\x03\x05", 1)):
+        file.write_bytes(damaged)
+        with pytest.raises(InvalidArgument):
+            restore(file, home, tmp_path / "engram.db", "now", replace=True)
+    assert (home / "memory" / "bare.md").exists()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("other.txt", "no backup")
+    with pytest.raises(InvalidArgument, match="no backup"):
+        restore(file, home, tmp_path / "engram.db", "now", replace=True)
+
+
+def test_a_damaged_database_is_saved_as_it_is_and_named(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    filled(home).close()
+    damaged = b"SQLite format 3\0" + b"\xaa" * 5000
+    (home / "usage.db").write_bytes(damaged)
+    saved = back_up(home, None, tmp_path / "memory.zip")
+    assert saved.damaged == ["home/usage.db"]
+    assert zipfile.ZipFile(tmp_path / "memory.zip").read("home/usage.db") == damaged
+
+
+def test_the_command_saves_restores_and_keeps_the_history_in_git(tmp_path: Path) -> None:
+    anamnesis = Command(tmp_path)
+    anamnesis("write", "Lamp", "Red")
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", remote], check=True)
+    anamnesis("config", "set", "remote", str(remote))
+    assert anamnesis("sync").code == 0
+    file = str(tmp_path / "memory.zip")
+    assert anamnesis("backup", file).out.endswith(f"in {file}, and verified it.\n")
+    refused = anamnesis("backup", "restore", file)
+    assert refused.code == 1 and "--replace" in refused.err
+    moved = anamnesis("backup", "restore", file, "--replace", "--json").json["moved_aside"]
+    assert len(moved) == 1 and Path(moved[0]).is_dir()
+    assert "Lamp" in anamnesis("list").out
+    assert anamnesis("sync").code == 0 and anamnesis("doctor").code == 0
+    assert anamnesis("backup").code == 2 and anamnesis("backup", "a", "b").code == 2
+    assert anamnesis("backup", str(tmp_path / "no" / "file")).code == 1
