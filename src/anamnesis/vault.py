@@ -5,7 +5,8 @@ Every surface opens a vault, and nothing else. Without an engram.db it costs a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -120,6 +121,7 @@ class Vault:
         self.engram = engram
         self._user_home = user_home
         self.bridge: Bridge | None = None
+        self._connecting = threading.Lock()
         self.notes = notes = MemoryStore(home, only_to_read=only_to_read, versions=versions)
         self.write, self.get, self.update = notes.write, notes.get, notes.update
         self.delete, self.restore = notes.delete, notes.restore
@@ -139,16 +141,21 @@ class Vault:
         self.notes.close()
 
     def connect(self, engram: Path | Shared, machine_id: str) -> Bridge:
-        """Reconcile the notes with the observations of an engram.db from now on."""
+        """Reconcile the notes with the observations of an engram.db from now on.
+
+        There is one bridge, whichever thread connects first: a second one would wait for the lock of the first.
+        """
         from anamnesis.bridge.bridge import Bridge  # 50 ms that nobody without Engram has to spend
 
-        bridge = Bridge(self.notes, engram, machine_id, self._user_home)
-        self._mark, self._rows_written = bridge.last_change(), bridge.written()
-        self.engram = engram if isinstance(engram, Path) else engram.path
-        self.bridge = bridge
-        self.notes.on_refresh = self._follow
-        self.notes.on_change = self._follow
-        return bridge
+        with self._connecting:
+            if self.bridge is None:
+                bridge = Bridge(self.notes, engram, machine_id, self._user_home)
+                self._mark, self._rows_written = bridge.last_change(), bridge.written()
+                self.engram = engram if isinstance(engram, Path) else engram.path
+                self.bridge = bridge
+                self.notes.on_refresh = self._follow
+                self.notes.on_change = self._follow
+            return self.bridge
 
     def follow(self, most: int) -> bool:
         """Reconcile pending changes, at most `most` of each side; False if there are more."""
@@ -196,6 +203,14 @@ class Vault:
 
         return self._safely(lambda _: recall(self.notes, db, query, filters), default=[])
 
+    def note_ids(self, observations: Sequence[int]) -> list[str]:
+        """The notes of those of these observations that have one; none without a bridge."""
+        return self._safely(lambda bridge: bridge.note_ids(observations), default=[])
+
+    def write_strengths(self, *, add: bool) -> int:
+        """Write the use of notes into Reverie's columns of engram.db, which are added if that is asked for."""
+        return self._safely(lambda bridge: bridge.write_strengths(add=add), default=0)
+
     def status(self) -> State | None:
         """What notes and observations hold, and what is pending between them.
 
@@ -236,6 +251,7 @@ class Vault:
             self.bridge.purge(note_id)
         else:
             purge(self.notes, note_id)
+        self._forget_dreams([note_id])
 
     def erase(self, engram: Path | None = None) -> bool:
         """Erase purged text from the databases; False if another program's transaction prevented it.
@@ -244,8 +260,16 @@ class Vault:
         again when it is idle.
         """
         from anamnesis.bridge.purging import erase
+        from anamnesis.store.tombstones import purged_ids
 
-        return erase(self.notes, engram or self.engram)
+        root = self.notes.root
+        return erase(self.notes, engram or self.engram, lambda: self._forget_dreams(purged_ids(root)))
+
+    def _forget_dreams(self, ids: Iterable[str]) -> bool:
+        """Remove what dreams know of purged notes."""
+        from anamnesis.dream.forgetting import forget
+
+        return forget(self.notes.root, ids)
 
     def try_to_erase(self, engram: Path) -> None:
         """Erase purged text, when idle or at the end; an error is logged."""

@@ -83,12 +83,14 @@ def test_a_note_is_on_the_disk_before_it_is_saved_that_it_agrees(two: Two) -> No
 def test_a_client_does_not_wait_for_the_disk_that_holds_the_note_of_its_observation(two: Two) -> None:
     two.add("Title", "a queue")
     found: list[Memory] = []
+    client = threading.Thread(target=lambda: found.extend(two.store.search("queue")))
 
     def answer(done: list[str]) -> None:
         done.append("answer")
-        found.extend(two.store.search("queue"))
+        client.start()
 
     steps = steps_of(two, lambda done: two.bridge.follow_rows(0, answer=lambda: answer(done)))
+    client.join()
     assert steps == ["replace", "answer", "fsync", "fsync", "agree"]
     assert [note.title for note in found] == ["Title"]
     assert journal.changed(two.db) == {}

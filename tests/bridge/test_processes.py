@@ -7,6 +7,8 @@ import random
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,10 @@ from anamnesis.bridge.bridge import Bridge
 from anamnesis.engram import observations, sessions
 from anamnesis.engram.database import connect, prepare
 from anamnesis.engram.observations import NewObservation
+from anamnesis.engram.shared import Shared
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
+from anamnesis.vault import Vault
 
 MANY = 300
 RECONCILER = """
@@ -141,3 +145,17 @@ def test_writers_on_both_doors_of_one_memory_lose_nothing_also_if_one_is_killed(
     assert {*acknowledged} <= {*titles}
     assert len(titles) == len({*titles})
     assert titles.count("Shared") == 1
+
+
+def test_threads_that_connect_a_vault_at_once_share_one_bridge(tmp_path: Path) -> None:
+    """With two of them, a thread that reconciles waits for itself: each has a lock of its own on one file."""
+    together = threading.Barrier(4)
+
+    def connect_when_all_are_there(_: int) -> object:
+        together.wait()
+        return vault.connect(shared, "laptop")
+
+    with contextlib.closing(Shared(tmp_path / "engram.db")) as shared, Vault(tmp_path / "home") as vault:
+        with ThreadPoolExecutor(4) as pool:
+            bridges = {*pool.map(connect_when_all_are_there, range(4))}
+        assert bridges == {vault.bridge}

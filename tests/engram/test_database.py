@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.engram.rows import TABLES, assert_sound, columns, contents, save
 
+from anamnesis.bridge.strengths import is_wanted
 from anamnesis.engram import exchange, observations, projects, prompts, search, sessions
 from anamnesis.engram.database import Refused, connect, prepare, writing
 from anamnesis.engram.gojson import dumps
@@ -148,10 +149,17 @@ class TestExistingFile:
                 queued = db.execute("SELECT payload, project FROM sync_mutations ORDER BY seq DESC LIMIT 1").fetchone()
                 assert queued == (payload.replace(key, saved.observation.sync_id), project)
 
+    def test_reveries_columns_are_not_added_by_themselves(self, tmp_path: Path) -> None:
+        path = sample(tmp_path)
+        prepare(path)
+        with contextlib.closing(connect(path)) as db:
+            assert {*columns(db, "observations")} & REVERIE.keys() == {"superseded_by"}
+
     def test_reveries_columns_have_their_defaults_in_old_rows_and_new_ones(self, tmp_path: Path) -> None:
         path = sample(tmp_path)
         prepare(path)
         with contextlib.closing(connect(path)) as db:
+            assert is_wanted(db, add=True)
             save(db, session="live")
             found = db.execute(f"SELECT DISTINCT {', '.join(REVERIE)} FROM observations").fetchall()
             assert found == [tuple(REVERIE.values())]

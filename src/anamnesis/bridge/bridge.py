@@ -9,16 +9,18 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.bridge import FAILURES, journal, upkeep
+from anamnesis.bridge import FAILURES, journal, strengths, upkeep
 from anamnesis.bridge.journal import FOLLOWER
 from anamnesis.bridge.pairing import broken
 from anamnesis.bridge.reconciliation import Changes, Reconciliation
 from anamnesis.bridge.upkeep import State, Waiting
 from anamnesis.disk import locked, write_atomically
+from anamnesis.engram.record import Observation
 from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.store import MemoryStore
@@ -95,6 +97,30 @@ class Bridge:
         with self._guard:
             return upkeep.drift(self._db, self._store)
 
+    def note_ids(self, ids: Sequence[int]) -> list[str]:
+        """The notes of those of these observations that have one."""
+        with self._guard:
+            return journal.note_ids(self._db, ids)
+
+    def write_strengths(self, *, add: bool) -> int:
+        """Write the use of notes into Reverie's columns, if there are any; returns of how many observations.
+
+        They are added if that is asked for.
+        """
+        with self._guard:
+            if not strengths.is_wanted(self._db, add=add):
+                return 0
+        self._store.usage.take_in()
+        used = [(id, totals) for id, totals in self._store.usage.every().items() if totals.use.uses]
+        count = 0
+        for start in range(0, len(used), strengths.BATCH):
+            with self._guard:
+                count += strengths.write(
+                    self._db, self._store, dict(used[start : start + strengths.BATCH]), time.time()
+                )
+            time.sleep(_YIELD_SECONDS)
+        return count
+
     def mark_all_pending(self) -> None:
         """Make everything pending again."""
         with self._guard:
@@ -107,13 +133,13 @@ class Bridge:
         """Reconcile observations that changed after the change number `since`, at most `most`, the last changed first.
 
         Returns the number of the last change, and whether these were all; the others stay pending. `answer` is called
-        once the notes of a single batch are in place. A thread flushes new ones then, and this thread has to call
-        `flush` soon: until then, the bridge waits for it.
+        once the notes of a single batch are in place. New ones are indexed then, and flushed by a thread; this thread
+        has to call `flush` soon: until then, the bridge waits for it.
         """
-        with self._guard:
+        with self._guard, self._holding() if answer else contextlib.nullcontext():
             changed = journal.changed(self._db, since, most)
             if answer and len(changed) <= BATCH:
-                self._reconcile_and_answer([*changed], answer)
+                self._reconcile_and_answer(changed, since, answer)
             else:
                 for _ in self._reconcile_rows([*changed]):
                     pass
@@ -211,43 +237,56 @@ class Bridge:
                 paired = self._reconciliation.reconcile(some, [])
             yield len(some), paired
 
-    def _reconcile_and_answer(self, rows: Sequence[int], answer: Callable[[], object]) -> None:
+    def _reconcile_and_answer(self, changed: dict[int, int], since: int, answer: Callable[[], object]) -> None:
         """Reconcile observations, and answer when their notes are in place; agreements with new notes follow later.
 
         The next new notes need not wait for the disk, but all other work does: it completes the agreements first.
         """
-        try:
-            self._hold()
-            with self._busy():
-                self._invalidate_if_empty()
-                changes = self._reconciliation.decided(rows, [])
-                if not changes.only_make_notes and self._answered:  # perhaps of these very notes
-                    self._remember_answered()
-                    changes = self._reconciliation.decided(rows, [])
-                # A version that is replaced could be lost, so the new one is on the disk before the answer.
-                self._reconciliation.write_notes(changes, durable=not changes.only_make_notes)
-            answer()
-            self._answered.append(changes)
+        rows = [*changed]
+        with self._busy():
+            self._invalidate_if_empty()
+            added = self._only_added(changed, since)
+            changes = self._reconciliation.decided_of_new(added, since) if added else self._reconciliation.decided(rows)
+            if not changes.only_make_notes and self._answered:  # perhaps of these very notes
+                self._remember_answered()
+                changes = self._reconciliation.decided(rows)
             if changes.only_make_notes:
-                self._flush_later(changes)
+                self._reconciliation.write_notes(changes, partial(self._answer_and_flush, answer))
+            else:  # a version that is replaced could be lost, so the new one is on the disk before the answer
+                self._reconciliation.write_notes(changes)
+                answer()
+        self._answered.append(changes)
+
+    def _only_added(self, changed: dict[int, int], since: int) -> dict[int, Observation]:
+        """The changed observations, if each has but one change, and this connection's last transaction added it.
+
+        If another program had changed one of them or any other, the numbers of the changes would have a gap.
+        """
+        added = self._db.added
+        numbered = [(id, since + number) for number, id in enumerate(added, start=1)]
+        return added if [*reversed(changed.items())] == numbered else {}
+
+    @contextlib.contextmanager
+    def _holding(self) -> Iterator[None]:
+        """Hold the locks until `flush`, which follows at once if no file is being flushed."""
+        try:
+            if not self._answered:
+                self._held.enter_context(self._guard)
+                self._held.enter_context(locked(self._lock))
+                self._held_until = time.monotonic() + _LONGEST_HOLD
+            yield
         finally:
             if not self._flushes or time.monotonic() > self._held_until:
                 self.flush()
 
-    def _hold(self) -> None:
-        """Hold the locks until `flush`."""
-        if not self._answered:
-            self._held.enter_context(self._guard)
-            self._held.enter_context(locked(self._lock))
-            self._held_until = time.monotonic() + _LONGEST_HOLD
-
-    def _flush_later(self, changes: Changes) -> None:
-        """Have a thread flush new notes."""
+    def _answer_and_flush(self, answer: Callable[[], object], files: list[NoteFile]) -> None:
+        """Answer, as new notes are in place, and have a thread flush them while they are indexed."""
+        answer()
         if self._disk is None:
             from concurrent.futures import ThreadPoolExecutor  # only a daemon needs it
 
             self._disk = self._opened.enter_context(ThreadPoolExecutor(1, "disk"))
-        self._unflushed.extend(filter(None, changes.now.values()))
+        self._unflushed.extend(files)
         self._flushes.append(self._disk.submit(self._flush_files))
 
     def _flush_files(self) -> None:

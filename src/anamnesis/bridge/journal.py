@@ -198,6 +198,12 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
     return [Twin(*row) for row in rows]
 
 
+def note_ids(db: sqlite3.Connection, ids: Iterable[int]) -> list[str]:
+    """The notes of those of these observations that have one."""
+    query = "SELECT note_id FROM anamnesis_twins WHERE observation_id IN (SELECT value FROM json_each(:ids))"
+    return [note_id for (note_id,) in db.execute(query, {"ids": _list(ids)})]
+
+
 def versions(db: sqlite3.Connection, observation_id: int, twin: Twin | None) -> tuple[Observation, ...]:
     """The replaced versions of an observation since it last agreed with its note, or all of them; oldest first."""
     last = twin.revision if twin and twin.revision != UNKNOWN else 0

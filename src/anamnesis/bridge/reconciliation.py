@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,7 @@ from anamnesis.bridge import journal
 from anamnesis.bridge.decision import Outcome, Pair, Translation, decide
 from anamnesis.bridge.journal import Twin
 from anamnesis.bridge.keys import Keys
-from anamnesis.bridge.mapping import fingerprint, fitting, noted, observed
+from anamnesis.bridge.mapping import fingerprint, fitting, note_id_of, noted, observed
 from anamnesis.bridge.pairing import pairs_of, row_of
 from anamnesis.engram import database, observations
 from anamnesis.engram.record import Observation, Origin
@@ -30,6 +30,8 @@ from anamnesis.store.change_log import Written
 from anamnesis.store.files import NoteFile
 from anamnesis.store.placing import readable
 from anamnesis.store.purging import purge
+
+Placed = Callable[[list[NoteFile]], object]
 
 
 @dataclass(slots=True)
@@ -48,6 +50,7 @@ class Changes:
     seen: int
     now: dict[str, NoteFile | None] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
+    are_new: bool = False  # nobody else has ever known these observations
 
     @property
     def only_make_notes(self) -> bool:
@@ -92,12 +95,26 @@ class Reconciliation:
             self.reconcile([row_id], [])
         purge(self._store, note_id, follower=journal.FOLLOWER)
 
-    def decided(self, rows: Sequence[int], notes: Sequence[str], given: Written | None = None) -> Changes:
+    def decided_of_new(self, added: Mapping[int, Observation], since: int) -> Changes:
+        """How observations are reconciled that were just added, each by one change after `since`.
+
+        Nobody else knows their random sync ids: there are no notes, twins or origins to look for.
+        """
+        pairs = [Pair(note_id_of(row.sync_id, row.created_at), None, None, row, None) for row in added.values()]
+        return replace(self._decide(pairs, {}, [*added], since + len(added)), are_new=True)
+
+    def decided(self, rows: Sequence[int], notes: Sequence[str] = (), given: Written | None = None) -> Changes:
         """These changes as they are now, and how they are to be reconciled."""
         with database.reading(self._db):
             pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
             seen = journal.last_change(self._db) if any(map(_number, pairs)) else 0
             origins = journal.origins(self._db, [pair.row.id for pair in pairs if pair.row])
+        changes = self._decide(pairs, origins, [*rows], seen)
+        changes.stuck = {*stuck} - {*rows}
+        changes.learn(given)
+        return changes
+
+    def _decide(self, pairs: list[Pair], origins: Mapping[int, Origin], rows: list[int], seen: int) -> Changes:
         decided: list[tuple[Pair, Outcome]] = []
         as_ = self._translation(origins)
         for pair in pairs:
@@ -105,13 +122,11 @@ class Reconciliation:
                 decided.append((pair, decide(pair, as_)))
             except (AnamnesisError, TypeError, ValueError) as error:  # one inconvertible pair must not stop the others
                 self._log(pair.note_id, error)
-        changes = Changes([*rows], pairs, decided, {*stuck} - {*rows}, seen)
-        changes.learn(given)
-        return changes
+        return Changes(rows, pairs, decided, set(), seen)
 
-    def write_notes(self, changes: Changes, *, durable: bool = True) -> None:
-        """Write and remove files. Without `durable`, those that are written have to be flushed afterwards."""
-        former = {pair.note_id: pair.file for pair, _ in changes.decided if pair.file}
+    def write_notes(self, changes: Changes, placed: Placed | None = None) -> None:
+        """Write and remove files. `placed` gets those that are in place but neither flushed nor indexed."""
+        former = {pair.note_id: pair.file for pair, _ in changes.decided if pair.file or changes.are_new}
         wanted: list[Memory] = []
         unsaved: list[NoteFile] = []  # perhaps written by a process that was interrupted before it flushed them
         for pair, outcome in changes.decided:
@@ -129,7 +144,7 @@ class Reconciliation:
                 wanted.append(outcome.note)
         if unsaved:
             self._store.secure(unsaved)
-        self._put(changes, wanted, former, durable=durable)
+        self._put(changes, wanted, former, placed)
 
     def remember(self, reconciled: Sequence[Changes]) -> None:
         """Write observations, and save the twins as both sides are now."""
@@ -167,15 +182,21 @@ class Reconciliation:
             return False
         return True
 
-    def _put(self, changes: Changes, notes: list[Memory], former: Mapping[str, NoteFile], *, durable: bool) -> None:
+    def _put(
+        self,
+        changes: Changes,
+        notes: list[Memory],
+        former: Mapping[str, NoteFile | None],
+        placed: Placed | None = None,
+    ) -> None:
         """Write notes in one batch, or one by one if that fails, and record those that were written."""
         try:
-            saved = self._store.put_whole(notes, former, follower=journal.FOLLOWER, durable=durable)
+            saved = self._store.put_whole(notes, former, follower=journal.FOLLOWER, placed=placed)
         except AnamnesisError as error:
             if len(notes) == 1:
                 self._log(notes[0].id, error)
             for note in notes if len(notes) > 1 else ():
-                self._put(changes, [note], former, durable=durable)
+                self._put(changes, [note], former)
         else:
             changes.now |= {file.memory.id: file for file in saved.files if file.memory}
             changes.learn(saved.written)

@@ -4,7 +4,7 @@ recent, recurring and personal observations."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from anamnesis.engram import observations, prompts, sessions
 from anamnesis.engram.record import Observation, SessionSummary
@@ -18,11 +18,19 @@ _HORIZON = 500
 _OFTEN = 3
 
 
-def context(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0, compact: bool = False) -> str:
-    """The context; empty if there is nothing. Scope and limit apply to the observations."""
+def context(
+    db: sqlite3.Connection,
+    project: str = "",
+    scope: str = "",
+    limit: int = 0,
+    compact: bool = False,
+    shown: Callable[[Iterable[int]], object] = bool,
+) -> str:
+    """The context; empty if there is nothing. Scope and limit apply to the observations, whose ids go to `shown`."""
     recent_sessions = sessions.recent(db, project, _SESSIONS)
     recent_prompts = prompts.recent(db, project, _PROMPTS)
     recent_observations = observations.recent(db, project, scope, limit)
+    shown(each.id for each in recent_observations)
     asked = (f"{each.created_at}: {shorten(each.content, _PROMPT)}" for each in recent_prompts)
     return _headed(
         _section("Recent Sessions", map(_session_line, recent_sessions)),

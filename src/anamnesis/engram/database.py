@@ -12,10 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anamnesis.errors import AnamnesisError, StoreUnavailable
 from anamnesis.readonly import is_refused, is_writable, read_only_uri
+
+if TYPE_CHECKING:
+    from anamnesis.engram.record import Observation
 
 NAME = "engram.db"
 # SQLite's own busy timeout; after it, the lock is tried again until PATIENCE_SECONDS.
@@ -23,6 +26,14 @@ BUSY_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
 _BUSY, _LOCKED = 5, 6
 T = TypeVar("T")
+
+
+class Connection(sqlite3.Connection):
+    """A connection with the observations that its last transaction added, as it stored them, by their ids."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.added: dict[int, Observation] = {}
 
 
 class Refused(AnamnesisError):
@@ -52,13 +63,13 @@ def prepare(path: Path) -> None:
                 schema.complete(db)
 
 
-def connect(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
+def connect(path: Path, *, check_same_thread: bool = True) -> Connection:
     """A connection to an existing engram.db, without a transaction; see `prepare` and `writing`."""
     with _translated(path):
         return _opened(f"{path.absolute().as_uri()}?mode=rw", check_same_thread=check_same_thread)
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def connect_to_read(path: Path) -> Connection:
     """A connection for reads, also where the disk cannot be written; see `reading`."""
     with _translated(path):
         try:
@@ -71,7 +82,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         return _opened(read_only_uri(path))
 
 
-def _opened(uri: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
+def _opened(uri: str, *, check_same_thread: bool = True) -> Connection:
     db = sqlite3.connect(
         uri,
         uri=True,
@@ -79,6 +90,7 @@ def _opened(uri: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=check_same_thread,
         cached_statements=256,
+        factory=Connection,
     )
     try:
         # Engram cuts texts between two bytes of a character. They have to be readable all the same.
@@ -104,11 +116,13 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
         begin, commit, rollback = "SAVEPOINT part", "RELEASE part", "ROLLBACK TO part"
     else:
         begin, commit, rollback = "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"
+        _forget_added(db)
     _patiently(lambda: db.execute(begin))
     try:
         yield
         db.execute(commit)
     except BaseException:
+        _forget_added(db)
         if db.in_transaction:  # a full disk ends the transaction by itself
             db.execute(rollback)
             if begin.startswith("SAVEPOINT"):
@@ -133,6 +147,11 @@ def reading(db: sqlite3.Connection) -> Iterator[None]:
 def refusal(error: sqlite3.IntegrityError) -> Refused:
     """Engram's message for a row that violates a constraint."""
     return Refused(f"constraint failed: {error} ({error.sqlite_errorcode})")
+
+
+def _forget_added(db: sqlite3.Connection) -> None:
+    if isinstance(db, Connection):
+        db.added.clear()
 
 
 def _patiently(action: Callable[[], T]) -> T:

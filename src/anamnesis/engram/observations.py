@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, Literal
 
 from anamnesis.engram import normal, projects, topics
-from anamnesis.engram.database import NotFound, refusal, writing
+from anamnesis.engram.database import Connection, NotFound, refusal, writing
 from anamnesis.engram.record import Observation
 from anamnesis.engram.strings import byte_length, valid
 from anamnesis.engram.sync_queue import enqueue_deletion, enqueue_observations, withdraw_observation
@@ -69,9 +69,11 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
 
     def insert_fresh() -> None:
         done.extend(_insert(db, list(fresh.values())))
+        known.update(_hashes(fresh.values()))
         fresh.clear()
 
     with writing(db):
+        known = _known_hashes(db, _hashes(prepared))
         for each in prepared:
             values = each.values
             twin = _TWIN(values)
@@ -82,7 +84,7 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
                 insert_fresh()
                 db.execute(_REVISE, {**values, "id": id})
                 done.append(Saved(_existing(db, id), "revised", each.truncated_from))
-            elif id := _recent_twin(db, values):
+            elif values["normalized_hash"] in known and (id := _recent_twin(db, values)):
                 insert_fresh()
                 db.execute(_REPEAT, {"id": id})
                 done.append(Saved(_existing(db, id), "repeated", each.truncated_from))
@@ -236,6 +238,19 @@ def _of_topic(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int |
     return row[0] if row else None
 
 
+def _hashes(prepared: Iterable[_Prepared]) -> list[str | None]:
+    return [each.values["normalized_hash"] for each in prepared]
+
+
+def _known_hashes(db: sqlite3.Connection, hashes: Sequence[str | None]) -> set[str | None]:
+    """Those of the hashes that an observation has: one query for all takes less than one each."""
+    query = (
+        "SELECT DISTINCT normalized_hash FROM observations INDEXED BY idx_obs_dedupe"
+        f" WHERE normalized_hash IN ({', '.join('?' * len(hashes))})"
+    )
+    return {hash for (hash,) in db.execute(query, hashes)}
+
+
 def _recent_twin(db: sqlite3.Connection, values: Mapping[str, str | None]) -> int | None:
     """A recent live observation with the same content."""
     row = db.execute(
@@ -257,10 +272,10 @@ def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[Saved]:
         rows = db.execute(_insertion(len(fresh)), cells).fetchall()
     except sqlite3.IntegrityError as error:
         raise refusal(error) from error
-    return [
-        Saved(_inserted(id, now, each.values), "inserted", each.truncated_from)
-        for each, (id, now) in zip(fresh, sorted(rows), strict=True)
-    ]
+    inserted = [_inserted(id, now, each.values) for each, (id, now) in zip(fresh, sorted(rows), strict=True)]
+    if isinstance(db, Connection):
+        db.added |= {row.id: row for row in inserted}
+    return [Saved(row, "inserted", each.truncated_from) for row, each in zip(inserted, fresh, strict=True)]
 
 
 def _inserted(id: int, now: str, values: Mapping[str, Any]) -> Observation:

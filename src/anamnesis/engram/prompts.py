@@ -55,6 +55,16 @@ def recent(db: sqlite3.Connection, project: str = "", limit: int = 0) -> list[Pr
     return [Prompt(*row) for row in rows]
 
 
+def of_session(db: sqlite3.Connection, session_id: str, until: str = "") -> list[Prompt]:
+    """The prompts of a session, the first first; those after `until` are left out."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM user_prompts WHERE session_id = :session AND (:until = '' OR created_at <= :until)"
+        " ORDER BY created_at, id",
+        {"session": valid(session_id), "until": until},
+    )
+    return [Prompt(*row) for row in rows]
+
+
 def search(
     db: sqlite3.Connection, query: str, project: str = "", limit: int = 0, *, strict: bool = False
 ) -> list[Prompt]:

@@ -30,9 +30,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Observation):
-    """An observation found by a search; the lowest rank is the best."""
+    """An observation found by a search; the lowest rank is the best. `tokens` is an estimate, if it was asked for."""
 
     rank: float
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

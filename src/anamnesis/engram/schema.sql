@@ -92,18 +92,7 @@ ALTER TABLE observations ADD COLUMN deleted_at TEXT;
 ALTER TABLE user_prompts ADD COLUMN sync_id TEXT;
 ALTER TABLE sync_mutations ADD COLUMN project TEXT NOT NULL DEFAULT '';
 
--- Reverie's columns. Engram ignores them.
-ALTER TABLE observations ADD COLUMN strength REAL NOT NULL DEFAULT 1.0;
-ALTER TABLE observations ADD COLUMN depth_score INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE observations ADD COLUMN session_spread INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE observations ADD COLUMN stability REAL NOT NULL DEFAULT 1.0;
-ALTER TABLE observations ADD COLUMN signal_score REAL NOT NULL DEFAULT 0.0;
-ALTER TABLE observations ADD COLUMN staleness_score REAL NOT NULL DEFAULT 0.0;
-ALTER TABLE observations ADD COLUMN consolidation_status TEXT NOT NULL DEFAULT 'Staged';
-ALTER TABLE observations ADD COLUMN schema_id TEXT NOT NULL DEFAULT 'reverie.chunk.v1';
-ALTER TABLE observations ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE observations ADD COLUMN related_to TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE observations ADD COLUMN supersedes TEXT;
+-- The sync_id of the observation that supersedes another, in Reverie's column. Engram ignores it.
 ALTER TABLE observations ADD COLUMN superseded_by TEXT;
 
 CREATE INDEX idx_obs_session ON observations(session_id);

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from pathlib import Path
 
-from anamnesis.engram.database import connect, prepare
+from anamnesis.engram.database import Connection, connect, prepare
 
 
 class Shared:
@@ -14,7 +13,7 @@ class Shared:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._db: sqlite3.Connection | None = None
+        self._db: Connection | None = None
         self.lock = threading.RLock()
 
     @property
@@ -22,7 +21,7 @@ class Shared:
         return self._db is not None
 
     @property
-    def db(self) -> sqlite3.Connection:
+    def db(self) -> Connection:
         """The connection. The first use opens it, and creates engram.db if there is none."""
         if self._db is None:
             with self.lock:

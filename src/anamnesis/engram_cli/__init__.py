@@ -62,6 +62,7 @@ VERBS = {
         " [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
         "Write the memories as notes for Obsidian.",
     ),
+    "tui": Verb("tui", "", "Search, read and edit the memory on the whole terminal."),
     "setup": Verb("setup", "[AGENT]", "Set up an agent."),
     "version": Verb("", "", "Print the version."),
 }

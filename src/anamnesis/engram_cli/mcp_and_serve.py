@@ -15,6 +15,7 @@ from anamnesis.engram_cli.console import read, tell
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
+    from anamnesis.store.strength import Kind
     from anamnesis.vault import Vault
 
 
@@ -35,6 +36,8 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
             default_project,
             strict=settings.engram_strict,
             recall=lambda *asked: open_once().recall(*asked),
+            notes=lambda: open_once().notes,
+            used=lambda kind, ids: _record(open_once(), kind, [*ids]),
         )
         server = build_server(memory, given.text("--tools"))
         # One call at a time: they share a connection, and what is saved first is there for what is asked next.
@@ -50,6 +53,14 @@ def _open(opened: ExitStack, settings: Settings) -> Vault:
     opened.enter_context(closing(Embedder(vault.notes)))
     opened.callback(vault.try_to_erase, settings.engram_db())
     return vault
+
+
+def _record(vault: Vault, kind: Kind, ids: list[int]) -> None:
+    """Record a use of observations by this session of an agent."""
+    from anamnesis.mcp.session import current
+    from anamnesis.store.recording import record
+
+    record(vault.notes.root, kind, vault.note_ids(ids), current())
 
 
 def _default_project(name: str, home: Path) -> str:
