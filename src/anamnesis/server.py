@@ -67,7 +67,7 @@ def _built(store: memory.Opened, settings: Settings, engram: Memory | None = Non
         version=__version__,
         instructions=instructions,
         tools=tools,
-        prompts=memory.prompts(),
+        prompts=memory.prompts(store),
         resources=memory.resources(store),
     )
 
@@ -83,6 +83,7 @@ def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
                 vaults.append(opened.enter_context(_open(settings)))
                 from anamnesis.embedder import Embedder
 
+                opened.callback(lambda: vaults[0].notes.usage.take_in())
                 opened.enter_context(closing(Embedder(vaults[0].notes)))
             return vaults[0].notes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,10 +55,10 @@ def code(reply: Reply) -> int:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
-def test_a_handshake_is_answered_without_a_session(server: Server, version: str) -> None:
+def test_a_handshake_gets_a_name_for_its_session(server: Server, version: str) -> None:
     reply = post(server, request("initialize", {"protocolVersion": version, "capabilities": {}}))
     assert reply.status == 200
-    assert "mcp-session-id" not in reply.headers
+    assert re.fullmatch("[a-z-]+/[0-9a-f]{8}", reply.headers["mcp-session-id"])
     assert json.loads(reply.body)["result"]["protocolVersion"] == version
 
 

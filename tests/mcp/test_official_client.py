@@ -87,6 +87,7 @@ def test_every_tool_works_and_returns_text_and_structure(tmp_path: Path, mode: s
         assert hit.pop("score") > 0
         assert hit.pop("fit") > 0.5
         assert hit.pop("why")["words"].keys() == {"busy", "timeout"}
+        assert hit.pop("prov_session").startswith("mcp/")  # the SDK calls itself so
         assert hit == written
         (listed,) = await call(client, "memory_list")
         assert "body" not in listed
@@ -245,9 +246,9 @@ def test_two_clients_share_one_store(tmp_path: Path) -> None:
         async with connected(tmp_path) as first, connected(tmp_path, "legacy") as second:
             both = (first, second)
             writes = [
-                call(client, "memory_write", type="semantic", title=f"n{number}", body="zebra")
+                call(client, "memory_write", type="semantic", title=f"n{number} of {name}", body="zebra")
                 for number in range(40)
-                for client in both
+                for name, client in zip("ab", both, strict=True)
             ]
             ids = {note["id"] for note in await asyncio.gather(*writes)}
             assert len(ids) == 80

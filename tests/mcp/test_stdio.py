@@ -30,7 +30,6 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=variables,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it is ignored in a shell's background
         )
 
     def send(self, line: bytes) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.mcp.test_answers import Agent
+from tests.store.test_linked import NEWER, OLDER, QUERY, newer, older
 
+from anamnesis.notes.marks import UPDATED_BY, with_link
 from anamnesis.store import MemoryStore
 
 
@@ -41,3 +43,11 @@ def test_a_search_explains_itself_in_any_mode(agent: Agent) -> None:
 
 def test_an_unknown_mode_is_refused(agent: Agent) -> None:
     assert agent.result("memory_search", query="x", mode="magic")["isError"]
+
+
+@pytest.mark.parametrize("mode", ["words", "fused", "meaning"])
+def test_an_outdated_note_comes_after_the_newer_one_and_names_it(agent: Agent, store: MemoryStore, mode: str) -> None:
+    store.put_all([with_link(older(), UPDATED_BY, NEWER), newer()])
+    found = agent("memory_search", query=QUERY, mode=mode)
+    assert [(note["id"], note.get("outdated_by")) for note in found[:2]] == [(NEWER, None), (OLDER, NEWER)]
+    assert agent("memory_get", id=OLDER)["outdated_by"] == NEWER

@@ -37,8 +37,10 @@ def described(note: Memory, *, body: bool = True, explain: bool = False) -> Mess
 
 
 def marked(hit: Hit, *, explain: bool = False) -> Message:
-    """A note that a search found, marked if it does not clearly fit; `explain` adds the score and its reasons."""
-    found = described(hit.memory, explain=explain) | ({"weak": True} if hit.is_weak else {})
+    """A note that a search found, marked if it does not clearly fit or is outdated, contradicted or stale; `explain`
+    adds the score and its reasons.
+    """
+    found = described(hit.memory, explain=explain) | ({"weak": True} if hit.is_weak else {}) | hit.marks.shown()
     if explain:
         found["score"] = round(hit.score, 6)
         found |= {} if hit.fit is None else {"fit": round(hit.fit, 3)}

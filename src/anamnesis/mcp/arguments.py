@@ -42,6 +42,11 @@ def texts(description: str, **more: Any) -> Schema:
     return {"type": "array", "items": {"type": "string"}, "description": description, **more}
 
 
+def objects(description: str, items: Schema, **more: Any) -> Schema:
+    """A list of objects, each as `parameters` declares it."""
+    return {"type": "array", "items": items, "description": description, **more}
+
+
 def optional(schema: Schema) -> Schema:
     """The schema with null allowed, which is also the default."""
     allowed = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
@@ -79,6 +84,8 @@ def _value(name: str, schema: Schema, given: object) -> Any:
     if given is None and "null" in kinds:
         return None
     kinds = [kind for kind in kinds if kind != "null"]
+    if schema.get("items", {}).get("type") == "object":
+        return _as_objects(name, schema["items"], given)
     value = next((value for kind in kinds if (value := _as_kind(kind, given)) is not None), None)
     if value is None:
         raise InvalidArgument(f"{name} is {_shown(given)}, but must be {', '.join(_NAMES[kind] for kind in kinds)}.")
@@ -120,6 +127,20 @@ def _as_texts(given: object) -> list[str] | None:
     if isinstance(given, list) and all(isinstance(each, str) for each in given):
         return given
     return None
+
+
+def _as_objects(name: str, items: Schema, given: object) -> list[dict[str, Any]]:
+    """The objects with their defaults, or what is wrong with the first bad one."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = None
+    if isinstance(given, dict):
+        given = [given]
+    if not isinstance(given, list):
+        raise InvalidArgument(f"{name} must be a list of objects.")
+    return [checked(f"{name}[{number}]", items, each) for number, each in enumerate(given)]
 
 
 def _shown(value: object) -> str:

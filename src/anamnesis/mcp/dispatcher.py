@@ -216,7 +216,7 @@ class Server:
     def work(self, message: object) -> Work:
         """The kind of work that one message needs."""
         method = message.get("method") if isinstance(message, dict) else None
-        if method in ("resources/list", "resources/read"):
+        if method in ("resources/list", "resources/read", "prompts/get"):
             return Work.READ
         params = message.get("params") if isinstance(message, dict) else None
         if method != "tools/call" or not isinstance(params, dict):

@@ -1,7 +1,8 @@
 """MCP over streamable HTTP, without a web framework: takes the parts of a request, and returns the reply.
 
-Serves protocol version 2026-07-28 and those with a handshake at one address. Has no sessions: every reply is
-complete, so there is no stream to open with GET and no session to end with DELETE.
+Serves protocol version 2026-07-28 and those with a handshake at one address. Keeps nothing of a session: every reply is
+complete, so there is no stream to open with GET and no session to end with DELETE. A handshake gets a name of its
+session, which the client sends with each request.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from anamnesis.mcp import session
 from anamnesis.mcp.dispatcher import (
     HANDSHAKE,
     INTERNAL,
@@ -41,6 +43,7 @@ _STATUS = {
     INTERNAL: 500,
 }
 _VERSION, _METHOD, _NAME = "mcp-protocol-version", "mcp-method", "mcp-name"
+_SESSION = "mcp-session-id"
 # The parameter that the header Mcp-Name repeats, by method.
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -56,10 +59,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """The message or batch of a request, and the media type of its reply."""
+    """The message or batch of a request, the media type of its reply, and the session."""
 
     message: Any
     form: str
+    session: str
 
 
 def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], body: bytes, report: Report) -> Reply:
@@ -70,7 +74,8 @@ def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], bod
     received = receive(method, headers, body)
     if isinstance(received, Reply):
         return received
-    return reply(received, answer_safely(server, received.message, report))
+    with session.speaking(received.session):
+        return reply(received, answer_safely(server, received.message, report))
 
 
 def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> Received | Reply:
@@ -91,14 +96,19 @@ def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> Rec
         return _reply(error_answer(None, PARSE_ERROR, "The body is not JSON."), form, 400)
     if wrong := _wrong(message, pairs):
         return _reply(wrong, form, _STATUS[wrong["error"]["code"]])
-    return Received(message, form)
+    client = session.client_of(message)
+    name = session.new_session(client) if session.is_start(message) else session.known(given.get(_SESSION, ""))
+    return Received(message, form, name or session.in_process(client))
 
 
 def reply(received: Received, answer: Message | list[Message] | None) -> Reply:
     """The reply that carries the answer to what was received."""
     if answer is None:
         return Reply(202)
-    return _reply(answer, received.form, _status(received.message, answer))
+    whole = _reply(answer, received.form, _status(received.message, answer))
+    if session.is_start(received.message) and isinstance(answer, dict) and "result" in answer:
+        return replace(whole, headers={**whole.headers, _SESSION: received.session})
+    return whole
 
 
 def _status(message: Any, answer: Message | list[Message]) -> int:

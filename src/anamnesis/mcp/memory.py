@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.config import Settings
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.mcp.answer import described, fitted, marked, refuse_cut, shortened
-from anamnesis.mcp.arguments import count_or_no, optional, parameters, text, texts, whole, yes_or_no
+from anamnesis.mcp.arguments import count_or_no, objects, optional, parameters, text, texts, whole, yes_or_no
 from anamnesis.mcp.dispatcher import Message, Part, Prompt, Resources, Tool
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, render
 from anamnesis.plain import one_line, plain
 from anamnesis.recall.query import MODES, Mode
 
 if TYPE_CHECKING:
+    from anamnesis.dream.admitting import Admitted
     from anamnesis.store import MemoryStore
+    from anamnesis.store.strength import Kind
 
 INSTRUCTIONS = (
     "Long-term memory shared by all agents and machines of this user, kept as markdown notes."
@@ -28,6 +30,7 @@ INSTRUCTIONS = (
 )
 Opened = Callable[[], "MemoryStore"]  # the first call may open it
 _NOTE_URI = "memory://note/"
+_DURABLE = ("procedural", "semantic")
 _LISTED_RESOURCES = 100
 _LONGEST_TITLE = 200
 # More rows of a list than an answer can hold, and more projects than a status names.
@@ -57,7 +60,8 @@ def tools(store: Opened, settings: Settings) -> list[Tool]:
         _list_tool(store),
         _get_tool(store),
         _status_tool(store, settings),
-        *_writing_tools(store, settings.machine_id),
+        *_writing_tools(store, settings),
+        _reflect_tool(store, settings.machine_id),
         _sync_tool(store, settings),
     ]
 
@@ -87,16 +91,18 @@ def _search_tool(store: Opened) -> Tool:
 
         Read-only. Returns up to k ranked notes, each with its body and metadata (id, type, project,
         machine of origin, scope, tags, timestamps). scope filters to "portable" (synced) or
-        "machine-local" (this machine only). "weak" marks a note that does not clearly fit the query.
-        A long body is cut and says how to read the rest."""
+        "machine-local" (this machine only). "weak" marks a note that does not clearly fit the query,
+        "outdated_by" one that says what no longer holds, with the id of the newer note, "contradicts" one that
+        others contradict, "stale" one about code that is gone. A long body is cut and says how to read the rest."""
         found = search_memories(store(), query, k=k + offset, **given)
         if not found and (project := given.get("project")):
             store().check_project(project)
         is_weak = found and all(note.get("weak") for note in found)
+        _used(store(), "found", *(note["id"] for note in found[offset:] if not note.get("weak")))
         return Part(fitted(found[offset:]), offset, len(found), _NOTHING_FITS if is_weak else "")
 
     query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
-    why = "Add the score of each note, and why it has it: words, the closest passage, each part."
+    why = "Add the score of each note, and why it has it: words, the closest passage, each part, its use."
     scores = {**_EXPLAIN, "description": f"{why} {_EXPLAIN['description']}"}
     asked = parameters(query=query, **FILTERS, k=MOST, offset=_OFFSET, mode=MODE, explain=scores)
     return Tool(memory_search, "Search memory", asked, read_only=True)
@@ -128,6 +134,9 @@ def _get_tool(store: Opened) -> Tool:
         are closest to it."""
         memory = store()
         note = described(memory.get(id), explain=explain)
+        for marks in memory.marks([id]).values():
+            note |= marks.shown()
+        _used(memory, "opened", id)
         length = len(note["body"])
         if offset > length:
             raise InvalidArgument(f"offset is {offset}, but the body has {length} characters.")
@@ -161,7 +170,7 @@ def _status_tool(store: Opened, settings: Settings) -> Tool:
     return Tool(memory_status, "Memory status", read_only=True, runs_git=True)
 
 
-def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
+def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
     def memory_write(type: str, title: str, body: str, project: str, tags: list[str] | None, scope: str) -> Message:
         """Create a durable memory note: write the markdown file and index it.
 
@@ -169,10 +178,23 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
         conventions), or episodic (what happened). scope = "portable" (default; syncs to your other
         machines) or "machine-local" (stays on this machine only, never synced). The note is tagged
         with this machine as its origin. Returns the created note's metadata, and in resembles the notes
-        that say nearly the same, if any. This modifies the store, so it is not auto-approved."""
+        that say nearly the same, if any. This modifies the store, so it is not auto-approved.
+
+        A gate keeps out what is known already: what another note says, or what code or git can tell by itself. If
+        the note was not written as it is, gate in the answer says what was done instead, why, and with which note."""
+        from anamnesis.mcp.session import current  # that the list of tools does not wait for
+
         memory = store()
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
-        return _as_written(memory, memory.write(type=type, machine_id=machine_id, scope=scope, **given), given)
+        fields = {"type": type, "machine_id": settings.machine_id, "scope": scope, "prov_session": current(), **given}
+        if not settings.gate:
+            return _as_written(memory, memory.write(**fields), given)
+        from anamnesis.dream.admitting import admit  # the list of tools does not wait for it
+
+        admitted = admit(memory, fields, current())
+        if admitted.verdict.decision == "allow" and admitted.note:
+            return _as_written(memory, admitted.note, given)
+        return _as_gated(memory, admitted, given)
 
     def memory_update(id: str, **changes: Any) -> Message:
         """Change a note: only the given fields are replaced, the rest stays.
@@ -184,7 +206,9 @@ def _writing_tools(store: Opened, machine_id: str) -> list[Tool]:
             raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
         refuse_cut(id, given.get("body", ""))
         memory = store()
-        return _as_written(memory, memory.update(id, **given), given)
+        changed = memory.update(id, **given)
+        _used(memory, "edited", id)
+        return _as_written(memory, changed, given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
@@ -225,9 +249,58 @@ def _as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Mess
     return fitted([described(note) | {name: value for name, value in more.items() if value}])[0]
 
 
+def _as_gated(store: MemoryStore, admitted: Admitted, given: dict[str, Any]) -> Message:
+    """What the gate did instead of writing a note as it was given; if there is a note now, with that note."""
+    verdict = admitted.verdict
+    gate: Message = {"decision": verdict.decision, "reason": verdict.reason}
+    if verdict.note:
+        gate["note"] = _named([verdict.note])[0]
+    if admitted.note is None:
+        gate["kept"] = f"anamnesis dream gate --accept {admitted.number}"
+        return {"gate": gate}
+    return {**_as_written(store, admitted.note, given), "gate": gate}
+
+
+def _used(store: MemoryStore, kind: Kind, *ids: str) -> None:
+    from anamnesis.mcp.session import current
+    from anamnesis.store.recording import record  # the list of tools does not wait for a store's modules
+
+    record(store.root, kind, ids, current())
+
+
 def _named(notes: Iterable[Memory]) -> list[Message]:
     """Notes by their ids and titles."""
     return [{"id": note.id, "title": one_line(note.title, _LONGEST_NAME)} for note in notes]
+
+
+def _reflect_tool(store: Opened, machine_id: str) -> Tool:
+    def memory_reflect(notes: list[Message], done: list[str] | None, model: str) -> Message:
+        """Fold episodes into durable notes: write what you learned from them, and tag them as reflected.
+
+        Give each note the ids of the unreflected episodic notes that it comes from, and in done the ids of those that
+        hold nothing durable. The notes get the project of their sources; a note of a machine-local episode stays on
+        this machine. All is written as one change, or nothing if an id is not that of an unreflected episode. What
+        concerns episodes that the user pinned or edited is left to the user's review. The episodes are not injected
+        into new sessions any more, and a search still finds them. This modifies the store, so it is not
+        auto-approved."""
+        from anamnesis.mcp.reflection import take_notes
+
+        return take_notes(store(), notes, done or [], model, machine_id)
+
+    note = parameters(
+        title=text("A short title."),
+        body=text("The note itself, in markdown; it can be understood without its sources."),
+        type=text("procedural (how-tos, decisions, fixes) or semantic (facts, conventions).", enum=[*_DURABLE]),
+        sources=texts("The ids of the unreflected episodes that it comes from."),
+        tags=optional(texts("Words to find it by.")),
+        supersedes=optional(texts("The ids of earlier durable notes that it replaces.")),
+    )
+    given = parameters(
+        notes=objects("The durable notes.", note, default=[]),
+        done=optional(texts("The ids of unreflected episodes that hold nothing durable.")),
+        model=text("The name of your model, as the provenance of the notes.", default=""),
+    )
+    return Tool(memory_reflect, "Fold episodes into notes", given)
 
 
 def _sync_tool(store: Opened, settings: Settings) -> Tool:
@@ -266,6 +339,7 @@ def resources(store: Opened) -> Resources:
         if not uri.startswith(_NOTE_URI):
             raise InvalidNote(f"{uri!r} is not the address of a note.", f"Notes are at {_NOTE_URI}ID.")
         note = store().get(uri.removeprefix(_NOTE_URI))
+        _used(store(), "opened", note.id)
         return {"uri": uri, "mimeType": "text/markdown", "text": plain(render(note))}
 
     template = {
@@ -278,20 +352,13 @@ def resources(store: Opened) -> Resources:
     return Resources(template, listed, read)
 
 
-def prompts() -> list[Prompt]:
+def prompts(store: Opened) -> list[Prompt]:
     """The prompts of this server."""
 
     def reflect(project: str = "global") -> str:
-        """Look back at this session and keep what will matter later."""
-        return (
-            "Look back at this session. What did you learn that a later session, perhaps another agent on"
-            " another machine, would be glad to know? Think of decisions and their reasons, how-tos that were"
-            " verified here, facts and conventions of the project, preferences of the user, and dead ends not"
-            " to try again.\n\n"
-            "For each, first call memory_search: if a note about it exists, bring it up to date with"
-            f" memory_update; otherwise call memory_write with project {project!r}, a title that says what it is"
-            " about, and a body that can be understood without this session. Leave out what the code or its"
-            " history already says, guesses, and secrets. If nothing is worth keeping, write nothing and say so."
-        )
+        """Look back at this session and at the unreflected episodes of a project, and keep what will matter later."""
+        from anamnesis.mcp.reflection import request  # the list of prompts need not wait for it
+
+        return request(store(), project)
 
     return [Prompt(reflect, "Reflect on this session", (("project", "The project key of new notes."),))]

@@ -13,6 +13,8 @@ from anamnesis.mcp.dispatcher import PARSE_ERROR, Message, Report, Server, answe
 # Concurrent tool calls; further ones wait until one ends.
 _MOST_CALLS = 16
 _LAST_CALLS_SECONDS = 10.0
+# The methods that use or write notes, which is recorded under the name of the session; a list of tools does not wait.
+_SESSIONED = ("tools/call", "resources/read")
 
 
 def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None:
@@ -41,6 +43,7 @@ class _Session:
         self._cancelled: set[object] = set()
         self._running: dict[threading.Thread, str] = {}
         self._open = True
+        self._start: Message = {}
 
     def take(self, line: bytes) -> bool:
         """Process one line; returns whether the client still reads answers."""
@@ -60,7 +63,9 @@ class _Session:
             self._running[thread] = str(message.get("id"))
             thread.start()
         else:
-            self._send(answer_safely(self._server, message, self._report))
+            if isinstance(message, dict) and message.get("method") == "initialize":
+                self._start = message
+            self._send(self._answer(message))
         return self._open
 
     def finish(self) -> None:
@@ -70,7 +75,7 @@ class _Session:
 
     def _work(self, message: Message) -> None:
         try:
-            answer = answer_safely(self._server, message, self._report)
+            answer = self._answer(message)
             identity = str(message.get("id"))
             if identity in self._cancelled:
                 self._cancelled.discard(identity)
@@ -79,6 +84,14 @@ class _Session:
         finally:
             del self._running[threading.current_thread()]
             self._free.release()
+
+    def _answer(self, message: object) -> Message | list[Message] | None:
+        if isinstance(message, dict) and message.get("method") not in _SESSIONED:
+            return answer_safely(self._server, message, self._report)
+        from anamnesis.mcp.session import client_of, in_process, speaking
+
+        with speaking(in_process(client_of(message) or client_of(self._start))):
+            return answer_safely(self._server, message, self._report)
 
     def _send(self, answer: Message | list[Message] | None) -> None:
         if answer is None:

@@ -1,10 +1,13 @@
-"""Engram's fifteen `mem_*` tools: their names, arguments, texts and errors are those of the Go program."""
+"""Engram's fifteen `mem_*` tools: their names, arguments, texts and errors are those of the Go program.
+
+Reverie's six are listed only if they are asked for, by their profile or by name.
+"""
 
 from __future__ import annotations
 
 from anamnesis.engram import VERSION
 from anamnesis.mcp.dispatcher import Server
-from anamnesis.mcp.engram.declared import TOOLS
+from anamnesis.mcp.engram.declared import REVERIE, TOOLS
 from anamnesis.mcp.engram.tool import BoundTool, Memory
 
 INSTRUCTIONS = (
@@ -17,25 +20,39 @@ INSTRUCTIONS = (
     "Save without being asked: call mem_save as soon as something is decided, fixed, found out or agreed on, and"
     " mem_session_summary before you say that the work is done."
 )
+_REVERIE_INSTRUCTIONS = (
+    "Memory that outlives this session and its compactions, and is tidied by dreams while nobody works.\n\n"
+    "smart_context tells what matters in a project (call it when a session starts and after a compaction),"
+    " search_memory finds earlier work, dream_status and dream_last_report say what dreams did.\n\n"
+    "Save without being asked: call add_observation as soon as something is decided, fixed, found out or agreed on, and"
+    " add_observation_passive with a text that has a section of learnings."
+)
 _ALL = {tool.name: tool for tool in TOOLS}
+_REVERIE = {tool.name: tool for tool in REVERIE}
 _ADMIN = frozenset(("mem_delete", "mem_stats", "mem_timeline", "mem_merge_projects"))
-PROFILES = {"agent": frozenset(_ALL) - _ADMIN, "admin": _ADMIN}
+PROFILES = {
+    "agent": frozenset(_ALL) - _ADMIN,
+    "admin": _ADMIN,
+    "all": frozenset(_ALL),
+    "reverie": frozenset(_REVERIE),
+}
 
 
 def tools(memory: Memory, wanted: str = "") -> list[BoundTool]:
-    """The wanted tools, sorted by name: a comma-separated list of profiles and tool names; all if it is empty."""
+    """The wanted tools, sorted by name: a comma-separated list of profiles and tool names; Engram's if it is empty."""
     names = _resolved(wanted)
-    return [BoundTool(tool, memory) for name, tool in sorted(_ALL.items()) if names is None or name in names]
+    return [BoundTool(tool, memory) for name, tool in sorted((_ALL | _REVERIE).items()) if name in names]
 
 
-def _resolved(wanted: str) -> set[str] | None:
-    """The names of the wanted tools, unchecked; None for all."""
-    tokens = [token for each in wanted.split(",") if (token := each.strip())]
-    if not tokens or "all" in tokens:
-        return None
+def _resolved(wanted: str) -> set[str]:
+    """The names of the wanted tools, unchecked."""
+    tokens = [token for each in wanted.split(",") if (token := each.strip())] or ["all"]
     return {name for token in tokens for name in PROFILES.get(token, (token,))}
 
 
 def build_server(memory: Memory, wanted: str = "") -> Server:
     """The server of `engram mcp`."""
-    return Server(name="engram", version=VERSION, instructions=INSTRUCTIONS, tools=tools(memory, wanted))
+    offered = tools(memory, wanted)
+    is_reverie = bool(offered) and all(each.tool.is_reverie for each in offered)
+    instructions = _REVERIE_INSTRUCTIONS if is_reverie else INSTRUCTIONS
+    return Server(name="engram", version=VERSION, instructions=instructions, tools=offered)

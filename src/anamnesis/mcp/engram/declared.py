@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from anamnesis.mcp.engram.tool import TextTool, number, text, yes_or_no
 
 _FILTERS = {
@@ -218,5 +220,59 @@ TOOLS = (
         destructive=True,
         idempotent=True,
         deferred=True,
+    ),
+)
+
+_ENGRAMS = {tool.name: tool for tool in TOOLS}
+# Reverie's names for what Engram's tools do, with the same arguments; and what only Reverie has.
+REVERIE = (
+    replace(
+        _ENGRAMS["mem_search"],
+        name="search_memory",
+        title="Search memory",
+        description="""Find what earlier sessions kept: decisions, fixes, patterns, discoveries. Every word has to
+        occur.
+
+        The best come first, each with up to 2,000 characters. A topic key such as architecture/auth-model finds the
+        memory of that topic first.""",
+        is_reverie=True,
+    ),
+    TextTool(
+        "smart_context",
+        "Smart context",
+        """Tell what matters in a project: six tenths recent memories, three tenths that were revised or repeated three
+        times or more, one tenth personal. Call it when a session starts.""",
+        "Failed to get context: {}",
+        {**_PROJECT, "limit": number("How many memories at the most: 15 without it, never more than 100.")},
+        read_only=True,
+        idempotent=True,
+        is_reverie=True,
+    ),
+    replace(_ENGRAMS["mem_save"], name="add_observation", title="Add an observation", is_reverie=True),
+    replace(
+        _ENGRAMS["mem_capture_passive"],
+        name="add_observation_passive",
+        title="Add observations from a text",
+        deferred=False,
+        is_reverie=True,
+    ),
+    TextTool(
+        "dream_status",
+        "Dream status",
+        """Report the last dream, which tidies the memory while nobody works, how many notes have changed since, and
+        how many proposals wait for the next dream or for the user.""",
+        "Failed to read the dreams: {}",
+        read_only=True,
+        idempotent=True,
+        is_reverie=True,
+    ),
+    TextTool(
+        "dream_last_report",
+        "Report of the last dream",
+        "Give the report of the last dream in markdown: what it merged, linked or marked, why, and how to undo it.",
+        "Failed to read the dreams: {}",
+        read_only=True,
+        idempotent=True,
+        is_reverie=True,
     ),
 )

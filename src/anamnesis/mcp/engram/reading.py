@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 from anamnesis.engram import context, observations, projects, search, timeline, topics
 from anamnesis.engram import text as texts
+from anamnesis.engram.record import SearchResult
 from anamnesis.engram.strings import trim_space
 from anamnesis.mcp.engram.tool import Arguments, Memory, Unusable
 
@@ -11,6 +14,12 @@ _NOT_ALL_WORDS = "No memory has all of these words. These are found by meaning:"
 
 
 def mem_search(memory: Memory, given: Arguments) -> str:
+    notice, results = found(memory, given)
+    return notice + texts.found(given.as_sent("query"), results, is_tool=True)
+
+
+def found(memory: Memory, given: Arguments) -> tuple[str, list[SearchResult]]:
+    """What the arguments of a search find, after a notice if not by words; "" else."""
     query = given.as_sent("query")
     if not trim_space(query):
         raise Unusable("query is required")
@@ -22,15 +31,18 @@ def mem_search(memory: Memory, given: Arguments) -> str:
     }
     with memory.database() as db:
         results = search.search(db, query, **filters)
+        memory.used("found", (each.id for each in results))
         if not results and memory.recall and not memory.strict and (close := memory.recall(db, query, filters)):
-            return f"{_NOT_ALL_WORDS}\n\n{texts.found(query, close, is_tool=True)}"
-    return texts.found(query, results, is_tool=True)
+            memory.used("found", (each.id for each in close))
+            return f"{_NOT_ALL_WORDS}\n\n", close
+    return "", results
 
 
 def mem_context(memory: Memory, given: Arguments) -> str:
     with memory.database() as db:
         limit = 0 if memory.strict else given.number("limit")
-        blob = context.context(db, memory.project(given), given.text("scope"), limit)
+        shown = functools.partial(memory.used, "injected")
+        blob = context.context(db, memory.project(given), given.text("scope"), limit, shown=shown)
         if not blob:
             return texts.NOTHING_YET
         counts = projects.stats(db)
@@ -46,6 +58,7 @@ def mem_get_observation(memory: Memory, given: Arguments) -> str:
         found = observations.get(db, id)
     if not found:
         raise Unusable(f"Observation #{id} not found")
+    memory.used("opened", [id])
     return texts.whole(found)
 
 

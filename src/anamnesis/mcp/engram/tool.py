@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from anamnesis.engram.gotext import truncated
 from anamnesis.engram.strings import valid
@@ -18,6 +18,10 @@ from anamnesis.mcp.dispatcher import Message, Work, text_result, unwrapped
 if TYPE_CHECKING:
     from anamnesis.engram.search import Recall
     from anamnesis.notes.cleaning import Cleaning
+    from anamnesis.store import MemoryStore
+    from anamnesis.store.strength import Kind
+
+    Used = Callable[[Kind, Iterable[int]], object]
 
 
 class Unusable(Exception):
@@ -28,13 +32,16 @@ class Unusable(Exception):
 class Memory:
     """The memory of the tools: a connection for each call, and the default project of calls without one.
 
-    Unless it is `strict`, `recall` finds what a search by words does not.
+    Unless it is `strict`, `recall` finds what a search by words does not. `notes` are what dreams tidy, and `used`
+    records a use of observations.
     """
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
     default_project: Callable[[], str] = str
     strict: bool = False
     recall: Recall | None = None
+    notes: Callable[[], MemoryStore] | None = None
+    used: Used = lambda _kind, _ids: None
 
     def raw_project(self, given: Arguments) -> str:
         return given.text("project") or given.cleaning(self.default_project())
@@ -89,7 +96,10 @@ Call = Callable[[Memory, Arguments], str | Structured]
 
 @dataclass(frozen=True, slots=True)
 class TextTool:
-    """A tool that agents may call; `failure` is the text in which it reports an error of the store."""
+    """A tool that agents may call; `failure` is the text in which it reports an error of the store.
+
+    Engram's functions are in `reading` and `writing`, those of Reverie's tools in `reverie`.
+    """
 
     name: str
     title: str
@@ -101,6 +111,7 @@ class TextTool:
     destructive: bool = False
     idempotent: bool = False
     deferred: bool = False
+    is_reverie: bool = False
 
     def declaration(self) -> Message:
         properties = {name: self.properties[name] for name in sorted(self.properties)}
@@ -138,12 +149,20 @@ class BoundTool:
     def declaration(self) -> Message:
         return self.tool.declaration()
 
+    def _call(self) -> Call:
+        if self.tool.is_reverie:
+            from anamnesis.mcp.engram import reverie
+
+            return cast("Call", getattr(reverie, self.tool.name))
+        from anamnesis.mcp.engram import reading, writing
+
+        return cast("Call", getattr(reading if self.tool.read_only else writing, self.tool.name))
+
     def result(self, arguments: object) -> Message:
         # takes 40 ms, which the list of tools need not wait for
-        from anamnesis.mcp.engram import reading, writing
         from anamnesis.notes.cleaning import Cleaning, warning
 
-        call: Call = getattr(reading if self.tool.read_only else writing, self.tool.name)
+        call = self._call()
         given = Arguments(arguments if isinstance(arguments, Mapping) else {}, Cleaning(strict=self.memory.strict))
         try:
             said = call(self.memory, given)

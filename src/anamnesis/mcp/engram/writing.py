@@ -73,6 +73,7 @@ def mem_update(memory: Memory, given: Arguments) -> str:
         raise Unusable("provide at least one field to update")
     with memory.database() as db:
         changed = observations.update(db, id, changes)
+    memory.used("edited", [id])
     first = f"Memory updated: #{changed.id} {quote(changed.title)} ({changed.type}, scope={changed.scope})"
     return "\n".join([first, *_cut(given.text("content"))])
 
