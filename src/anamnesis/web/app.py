@@ -51,9 +51,11 @@ class App:
 
     def admit(self, request: Request) -> Route | Mount | Response:
         """The route or application of a request, decided by its head; or the answer where it is refused or has none."""
-        found = self._guard(request) or (self._mounts and self._mount(request)) or self._router.find(request)
+        found = self._guard(request) or (self._mounts and self._page(request)) or self._router.find(request)
         if isinstance(found, Response):
             self._metrics.count("", "", found.status, 0.0)
+        elif self._metrics.on_work:
+            self._metrics.arrived(request.path)
         return found
 
     async def close(self) -> None:
@@ -106,8 +108,13 @@ class App:
     def _loop_db(self, route: Route) -> sqlite3.Connection | None:
         return self._lanes.connection() if route.uses_engram else None
 
-    def _mount(self, request: Request) -> Mount | None:
-        """The application of a path; one with empty or dot segments is left to the router, which redirects it."""
+    def _page(self, request: Request) -> Mount | Response | None:
+        """The application of a path; a browser that asks for the root is sent to the first one.
+
+        A path with empty or dot segments is left to the router, which redirects it.
+        """
+        if request.path == "/" and request.method == "GET" and "text/html" in (request.headers.get("accept") or ""):
+            return Response(302, type="", headers=(("Location", f"{self._mounts[0].prefix}/"), ("Vary", "Accept")))
         if clean(request.path) != request.path:
             return None
         path = unescape(request.path)

@@ -22,8 +22,12 @@ def routes(
     lanes: Lanes,
     connections: Callable[[], int],
     state: Callable[[], dict[str, object]],
+    watched: Callable[[], dict[str, float]],
 ) -> list[Route]:
-    """The routes of a daemon whose API has the `described` ones; `state` reports on notes, engram.db and the bridge."""
+    """The routes of a daemon whose API has the `described` ones.
+
+    `state` reports on notes, engram.db and the bridge; `watched` are the gauges of notes and dreams.
+    """
 
     def ready(request: Request, db: None) -> Response:
         """Report that the memory can be read, which process serves it, and the state of the bridge."""
@@ -42,6 +46,7 @@ def routes(
             anamnesis_write_transactions_total=lanes.writer.transactions,
             anamnesis_writes_total=lanes.writer.changes,
             **_engram_counts(lanes),
+            **watched(),
         )
         return Response(200, page.encode(), metrics.TYPE)
 

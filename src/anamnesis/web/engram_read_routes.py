@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
+from functools import partial
 
 from anamnesis.engram import VERSION, exchange, observations, prompts, sessions
 from anamnesis.engram.context import context as format_context
@@ -13,7 +15,7 @@ from anamnesis.engram.search import Filters
 from anamnesis.engram.search import search as search_observations
 from anamnesis.engram.strings import byte_length, cut
 from anamnesis.engram.timeline import timeline as find_timeline
-from anamnesis.web.engram_request import RECALLED, EngramRequest, Invalid, answer, failure
+from anamnesis.web.engram_request import RECALLED, TOKENS, EngramRequest, Invalid, answer, failure
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import Response
 from anamnesis.web.route import ERROR, PROJECT, SCOPE, ListOf, Route, flag, identity, number, text, values, words
@@ -41,7 +43,10 @@ def recent_observations(request: EngramRequest, db: sqlite3.Connection) -> Respo
 def get_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Read an observation."""
     found = observations.get(db, request.number_in_path("observation"))
-    return answer(found) if found else failure(404, "observation not found")
+    if not found:
+        return failure(404, "observation not found")
+    request.used("opened", (found.id,))
+    return answer(found)
 
 
 def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -54,9 +59,21 @@ def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
         "limit": request.integer("limit"),
     }
     found = search_observations(db, query, **filters, match_any=match_any)
+    headers: list[tuple[str, str]] = []
     if not found and not match_any and request.recall and (close := request.recall(db, query, filters)):
-        return answer(close, 200, (RECALLED, "fused"))
-    return answer(found)
+        found, headers = close, [(RECALLED, "fused")]
+    request.used("found", [each.id for each in found])
+    if request.flag("include_tokens"):
+        found = [replace(each, tokens=_tokens(each)) for each in found]
+        headers.append((TOKENS, str(sum(each.tokens or 0 for each in found))))
+    return answer(found, 200, *headers)
+
+
+def _tokens(found: SearchResult) -> int:
+    """About how many tokens a model reads for a result."""
+    from anamnesis.eval.report import estimate_tokens  # few clients ask for it
+
+    return estimate_tokens(f"{found.title}\n{found.content}")
 
 
 def timeline(request: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -89,6 +106,7 @@ def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
         request.text("scope"),
         request.integer("limit"),
         request.flag("compact"),
+        shown=partial(request.used, "injected"),
     )
     most = min(request.integer("max_bytes"), _MOST_CONTEXT)
     if 0 < most < byte_length(found):
@@ -153,6 +171,7 @@ ROUTES = (
             "scope": SCOPE,
             "limit": number("How many at the most, up to 20.", 10),
             "match": text("`any` matches observations with any of the words; otherwise all have to match."),
+            "include_tokens": flag("Add an estimate of the tokens of each result, and of all in a header."),
         },
     ),
     Route(

@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from anamnesis.engram import gojson
 from anamnesis.engram.clean import Row, cleaned
@@ -20,10 +21,17 @@ from anamnesis.web.lanes import Lane
 from anamnesis.web.message import JSON, Request, Response, unescape
 from anamnesis.web.route import Route
 
+if TYPE_CHECKING:
+    from anamnesis.store.strength import Kind
+
+    Used = Callable[[Kind, Iterable[int]], object]
+
 # Names the kinds of secrets that were removed from a request before it was stored.
 REDACTED = "X-Anamnesis-Redacted"
 # Says how the results of a search were found, where nothing has all of the words.
 RECALLED = "X-Anamnesis-Recall"
+# About how many tokens a model reads for the results of a search together, if that was asked for.
+TOKENS = "X-Anamnesis-Tokens"
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _MOST_PARAMETERS = 10_000
@@ -43,11 +51,16 @@ class Invalid(Exception):
 
 
 class EngramRequest:
-    """One request. `cleaning` redacts the texts that it carries; `recall` finds what a search by words does not."""
+    """One request. `cleaning` redacts the texts that it carries; `recall` finds what a search by words does not, and
+    `used` records a use of observations.
+    """
 
-    __slots__ = ("_parameters", "_request", "cleaning", "recall")
+    __slots__ = ("_parameters", "_request", "cleaning", "recall", "used")
 
-    def __init__(self, request: Request, *, strict: bool = False, recall: Recall | None = None) -> None:
+    def __init__(
+        self, request: Request, *, strict: bool = False, recall: Recall | None = None, used: Used | None = None
+    ) -> None:
+        self.used = used or _forget
         self.cleaning = Cleaning(strict=strict)
         self.recall = recall
         self._request = request
@@ -106,6 +119,10 @@ class EngramRequest:
             return None
 
 
+def _forget(_kind: Kind, _ids: Iterable[int]) -> None:
+    """The record of uses where there is none."""
+
+
 def answer(value: object, status: int = 200, *headers: tuple[str, str]) -> Response:
     """The value as JSON, as Go's encoder writes it."""
     return Response(status, gojson.dumps(value) + b"\n", JSON, headers)
@@ -116,21 +133,23 @@ def failure(status: int, message: str) -> Response:
     return answer({"error": message}, status)
 
 
-def bound(routes: Iterable[Route], *, strict: bool = False, recall: Recall | None = None) -> list[Route]:
+def bound(
+    routes: Iterable[Route], *, strict: bool = False, recall: Recall | None = None, used: Used | None = None
+) -> list[Route]:
     """Routes of Engram as the server calls them: with plain requests, and with answers instead of Engram's errors.
 
     If `strict`, texts are stored as they were sent, and a search finds only what has all of its words.
     """
-    return [_bound(route, strict=strict, recall=None if strict else recall) for route in routes]
+    return [_bound(route, strict=strict, recall=None if strict else recall, used=used) for route in routes]
 
 
-def _bound(route: Route, *, strict: bool, recall: Recall | None) -> Route:
+def _bound(route: Route, *, strict: bool, recall: Recall | None, used: Used | None) -> Route:
     call, call_all = route.call, route.call_all
     shows_kinds = route.lane is Lane.WRITE
 
     @functools.wraps(call)
     def call_one(request: Request, db: sqlite3.Connection) -> Response:
-        given = EngramRequest(request, strict=strict, recall=recall)
+        given = EngramRequest(request, strict=strict, recall=recall, used=used)
         response = _answered(call, given, db)
         return _with_kinds(given, response) if shows_kinds else response
 

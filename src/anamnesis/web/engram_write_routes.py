@@ -114,7 +114,9 @@ def update_observation(request: EngramRequest, db: sqlite3.Connection) -> Respon
     changes = asdict(request.body(Changes))
     if all(value is None for value in changes.values()):
         raise Invalid("at least one field is required")
-    return answer(observations.update(db, id, changes))
+    changed = observations.update(db, id, changes)
+    request.used("edited", (id,))
+    return answer(changed)
 
 
 def delete_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:

@@ -13,9 +13,15 @@ from collections.abc import Callable
 
 from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
+from anamnesis.web.login import is_valid
 from anamnesis.web.message import Request, Response, failure
 
 Guard = Callable[[Request], Response | None]
+# Where the pages of the dashboard are.
+PAGES = "/ui"
+LOGIN = f"{PAGES}/login"
+# What the page of the login needs.
+_OPEN = (LOGIN, f"{PAGES}/static/style.css", f"{PAGES}/static/icon.svg", f"{PAGES}/static/page.js")
 
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::[0-9]*)?")
 # Engram's plugins check here, without a token, whether they have to start a daemon. The answer is always the same.
@@ -53,11 +59,21 @@ def build_guard(host: str, token: str) -> Guard:
             return refused
         if token and not (is_local and request.path == _HEALTH):
             given = (request.headers.get("authorization") or "").encode("latin-1")
-            if not hmac.compare_digest(given, wanted):
-                return failure(401, UNAUTHORIZED, *_CHALLENGE)
+            if not hmac.compare_digest(given, wanted) and (refused := _refuse_visitor(request, token)):
+                return refused
         return _refuse_pages(request)
 
     return check
+
+
+def _refuse_visitor(request: Request, token: str) -> Response | None:
+    """Refuse a request without the token, unless a browser that has logged in asks for a page; others may log in."""
+    if _is_page(request):
+        if request.path in _OPEN or is_valid(token, request.headers.get("cookie") or ""):
+            return None
+        if request.method == "GET" and "text/html" in (request.headers.get("accept") or ""):
+            return Response(303, type="", headers=(("Location", LOGIN),))
+    return failure(401, UNAUTHORIZED, *_CHALLENGE)
 
 
 def _refuse_other_hosts(request: Request) -> Response | None:
@@ -78,14 +94,24 @@ def _is_own(host: str) -> bool:
 def _refuse_pages(request: Request) -> Response | None:
     """Refuse what a browser sends on behalf of a page of another origin, whether to read, write, frame or embed.
 
-    Links from other sites are refused too: nothing here is a page yet. A dashboard would allow top-level navigation
-    (`Sec-Fetch-Mode: navigate`, `Sec-Fetch-Dest: document`) to its own pages by GET here.
+    A link from another site may lead to a page of the dashboard: the other site sees nothing of it.
     """
     origin = request.headers.get("origin")
     if origin is not None:
         host = (request.headers.get("host") or "").lower()
         if origin.lower() not in (f"http://{host}", f"https://{host}"):
             return failure(403, f"requests from pages of {origin!r} are refused")
-    if request.headers.get("sec-fetch-site") in (None, "same-origin", "none"):
+    if request.headers.get("sec-fetch-site") in (None, "same-origin", "none") or _opens_page(request):
         return None
     return failure(403, "requests from pages of other sites are refused")
+
+
+def _opens_page(request: Request) -> bool:
+    """Whether a person follows a link to a page of the dashboard, in a tab of its own."""
+    goes = request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
+    return request.method == "GET" and goes and _is_page(request)
+
+
+def _is_page(request: Request) -> bool:
+    """Whether a path is that of the dashboard, or of the root, from where browsers are sent there."""
+    return request.path in ("/", PAGES) or request.path.startswith(f"{PAGES}/")

@@ -90,6 +90,10 @@ class Lanes:
             return self.writer.call(work)
         return asyncio.get_running_loop().run_in_executor(self._pools[lane], work)
 
+    def start(self, lane: Lane, work: Callable[[], object]) -> None:
+        """Run a function in a thread of a pool that nobody waits for; it handles its errors itself."""
+        self._pools[lane].submit(work)
+
     def close(self) -> None:
         """Finish the reads and writes that were accepted, and close the connections. Waiting calls are abandoned."""
         self.writer.close()

@@ -40,19 +40,31 @@ def routes(build_server: Callable[[], Server], lanes: Lanes, report: Callable[[s
         received = receive(request.method, request.headers.pairs, request.body)
         if isinstance(received, Reply):
             return _response(received)
-        answers = [await _answer(on, message, lanes, report) for message in unbatched(received.message)]
+        in_session = functools.partial(_answered, received.session, on, report)
+        answers = [await _answer(on, message, lanes, in_session) for message in unbatched(received.message)]
         return _response(reply(received, joined(received.message, answers)))
 
     return [Route("POST", "/mcp", speak_mcp, Lane.TASK, {200: JSON}, limit=_LIMIT, uses_engram=False)]
 
 
-async def _answer(server: Server, message: object, lanes: Lanes, report: Callable[[str], None]) -> Message | None:
-    from anamnesis.mcp.dispatcher import Work, answer_one_safely
+async def _answer(
+    server: Server, message: object, lanes: Lanes, in_session: Callable[[object], Message | None]
+) -> Message | None:
+    from anamnesis.mcp.dispatcher import Work
 
-    answer = functools.partial(answer_one_safely, server, message, report)
+    answer = functools.partial(in_session, message)
     work = server.work(message)
     lane = {Work.READ: Lane.SEARCH, Work.WRITE: Lane.WRITE, Work.GIT: Lane.GIT, Work.NETWORK: Lane.NETWORK}.get(work)
     return await lanes.call(lane, answer) if lane else answer()
+
+
+def _answered(session: str, server: Server, report: Callable[[str], None], message: object) -> Message | None:
+    """The answer to a message of a session, in the thread that works on it."""
+    from anamnesis.mcp.dispatcher import answer_one_safely
+    from anamnesis.mcp.session import speaking
+
+    with speaking(session):
+        return answer_one_safely(server, message, report)
 
 
 def _response(reply: Reply) -> Response:

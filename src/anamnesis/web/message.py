@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
+MARKDOWN = "text/markdown; charset=utf-8"
 # Sent with every answer: browsers may not guess its type, frame it, or embed it in pages of other origins.
 SAFETY = (
     ("X-Content-Type-Options", "nosniff"),

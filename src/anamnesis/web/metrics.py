@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
+# Requests that ask how the daemon and its dreams are, and those without a route: no dream makes way for them.
+_NO_WORK = ("/health", "/ready", "/metrics", "/dream/status", "/dream/last-report", "")
+
 
 class Metrics:
-    """Number and duration of answers, by route and status."""
+    """Number and duration of answers, by route and status.
+
+    While `on_work` is set, it is called when a request arrives that is work for somebody.
+    """
 
     def __init__(self) -> None:
+        self.on_work: Callable[[], object] | None = None
         self.started = time.time()
         self._answers: dict[tuple[str, str, int], list[float]] = {}
 
@@ -24,6 +31,16 @@ class Metrics:
             entry = self._answers[method, path, status] = [0, 0.0]
         entry[0] += 1
         entry[1] += seconds
+
+    @property
+    def requests(self) -> int:
+        """How many requests were work for somebody: not those that ask how the daemon is."""
+        return int(sum(count for (_, path, _), (count, _) in [*self._answers.items()] if path not in _NO_WORK))
+
+    def arrived(self, path: str) -> None:
+        """Call `on_work`, which is set, for a request of this path."""
+        if self.on_work and path not in _NO_WORK:
+            self.on_work()
 
     def text(self, **gauges: float) -> str:
         """The page, with these current values."""

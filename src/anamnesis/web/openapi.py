@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from anamnesis import __version__
 from anamnesis.web.message import JSON
-from anamnesis.web.route import ERROR, Body, Content, ListOf, Parameter, Route
+from anamnesis.web.route import ERROR, Body, Content, ListOf, OneOf, Parameter, Route
 
 _REFUSALS = {
     401: "The token is missing or wrong.",
@@ -114,6 +114,9 @@ def _or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _response(status: int, content: Content, components: dict[str, Any]) -> dict[str, Any]:
     about = "Success." if status < 300 else "Failure; the message gives the reason."
+    if isinstance(content, OneOf):
+        bodies = {JSON: {"schema": content.schema}, content.type: {"schema": {"type": "string"}}}
+        return {"description": about, "content": bodies}
     if isinstance(content, str):
         return {"description": about, "content": {content: {"schema": {"type": "string"}}}}
     if isinstance(content, ListOf):

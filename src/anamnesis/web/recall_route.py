@@ -26,6 +26,7 @@ _ASKED = parameters(
     names=texts("All names of the project, where they are known.", default=[]),
     tags=texts("Only notes with all of these tags.", default=[]),
     source=optional(text("Only notes that were written by this.", enum=list(SOURCES))),
+    machine=optional(text("Only notes of this machine.")),
     since=optional(text("Only notes changed since this time.")),
     until=optional(text("Only notes changed before this time.")),
     k=MOST,
@@ -40,11 +41,15 @@ _WEIGHTS = {"type": "object", "additionalProperties": _NUMBER}
 _HIT = {
     "type": "object",
     "properties": {
-        **{name: {"type": "string"} for name in ("id", "path", "type", "project", "title")},
+        **{name: {"type": "string"} for name in ("id", "path", "type", "project", "title", "outdated_by", "stale")},
+        "contradicts": {"type": "array", "items": {"type": "string"}},
         "score": _NUMBER,
         "fit": {"type": ["number", "null"]},
         "seen": {"type": "array", "items": {"type": "integer"}},
-        "why": {"type": ["object", "null"], "properties": {"words": _WEIGHTS, "parts": _WEIGHTS, "evidence": _WEIGHTS}},
+        "why": {
+            "type": ["object", "null"],
+            "properties": {"words": _WEIGHTS, "parts": _WEIGHTS, "evidence": _WEIGHTS, "use": _WEIGHTS},
+        },
     },
     "required": ["id", "path", "score", "fit", "seen", "why"],
 }
@@ -58,12 +63,15 @@ def routes(notes: Callable[[], MemoryStore]) -> list[Route]:
         """Find the notes that best answer a query, by words and meaning."""
         try:
             question = _question(request.body)
-            ranking = notes().ranking
-            ranked = ranking.rank(question)
+            memory = notes()
+            ranked = memory.ranking.rank(question)
         except InvalidArgument as error:
             return failure(400, str(error))
-        headings = ranking.headings([each.id for each in ranked])
+        ids = [each.id for each in ranked]
+        headings, marks = memory.ranking.headings(ids), memory.marks(ids)
         hits = [{**_shown(each), **headings.get(each.id, {})} for each in ranked]
+        for hit in hits:
+            hit |= marks[hit["id"]].shown() if hit["id"] in marks else {}
         return Response(200, json.dumps({"hits": hits}, separators=(",", ":")).encode() + b"\n")
 
     answers = {200: _FOUND, 400: ERROR, 503: ERROR}

@@ -50,8 +50,16 @@ class ListOf:
     kind: type
 
 
-# The body of an answer: a dataclass, a list of one, a schema, or a media type that is not JSON.
-Content = type | ListOf | Mapping[str, Any] | str
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """JSON of a schema, or text of another media type if a client accepts that first."""
+
+    schema: Mapping[str, Any]
+    type: str
+
+
+# The body of an answer: a dataclass, a list of one, a schema, a media type that is not JSON, or one of two.
+Content = type | ListOf | Mapping[str, Any] | str | OneOf
 
 
 # Gives the response to a request; in the lane TASK it is an async function. Engram's routes take an EngramRequest, and

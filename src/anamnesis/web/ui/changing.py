@@ -1,0 +1,177 @@
+"""What a person changes: a new note, an edit, many notes at once, the trash; and undo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anamnesis import editing, review
+from anamnesis.dream import reviewing
+from anamnesis.errors import InvalidArgument
+from anamnesis.history import restoring
+from anamnesis.notes import PINNED, Memory, check_id, parse, render
+from anamnesis.notes.authorship import as_edited
+from anamnesis.plain import one_line
+from anamnesis.plural import counted
+from anamnesis.store import MemoryStore, changeset
+from anamnesis.store.facets import named_note
+from anamnesis.store.ids import utcnow
+from anamnesis.web.lanes import Lane
+from anamnesis.web.ui.action import Action, Given, Next, Shown
+from anamnesis.web.ui.markdown import rendered
+from anamnesis.web.ui.view import Asked, Data, Site, View
+
+_KIND = "edit"
+_LONGEST = 80
+_BLANK = Memory(id="", type="semantic", title="", body="", machine_id="")
+
+
+def _new(site: Site, asked: Asked) -> Data:
+    project = asked.query.get("project") or "global"
+    return {"draft": _draft(replace(_BLANK, project=project, title=asked.query.get("title", "")))}
+
+
+def _create(site: Site, given: Given) -> Next | Shown:
+    draft = {name: given.text(name) for name in ("title", "body", "type", "project", "scope")}
+    tags = [tag for tag in given.text("tags").replace(",", " ").split() if tag]
+    if given.text("preview"):
+        return Shown("new.html", {"draft": {**draft, "tags": " ".join(tags)}, "preview": str(rendered(draft["body"]))})
+    note = site.vault.write(tags=tags, machine_id=site.settings.machine_id, **draft)  # type: ignore[arg-type]
+    return Next(f"notes/{note.id}", "Saved.")
+
+
+def _draft(note: Memory) -> Data:
+    fields = {name: getattr(note, name) for name in ("title", "body", "type", "project", "scope")}
+    return {**fields, "tags": " ".join(note.tags)}
+
+
+def _edit(site: Site, asked: Asked) -> Data:
+    text = render(site.vault.get(check_id(asked.path["id"])))
+    return {"id": asked.path["id"], "text": text, "base": text, "theirs": "", "preview": ""}
+
+
+def _save(site: Site, given: Given) -> Next | Shown:
+    """Save an edit. If the note has changed since it was opened, both changes are merged and shown again."""
+    note_id = check_id(given.path["id"])
+    text, base = _lines(given.text("text")), _lines(given.text("base"))
+    page: Data = {"id": note_id, "text": text, "base": base, "theirs": "", "preview": ""}
+    if given.text("preview"):
+        return Shown("edit.html", {**page, "preview": str(rendered(editing.parse_edited(note_id, text).body))})
+    now = site.vault.get(note_id)
+    if render(now) == base:
+        editing.save_text(site.vault.notes, now, text)
+        return Next(f"notes/{note_id}", "Saved.")
+    mine = editing.parse_edited(note_id, text)
+    both = editing.merged_edit(parse(base), mine, now)
+    merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, now))
+    return Shown("edit.html", {**page, "text": render(merged), "base": render(now), "theirs": render(now)}, 409)
+
+
+def _both_bodies(mine: Memory, theirs: Memory) -> str:
+    """Both texts, where the same lines were changed: the person decides."""
+    return f"{mine.body.rstrip()}\n\n---\n\n{theirs.body}"
+
+
+def _lines(text: str) -> str:
+    """A text as a form sends it, with the line ends of the file."""
+    return text.replace("\r\n", "\n")
+
+
+def _change_many(site: Site, given: Given) -> Next:
+    """Tag, pin, move or delete the chosen notes, as one change that can be undone."""
+    store = site.vault.notes
+    ids = [check_id(id) for id in dict.fromkeys(given.texts("id"))]
+    back = _back(given)
+    if not ids:
+        raise InvalidArgument("No note is chosen.", "Choose some with their boxes first.")
+    what = given.text("what")
+    if what == "delete":
+        for id in ids:
+            site.vault.delete(id)
+        return Next(back, f"{counted(len(ids), 'note is', 'notes are')} in the trash.", f"trash {' '.join(ids)}")
+    change = _change_of(what, given.text("value").strip())
+    notes = [store.get(id) for id in ids]
+    pairs = [(note, replace(note, **change(note))) for note in notes]
+    edits = what not in ("pin", "unpin")  # who pins a note does not answer for its text
+    after = [replace(as_edited(old, new) if edits else new, updated_at=utcnow()) for old, new in pairs if new != old]
+    if not after:
+        return Next(back, "Nothing had to change.")
+    made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
+    return Next(back, f"{counted(len(after), 'note is', 'notes are')} changed.", made.id)
+
+
+def _change_of(what: str, value: str) -> editing.Change:
+    if what in ("pin", "unpin"):
+        return (editing.with_tags if what == "pin" else editing.without_tags)([PINNED])
+    if what in ("tag", "untag"):
+        return (editing.with_tags if what == "tag" else editing.without_tags)([value])
+    if what in ("project", "type", "scope") and value:
+        return lambda _: {what: value}
+    raise InvalidArgument(f"{what!r} is nothing that can be done to notes.", "Choose from the list.")
+
+
+def _supersede(site: Site, given: Given) -> Next:
+    """Let a note replace another one, which no search finds any more; it stays where it is."""
+    note = site.vault.get(check_id(given.path["id"]))
+    named = given.text("other").strip()
+    other = site.vault.get(named_note(site.vault.notes, named) or check_id(named))
+    if other.id == note.id:
+        raise InvalidArgument("A note cannot replace itself.", "Give the id or the title of the other one.")
+    after = as_edited(note, replace(note, supersedes=[*note.superseded, other.id], updated_at=utcnow()))
+    made = changeset.apply(site.vault.notes, [after], kind=_KIND, reason="Superseded by a person.")
+    return Next(f"notes/{note.id}", f"It replaces {one_line(other.title, _LONGEST)}.", made.id)
+
+
+def _undo(site: Site, given: Given) -> Next:
+    """Undo what a form did; `undo` names a change, notes in the trash, or what was reviewed."""
+    store = site.vault.notes
+    kind, _, rest = given.text("undo").partition(" ")
+    if kind == "proposal":
+        reviewing.relist(store, rest)
+        return Next(_back(given), "It is listed again.")
+    if kind == "review":
+        review.reopen(store, check_id(rest))
+        return Next(_back(given), "It waits for a review again.")
+    change, _, trashed = given.text("undo").partition("trash ")
+    outcome = _undo_change(store, change.strip()) if change else changeset.Undone([], [])
+    ids = [check_id(id) for id in trashed.split()]
+    for id in ids:
+        site.vault.restore(id)
+    kept = f" {counted(len(outcome.kept), 'note has', 'notes have')} changed since and stay." if outcome.kept else ""
+    return Next(_back(given), f"Undone: {counted(len({*ids, *outcome.restored}), 'note is', 'notes are')} back.{kept}")
+
+
+def _undo_change(store: MemoryStore, change_id: str) -> changeset.Undone:
+    change = changeset.find(store, change_id)
+    return reviewing.undo_accept(store, change) if change.kind == reviewing.KIND else changeset.undo(store, change_id)
+
+
+def _back(given: Given) -> str:
+    """The page that a form came from, as its own field says: a page of the dashboard, never another site."""
+    page = given.text("back")
+    is_ours = page.startswith("/ui/") and "//" not in page and "\\" not in page and page.isprintable()
+    return page.removeprefix("/ui/").rstrip("?") if is_ours else "notes"
+
+
+def _restore(site: Site, given: Given) -> Next:
+    note = site.vault.restore(check_id(given.path["id"]))
+    return Next(f"notes/{note.id}", "It is back.")
+
+
+def _restore_revision(site: Site, given: Given) -> Next:
+    store: MemoryStore = site.vault.notes
+    note_id, number = check_id(given.path["id"]), int(given.path["number"])
+    done = restoring.restore(store, site.vault.history(note_id), number)
+    said = f"The note is as in revision {number}." if done.diff else "The note says that already."
+    return Next(f"notes/{note_id}", said)
+
+
+VIEWS = (View("/notes/new", "new.html", _new), View("/notes/{id}/edit", "edit.html", _edit))
+ACTIONS = (
+    Action("/notes/new", _create),
+    Action("/notes/change", _change_many),
+    Action("/notes/{id}/edit", _save),
+    Action("/notes/{id}/restore", _restore),
+    Action("/notes/{id}/supersede", _supersede),
+    Action("/notes/{id}/history/{number:int}", _restore_revision, Lane.GIT),
+    Action("/undo", _undo),
+)

@@ -1,0 +1,141 @@
+"""What waits for a person: conflicts, proposals of dreams, notes from elsewhere; and the dreams, with undo."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from anamnesis import review
+from anamnesis.dream import reviewing
+from anamnesis.dream.database import Kept
+from anamnesis.dream.journal import entries, entry, report, shown, status
+from anamnesis.dream.undoing import undo
+from anamnesis.errors import InvalidArgument, NoteNotFound
+from anamnesis.history.conflicting import compare
+from anamnesis.history.diffs import beside, diff, text_of
+from anamnesis.notes import Memory, check_id, render
+from anamnesis.notes.merge import without_conflict_tag
+from anamnesis.plural import counted
+from anamnesis.process import run_in_background
+from anamnesis.store import MemoryStore, changeset
+from anamnesis.sync.conflicts import KEEP, Conflict, find_conflicts, list_conflicts, resolve
+from anamnesis.web.lanes import Lane
+from anamnesis.web.ui.action import Action, Given, Next
+from anamnesis.web.ui.markdown import rendered
+from anamnesis.web.ui.view import Asked, Data, Site, View, summary
+
+
+def _read(site: Site, _asked: Asked) -> Data:
+    store = site.vault.notes
+    return {
+        "conflicts": [
+            {"id": each.id, "title": (each.note or each.other).title, **_versions(store, each)}
+            for each in list_conflicts(store)
+        ],
+        "proposals": [_proposal(store, each) for each in reviewing.listed(store, date.today())],
+        "foreign": [{**summary(note), "html": str(rendered(note.body))} for note in review.waiting(store)],
+    }
+
+
+def _versions(store: MemoryStore, conflict: Conflict) -> Data:
+    compared = compare(store.memory_dir, conflict)
+    this, other = text_of(conflict.note), text_of(without_conflict_tag(conflict.other))
+    return {
+        "other_id": conflict.other.id,
+        "this": {"by": compared.this, "text": this},
+        "other": {"by": compared.other, "text": other},
+        "diff": compared.diff,
+        "beside": beside(this, other),
+    }
+
+
+def _proposal(store: MemoryStore, kept: Kept) -> Data:
+    """A proposal, with the titles of its notes and each note as it is and as it would be."""
+    proposal = kept.proposal
+    titles = store.ranking.headings([*proposal.notes])
+    about = [{"id": id, "title": titles.get(id, {}).get("title", id)} for id in proposal.notes]
+    return {**shown(proposal, "review"), "about": about, "changes": [_change(store, note) for note in proposal.after]}
+
+
+def _change(store: MemoryStore, note: Memory) -> Data:
+    now, then = text_of(store.find(note.id)), text_of(note)
+    compared = {"diff": diff(now, then), "beside": beside(now, then)}
+    return {"id": note.id, "title": note.title, "text": render(note), **compared}
+
+
+def _keep(site: Site, given: Given) -> Next:
+    keep = given.text("keep")
+    if keep not in KEEP:
+        raise InvalidArgument(f"{keep!r} is no version to keep.", f"Choose one of {', '.join(KEEP)}.")
+    store = site.vault.notes
+    conflict = find_conflicts(store, check_id(given.path["id"]))[0]
+    done = resolve(store, conflict, keep)
+    undo = " ".join([*filter(None, [done.change]), *(["trash", *done.trashed] if done.trashed else [])])
+    return Next("review", "The conflict is resolved.", undo)
+
+
+def _decide(site: Site, given: Given) -> Next:
+    """Decide a proposal: accept it, as it is or edited, reject it, or see it again later."""
+    store = site.vault.notes
+    kept = reviewing.proposal_named(store, given.path["id"])
+    if kept is None:
+        raise NoteNotFound(f"No proposal has the id {given.path['id']!r}.", "It may have been decided elsewhere.")
+    decision, undo = given.text("decision"), f"proposal {kept.proposal.key}"
+    if decision == "accept":
+        change = reviewing.accept(store, [kept])
+        return Next("review", "Accepted.", change.id)
+    if decision == "edit":
+        texts = {note.id: given.text(note.id).replace("\r\n", "\n") for note in kept.proposal.after}
+        change = reviewing.accept(store, [reviewing.edited(kept, texts)])
+        return Next("review", "Accepted as you edited it.", change.id)
+    if decision == "reject":
+        reviewing.reject(store, [kept])
+        return Next("review", "It is not proposed again.", undo)
+    reviewing.postpone(store, [kept], date.today())
+    return Next("review", "It is listed again in a week.", undo)
+
+
+def _decide_note(site: Site, given: Given) -> Next:
+    note_id = check_id(given.path["id"])
+    if given.text("decision") == "accept":
+        review.accept(site.vault.notes, note_id)
+        return Next("review", "Accepted.", f"review {note_id}")
+    review.reject(site.vault.notes, note_id)
+    return Next("review", "It is in the trash.", f"trash {note_id}")
+
+
+def _dreams(site: Site, _asked: Asked) -> Data:
+    store = site.vault.notes
+    return {"status": status(store), "cycles": entries(store)}
+
+
+def _dream(site: Site, asked: Asked) -> Data:
+    store = site.vault.notes
+    change = changeset.find(store, asked.path["id"])
+    files = [{"id": file.note, "diff": diff(file.before or "", file.after or "")} for file in change.files]
+    return {"cycle": entry(change), "report": str(rendered(report(store, change))), "files": files}
+
+
+def _undo_dream(site: Site, given: Given) -> Next:
+    change = changeset.find(site.vault.notes, given.path["id"])
+    outcome = undo(site.vault.notes, change)
+    kept = f" {counted(len(outcome.kept), 'note')} changed since and stayed." if outcome.kept else ""
+    return Next("dreams", f"Undone: {counted(len(outcome.restored), 'note')} as before.{kept}")
+
+
+def _dream_now(site: Site, _given: Given) -> Next:
+    run_in_background("dream")
+    return Next("dreams", "A dream has started; it is listed here when it has ended.")
+
+
+VIEWS = (
+    View("/review", "review.html", _read, Lane.GIT),
+    View("/dreams", "dreams.html", _dreams),
+    View("/dreams/{id}", "dream.html", _dream),
+)
+ACTIONS = (
+    Action("/review/conflicts/{id}", _keep),
+    Action("/review/proposals/{id}", _decide),
+    Action("/review/notes/{id}", _decide_note),
+    Action("/dreams", _dream_now),
+    Action("/dreams/{id}/undo", _undo_dream),
+)

@@ -1,0 +1,95 @@
+"""The page of one note, and of its history."""
+
+from __future__ import annotations
+
+import time
+
+from anamnesis.errors import NoteNotFound
+from anamnesis.history.diffs import beside
+from anamnesis.notes import Memory, as_dict, check_id, render
+from anamnesis.notes.links import named
+from anamnesis.notes.marks import LINKS, marks_of
+from anamnesis.store import MemoryStore
+from anamnesis.store.facets import links, named_notes
+from anamnesis.store.use_report import use_report
+from anamnesis.web.guard import PAGES
+from anamnesis.web.lanes import Lane
+from anamnesis.web.ui.markdown import rendered
+from anamnesis.web.ui.timeline import turn
+from anamnesis.web.ui.view import Asked, Data, Site, View
+
+_RELATED = 6
+
+
+def _read(site: Site, asked: Asked) -> Data:
+    store = site.vault.notes
+    note = store.get(check_id(asked.path["id"]))
+    related = store.related(note.id, k=_RELATED, warm=True)
+    known = named_notes(store, named(note.body))
+
+    def address(name: str) -> str | None:
+        return f"{PAGES}/notes/{known[name]}" if name in known else None
+
+    return {
+        "note": as_dict(note),
+        "html": str(rendered(note.body, address)),
+        "marks": _marks(store, note),
+        "turn": turn(site.lanes.connection(), note) if site.lanes.has_engram else None,
+        "links": [link._asdict() for link in links(store, note.id, note.title, known.values())],
+        "related": [{"id": hit.memory.id, "title": hit.memory.title, "score": round(hit.score, 3)} for hit in related],
+        "use": _use(store, note),
+        "text": render(note),
+    }
+
+
+def _marks(store: MemoryStore, note: Memory) -> list[Data]:
+    """The marks of a note; the notes that one names, with their titles."""
+    marks = marks_of(note)
+    titles = store.ranking.headings([id for name in LINKS for id in marks.get(name, "").split()])
+    return [
+        {
+            "name": name,
+            "text": "" if name in LINKS else text,
+            "notes": [
+                {"id": id, "title": titles.get(id, {}).get("title", id)}
+                for id in (text.split() if name in LINKS else ())
+            ],
+        }
+        for name, text in marks.items()
+    ]
+
+
+def _use(store: MemoryStore, note: Memory) -> Data:
+    """What the note was used for, by whom and when."""
+    store.usage.take_in()
+    return use_report(note, store.usage.of([note.id]).get(note.id), store.usage.events(note.id), time.time())
+
+
+def _history(site: Site, asked: Asked) -> Data:
+    note_id = check_id(asked.path["id"])
+    revisions = site.vault.history(note_id)
+    if not revisions:
+        raise NoteNotFound(f"No note has the id {note_id}.", "The list of notes has those that there are.")
+    return {
+        "id": note_id,
+        "title": next((each.version.note.title for each in reversed(revisions) if each.version.note), note_id),
+        "revisions": [
+            {
+                "number": each.number,
+                "at": each.version.at,
+                "source": each.version.source,
+                "by": each.version.by,
+                "commit": each.version.commit,
+                "summary": each.summary,
+                "diff": each.diff,
+                "beside": beside(each.before.text if each.before else "", each.version.text),
+            }
+            for each in reversed(revisions)
+        ],
+    }
+
+
+VIEWS = (
+    View("/notes/{id}", "note.html", _read, Lane.SEARCH),
+    View("/notes/{id}/history", "history.html", _history, Lane.GIT),
+)

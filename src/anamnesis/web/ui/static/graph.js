@@ -1,0 +1,127 @@
+// Draws the list of nodes as a graph. A click on a node, or on its name in the list, adds what is around it.
+// In each frame some nodes at random push each other away, so that 2,000 of them stay smooth.
+"use strict";
+
+const canvas = one("canvas");
+const list = one("[data-nodes]");
+const pen = canvas.getContext("2d");
+const nodes = new Map();
+const links = new Map();
+const cold = 0.02;
+const view = { x: 0, y: 0, scale: Math.min(1.5, canvas.clientWidth / 500) };
+let heat = 0;
+let lit = null;
+
+function add(page, from) {
+  const rows = [...page.querySelectorAll("[data-key]")];
+  for (const row of rows.filter((each) => !nodes.has(each.dataset.key))) {
+    const [x, y] = [from.x + 100 * (Math.random() - 0.5), from.y + 100 * (Math.random() - 0.5)];
+    nodes.set(row.dataset.key, { ...row.dataset, label: one("a", row).textContent, x, y });
+    list.append(row);
+  }
+  for (const { key, to } of rows.map((row) => row.dataset)) {
+    for (const other of JSON.parse(to)) links.set([key, other].sort().join(" "), [nodes.get(key), nodes.get(other)]);
+  }
+  for (const node of nodes.values()) node.links = 1;
+  for (const node of [...links.values()].flat()) node.links++;
+  stir(1);
+}
+
+async function grow(node) {
+  const page = await load(`/ui/graph?around=${encodeURIComponent(node.key)}&page=${++node.page}`);
+  if (page) add(page, node);
+}
+
+// Move two nodes apart by a force, or together by a negative one; a hub moves less.
+function push(one, other, force) {
+  const x = one.x - other.x || Math.random() - 0.5;
+  const y = one.y - other.y || Math.random() - 0.5;
+  const length = Math.hypot(x, y);
+  const size = Math.max(-15, Math.min(15, force(length) * heat)) / length;
+  one.x += (x * size) / one.links;
+  one.y += (y * size) / one.links;
+  other.x -= (x * size) / other.links;
+  other.y -= (y * size) / other.links;
+}
+
+function move() {
+  const all = [...nodes.values()];
+  const repel = (length) => (20 * Math.sqrt(all.length)) / length;
+  const any = () => all[Math.floor(Math.random() * all.length)];
+  for (let pairs = 12 * all.length; pairs > 0; pairs--) push(any(), any(), repel);
+  for (const [one, other] of links.values()) {
+    const rest = 60 + 12 * Math.sqrt(Math.max(one.links, other.links));
+    push(one, other, (length) => 0.3 * (rest - length));
+  }
+  heat *= 0.98;
+}
+
+function draw() {
+  const style = getComputedStyle(canvas);
+  const colours = { note: style.color, tag: style.caretColor, project: style.outlineColor };
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  Object.assign(canvas, { width: width * devicePixelRatio, height: height * devicePixelRatio });
+  pen.scale(devicePixelRatio * view.scale, devicePixelRatio * view.scale);
+  pen.translate((view.x + width / 2) / view.scale, (view.y + height / 2) / view.scale);
+  pen.strokeStyle = style.textDecorationColor;
+  for (const [one, other] of links.values()) {
+    pen.moveTo(one.x, one.y);
+    pen.lineTo(other.x, other.y);
+  }
+  pen.stroke();
+  for (const [kind, colour] of Object.entries(colours)) {
+    pen.fillStyle = colour;
+    pen.beginPath();
+    for (const { x, y } of [...nodes.values()].filter((node) => node.kind === kind)) {
+      pen.moveTo(x, y);
+      pen.arc(x, y, kind === "note" ? 4 : 6, 0, 7);
+    }
+    pen.fill();
+  }
+  pen.fillStyle = style.columnRuleColor;
+  pen.font = `${12 / view.scale}px ${style.fontFamily}`;
+  const named = [...nodes.values()].filter((node) => nodes.size < 80 || node === lit);
+  for (const { label, x, y } of named) pen.fillText(label, x + 10, y + 4);
+}
+
+function tick() {
+  move();
+  draw();
+  if (heat > cold) requestAnimationFrame(tick);
+}
+
+function stir(most = cold * 1.01) {
+  if (heat <= cold) requestAnimationFrame(tick);
+  heat = Math.max(heat, most);
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) while (heat > cold) move();
+}
+
+function point(event) {
+  const x = (event.offsetX - canvas.clientWidth / 2 - view.x) / view.scale;
+  const y = (event.offsetY - canvas.clientHeight / 2 - view.y) / view.scale;
+  lit = [...nodes.values()].find((node) => Math.hypot(node.x - x, node.y - y) < 10 / view.scale);
+  stir();
+}
+
+canvas.addEventListener("pointerdown", point);
+canvas.addEventListener("pointermove", (event) => {
+  if (!event.buttons) return point(event);
+  if (Math.hypot(event.movementX, event.movementY) > 2) lit = null;
+  view.x += event.movementX;
+  view.y += event.movementY;
+  stir();
+});
+canvas.addEventListener("click", () => lit && grow(lit));
+canvas.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  view.scale = Math.max(0.1, Math.min(4, view.scale * (event.deltaY < 0 ? 1.1 : 0.9)));
+  stir();
+});
+list.addEventListener("click", (event) => {
+  lit = nodes.get(event.target.dataset.grow);
+  if (!lit) return;
+  event.preventDefault();
+  grow(lit);
+});
+
+add(document, { x: 0, y: 0 });

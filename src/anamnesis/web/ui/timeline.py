@@ -1,0 +1,88 @@
+"""The timeline: sessions, prompts and notes in the order of time, of everything, of a project or of one session."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from anamnesis.engram import prompts, sessions
+from anamnesis.engram.record import Prompt
+from anamnesis.notes import Memory
+from anamnesis.store import MemoryStore
+from anamnesis.store.recording import hidden
+from anamnesis.store.sessions import known_sessions, named, notes_of
+from anamnesis.timeline import Happening, happenings, utc
+from anamnesis.web.ui.view import Asked, Data, Site, View, summary
+
+_MOST_SESSIONS = 30
+_MOST_TOLD = 100
+
+
+def _read(site: Site, asked: Asked) -> Data:
+    """What happened, the newest first."""
+    project, session = asked.query.get("project", ""), asked.query.get("session", "")
+    store = site.vault.notes
+    db = site.lanes.connection() if site.lanes.has_engram else None
+    if session:
+        session = _named(store, db, session)
+        happened = _of_session(store, db, session)
+    else:
+        happened = [_shown(each) for each in happenings(store, db, project, most=_MOST_SESSIONS)]
+    happened.sort(key=lambda each: each["at"], reverse=True)
+    projects = sorted(store.projects())
+    return {"project": project, "session": session, "happened": happened, "projects": projects}
+
+
+def _named(store: MemoryStore, db: sqlite3.Connection | None, given: str) -> str:
+    recent = [each.id for each in sessions.recent(db, limit=_MOST_SESSIONS * 10)] if db else []
+    return named([*recent, *known_sessions(store)], given)
+
+
+def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str) -> list[Data]:
+    """What a session wrote, was asked and was told."""
+    found = [*map(_note, notes_of(store, session)), *_told(store, {session, hidden(session)})]
+    if db is None:
+        return found
+    about = sessions.get(db, session)
+    started = [{"at": utc(about.started_at), "kind": "session", **asdict(about)}] if about else []
+    return [*found, *started, *map(_prompt, prompts.of_session(db, session))]
+
+
+def _told(store: MemoryStore, names: set[str]) -> list[Data]:
+    store.usage.take_in()
+    events = [event for name in names for event in store.usage.of_session(name)][:_MOST_TOLD]
+    titles = store.ranking.headings([note_id for note_id, _ in events])
+    return [
+        {
+            "at": datetime.fromtimestamp(event.at, UTC).isoformat(),
+            "kind": "used",
+            "how": event.kind,
+            "id": note_id,
+            "title": titles.get(note_id, {}).get("title", ""),
+        }
+        for note_id, event in events
+    ]
+
+
+def turn(db: sqlite3.Connection, note: Memory) -> Data | None:
+    """The prompt of a note's session that came before it, and its number; None if none is known."""
+    until = note.created_at[: len("2026-01-01T00:00:00")].replace("T", " ")
+    asked = prompts.of_session(db, note.prov_session, until) if note.prov_session else []
+    return {"number": len(asked), "at": utc(asked[-1].created_at), "prompt": asked[-1].content} if asked else None
+
+
+def _shown(each: Happening) -> Data:
+    what = summary(each.what) if isinstance(each.what, Memory) else asdict(each.what)
+    return {"at": each.at, "kind": each.kind, **what}
+
+
+def _note(note: Memory) -> Data:
+    return _shown(Happening(note.created_at, "note", note))
+
+
+def _prompt(prompt: Prompt) -> Data:
+    return _shown(Happening(utc(prompt.created_at), "prompt", prompt))
+
+
+VIEWS = (View("/timeline", "timeline.html", _read),)

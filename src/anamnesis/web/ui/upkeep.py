@@ -1,0 +1,74 @@
+"""Pages about the whole memory: projects, trash, health and settings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from anamnesis.config import Resolved, change_config, read_config, setting
+from anamnesis.errors import InvalidArgument
+from anamnesis.store.deleted import deleted
+from anamnesis.sync.remote import without_password
+from anamnesis.web.lanes import Lane
+from anamnesis.web.ui.action import Action, Given, Next
+from anamnesis.web.ui.view import Asked, Data, Site, View
+
+# A check that has just ended is not made again, for instance for a second tab.
+_FRESH_SECONDS = 2.0
+
+
+def _projects(site: Site, _asked: Asked) -> Data:
+    by_project = site.vault.notes.stats().by_project
+    return {"projects": sorted(([name, count] for name, count in by_project.items()), key=lambda pair: -pair[1])}
+
+
+def _trash(site: Site, _asked: Asked) -> Data:
+    return {"notes": [asdict(each) for each in deleted(site.vault.notes)]}
+
+
+def _health(site: Site, _asked: Asked) -> Data:
+    checks = site.background
+    found = [*checks.memory.result(_FRESH_SECONDS), *checks.agents.result(_FRESH_SECONDS).findings]
+    return {"findings": [{"subject": each.subject, "fault": each.fault, "fix": each.fix} for each in found]}
+
+
+def _settings(site: Site, _asked: Asked) -> Data:
+    """The values in force, and those that config.json has by now: a daemon reads them when it starts."""
+    saved = read_config(site.settings.home)
+    return {"settings": [_setting(each, saved.get(each.setting.name)) for each in site.settings.found]}
+
+
+def _setting(found: Resolved, saved: object) -> Data:
+    """A setting; a secret, also one in an address, is neither shown nor changed here."""
+    setting, holds_secret = found.setting, found.setting.is_secret or _has_secret(found.value) or _has_secret(saved)
+    return {
+        "name": setting.name,
+        "value": without_password(found.shown) if found.shown else None,
+        "source": found.source,
+        "fault": without_password(found.fault),
+        "purpose": setting.purpose,
+        "variable": setting.variable,
+        "saved": None if holds_secret else saved,
+        "can_change": not holds_secret,
+    }
+
+
+def _has_secret(value: object) -> bool:
+    return isinstance(value, str) and without_password(value) != value
+
+
+def _change_setting(site: Site, given: Given) -> Next:
+    """Save a setting, checked; an empty value removes it."""
+    name, value = given.path["name"], given.text("value").strip()
+    if setting(name).is_secret:
+        raise InvalidArgument(f"{name} is a secret.", f"Set it on a terminal: anamnesis config set {name} VALUE")
+    change_config(site.settings.home, name, value or None)
+    return Next("settings", f"{name} is saved. Restart the daemon and running agents to use it.")
+
+
+VIEWS = (
+    View("/projects", "projects.html", _projects),
+    View("/trash", "trash.html", _trash),
+    View("/health", "health.html", _health, Lane.GIT),
+    View("/settings", "settings.html", _settings),
+)
+ACTIONS = (Action("/settings/{name}", _change_setting),)

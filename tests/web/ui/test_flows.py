@@ -1,0 +1,188 @@
+"""What people do in the dashboard, without a browser: review and undo, sync, agents, sessions, export."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.waiting import wait_until
+from tests.web.daemon import Daemon, environment, running
+from tests.web.ui.visiting import HTML, Visitor
+
+from anamnesis.dream.database import REVIEW, DreamDatabase, Found
+from anamnesis.dream.proposal import Proposal
+from anamnesis.notes import Memory
+from anamnesis.notes.foreign import as_foreign
+from anamnesis.notes.merge import merge
+from anamnesis.store import MemoryStore
+
+KEY = Proposal("update", ("deploying",), "", 0).key
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> None:
+    """A conflict, a proposal of a dream, and a note from elsewhere."""
+    with MemoryStore(tmp_path) as store:
+        base = Memory("retrying", "semantic", "Retry policy", "one\ntwo\n", created_at="2026-01-01T00:00:00+00:00")
+        this = replace(base, body="one\nof desk\n", updated_at="2026-01-03T00:00:00+00:00")
+        both = merge(base, this, replace(base, body="one\nof laptop\n", updated_at="2026-01-02T00:00:00+00:00"))
+        assert both.other
+        store.put_all([both.note, both.other, as_foreign(replace(base, id="advice", title="Advice"), "colleague")])
+        plan = store.put(Memory("deploying", "procedural", "How to deploy", "Run deploy.sh.\n"))
+        proposal = Proposal(
+            "update", (plan.id,), "It has an option now.", 0.8, (replace(plan, body="Use --dry-run.\n"),)
+        )
+        hashes = {id: hash.hex() for id, hash in store.hashes_of([plan.id]).items()}
+        database = DreamDatabase(tmp_path)
+        database.save([Found(proposal, REVIEW, "")], hashes, "2026-01-04T00:00:00+00:00")
+        database.close()
+
+
+def texts(visitor: Visitor) -> dict[str, str]:
+    """The notes of the memory and what waits for a person."""
+    notes = {each["id"]: f"{each['excerpt']} {' '.join(each['tags'])}" for each in visitor.data("/ui/notes")["notes"]}
+    cases = [(kind, each) for kind, found in visitor.data("/ui/review").items() for each in found]
+    return notes | {f"{kind} {each['id']}": str(each.get("beside") or each.get("changes")) for kind, each in cases}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "left"),
+    [
+        ("conflicts/retrying", {"keep": "this"}, "proposals foreign"),
+        ("conflicts/retrying", {"keep": "other"}, "proposals foreign"),
+        ("conflicts/retrying", {"keep": "both"}, "proposals foreign"),
+        (f"proposals/{KEY}", {"decision": "accept"}, "conflicts foreign"),
+        (f"proposals/{KEY}", {"decision": "reject"}, "conflicts foreign"),
+        (f"proposals/{KEY}", {"decision": "later"}, "conflicts foreign"),
+        ("notes/advice", {"decision": "accept"}, "conflicts proposals"),
+        ("notes/advice", {"decision": "reject"}, "conflicts proposals"),
+    ],
+)
+def test_every_decision_of_a_review_can_be_undone(
+    waiting: None, daemon: Daemon, path: str, fields: dict[str, str], left: str
+) -> None:
+    visitor = Visitor(daemon)
+    before = texts(visitor)
+    done = visitor.send(f"/ui/review/{path}", **fields)
+    assert {kind for kind, found in visitor.data("/ui/review").items() if found} == set(left.split())
+    visitor.undo(done)
+    assert texts(visitor) == before
+
+
+def test_a_proposal_can_be_edited_before_it_is_accepted(waiting: None, daemon: Daemon) -> None:
+    visitor = Visitor(daemon)
+    (proposal,) = visitor.data("/ui/review")["proposals"]
+    text = proposal["changes"][0]["text"].replace("--dry-run", "--check")
+    visitor.send(f"/ui/review/proposals/{KEY}", decision="edit", deploying=text)
+    assert visitor.data("/ui/notes/deploying")["note"]["body"] == "Use --check.\n"
+    assert visitor.data("/ui/review")["proposals"] == []
+
+
+def test_a_note_supersedes_another_stays_here_and_is_brought_back_from_the_trash(
+    filled: dict[str, str], daemon: Daemon
+) -> None:
+    visitor, (one, other) = Visitor(daemon), (filled["Use WAL mode"], filled["Retry policy"])
+    done = visitor.send(f"/ui/notes/{one}/supersede", other=other)
+    assert "supersedes" in {link["how"] for link in visitor.data(f"/ui/notes/{one}")["links"]}
+    visitor.undo(done)
+    assert "supersedes" not in {link["how"] for link in visitor.data(f"/ui/notes/{one}")["links"]}
+    visitor.send("/ui/notes/change", id=one, what="scope", value="machine-local")
+    assert visitor.data(f"/ui/notes/{one}")["note"]["scope"] == "machine-local"
+    visitor.send("/ui/notes/change", id=other, what="delete")
+    assert [note["id"] for note in visitor.data("/ui/trash")["notes"]] == [other]
+    visitor.send(f"/ui/notes/{other}/restore")
+    assert visitor.data("/ui/notes")["total"] == 4
+
+
+def test_filters_stay_through_a_search_a_change_and_its_undo(filled: dict[str, str], daemon: Daemon) -> None:
+    path = "/ui/notes?project=acme%2Fapi"
+    assert '<input type="hidden" name="project" value="acme/api">' in daemon.ask("GET", path, Accept=HTML).text
+    assert f'name="back" value="{path}"' in daemon.ask("GET", f"{path}&done=It+is.&undo=x", Accept=HTML).text
+
+
+def test_a_note_names_its_session_and_turn_and_who_was_told_it(daemon: Daemon) -> None:
+    for path, content in (
+        ("sessions", {"id": "s-1", "project": "acme", "directory": "/w"}),
+        ("prompts", {"session_id": "s-1", "project": "acme", "content": "Why is it locked?"}),
+        ("observations", {"session_id": "s-1", "project": "acme", "title": "Lock", "content": "A transaction."}),
+    ):
+        assert daemon.ask("POST", f"/{path}", json.dumps(content)).status == 201
+    visitor = Visitor(daemon)
+    wait_until(lambda: visitor.data("/ui/notes")["total"] == 1)
+    (note,) = visitor.data("/ui/notes")["notes"]
+    assert visitor.data(f"/ui/notes/{note['id']}")["turn"]["prompt"] == "Why is it locked?"
+    event = json.dumps({"session_id": "s-2", "cwd": str(daemon.home), "hook_event_name": "SessionStart"})
+    command = [sys.executable, "-m", "anamnesis", "inject", "--project", "acme"]
+    subprocess.run(command, input=event.encode(), env=environment(daemon.home), capture_output=True, check=True)
+    (told,) = visitor.data(f"/ui/notes/{note['id']}")["use"]["history"]
+    assert told["kind"] == "injected"
+    kinds = {
+        session: [each["kind"] for each in visitor.data(f"/ui/timeline?session={session}")["happened"]]
+        for session in ("s-1", told["session"])
+    }
+    assert sorted(kinds["s-1"]) == ["note", "prompt", "session"]
+    assert kinds[told["session"]] == ["used"]
+
+
+def test_the_agents_of_this_machine_are_listed_with_the_state_of_each_hook(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".codex").mkdir()
+    command = [sys.executable, "-m", "anamnesis", "init", "--agent", "claude"]
+    subprocess.run(command, env=environment(tmp_path), capture_output=True, check=True)
+    settings = tmp_path / ".claude/settings.json"
+    hooks = json.loads(settings.read_text())
+    del hooks["hooks"]["UserPromptSubmit"]
+    settings.write_text(json.dumps(hooks))
+    with running(tmp_path) as daemon:
+        visitor = Visitor(daemon)
+        claude, codex = visitor.data("/ui/fleet")["agents"]
+        assert [claude[name] for name in ("mcp", "start", "prompt", "end")] == ["works", "works", "broken", "works"]
+        assert claude["command"] == "anamnesis doctor --fix"
+        assert (codex["mcp"], codex["command"]) == ("not set up", "anamnesis init --agent codex")
+        assert "It lacks the hook recall of Claude Code." in [
+            each["fault"] for each in visitor.data("/ui/health")["findings"]
+        ]
+        assert "agents" in {each["kind"] for each in visitor.data("/ui/")["attention"]}
+
+
+def test_a_sync_that_fails_says_why_and_what_to_do_until_one_succeeds(tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    with running(tmp_path / "home", ANAMNESIS_GIT_REMOTE=str(remote)) as daemon:
+        visitor = Visitor(daemon)
+        visitor.send("/ui/fleet")
+        wait_until(lambda: visitor.data("/ui/fleet")["failure"])
+        failure = visitor.data("/ui/fleet")["failure"]
+        assert "does not appear to be a git repository" in failure["reason"]
+        assert failure["hint"]
+        assert "sync" in {each["kind"] for each in visitor.data("/ui/")["attention"]}
+        subprocess.run(["git", "init", "-q", "--bare", remote], check=True)
+        wait_until(lambda: not visitor.data("/ui/fleet")["step"])
+        visitor.send("/ui/fleet")
+        wait_until(lambda: visitor.data("/ui/fleet")["outcome"])
+        assert visitor.data("/ui/fleet")["failure"] is None
+
+
+def test_the_notes_of_a_list_are_exported_as_lines_and_as_files(filled: dict[str, str], daemon: Daemon) -> None:
+    lines = daemon.ask("GET", "/ui/notes/export?format=jsonl&project=acme/api")
+    assert lines.headers["content-disposition"].startswith("attachment")
+    titles = {json.loads(line)["title"] for line in lines.text.splitlines()}
+    assert titles == {"Use WAL mode", "Session of Monday"}
+    found = zipfile.ZipFile(io.BytesIO(daemon.ask("GET", "/ui/notes/export?format=zip&q=deploy").body))
+    name = f"procedural/{filled['How to deploy']}.md"
+    assert found.namelist() == [name]
+    assert "scripts/deploy.sh" in found.read(name).decode()
+    assert daemon.ask("GET", "/ui/notes/export?format=exe", Accept=HTML).status == 400
+
+
+def test_what_a_session_would_be_told_has_a_reason_for_each_note(filled: dict[str, str], daemon: Daemon) -> None:
+    told = Visitor(daemon).data("/ui/told?project=acme/api")["start"]
+    assert told["tokens"] > 0
+    reasons = {note["title"]: note["reason"] for note in told["notes"]}
+    assert reasons["Retry policy"] == "for every project"
+    assert reasons["Session of Monday"] == "one of the last sessions"

@@ -1,0 +1,173 @@
+"""The pages without a browser: each has its data as JSON, is guarded, and answers bad input with a sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from tests.web.daemon import Daemon
+
+PAGES = (
+    *("/ui/", "/ui/notes", "/ui/notes?q=deploy", "/ui/notes/new", "/ui/timeline", "/ui/projects", "/ui/fleet"),
+    *("/ui/review", "/ui/told", "/ui/graph", "/ui/dreams", "/ui/trash", "/ui/settings", "/ui/health"),
+)
+HTML = "text/html,application/xhtml+xml"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(
+    filled: dict[str, str], daemon: Daemon, path: str
+) -> None:
+    page = daemon.ask("GET", path, Accept=HTML)
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    data = daemon.ask("GET", path, Accept="application/json")
+    assert data.headers["content-type"] == "application/json"
+    assert isinstance(json.loads(data.text), dict)
+
+
+def test_pages_forbid_every_script_and_frame_of_others(filled: dict[str, str], daemon: Daemon) -> None:
+    headers = daemon.ask("GET", "/ui/", Accept=HTML).headers
+    assert headers["content-security-policy"].startswith("default-src 'self';")
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["cache-control"] == "no-store"
+
+
+def test_the_root_is_the_dashboard_for_browsers_alone(daemon: Daemon) -> None:
+    sent = daemon.ask("GET", "/", Accept=HTML)
+    assert (sent.status, sent.headers["location"]) == (302, "/ui/")
+    assert (daemon.ask("GET", "/").status, daemon.ask("GET", "/").text) == (404, "404 page not found\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/ui/nowhere", 404),
+        ("/ui/notes/01J00000000000000000000000", 404),
+        ("/ui/notes/..%2f..%2fetc", 404),
+        ("/ui/notes?page=0", 400),
+        ("/ui/notes?page=x", 400),
+        ("/ui/notes?type=poem", 400),
+        ("/ui/notes?source=me", 400),
+        ("/ui/graph?around=planet:earth", 400),
+        ("/ui/told?folder=../x", 400),
+        ("/ui/dreams/none", 400),
+    ],
+)
+def test_bad_input_gets_a_page_with_one_sentence(daemon: Daemon, path: str, status: int) -> None:
+    page = daemon.ask("GET", path, Accept=HTML)
+    assert page.status == status
+    assert re.search(r"<h1>.+\.</h1>", page.text)
+    assert "Traceback" not in page.text
+
+
+def test_a_graph_starts_around_a_note_by_its_id_alone(filled: dict[str, str], daemon: Daemon) -> None:
+    id = filled["Use WAL mode"]
+    alone, keyed = (
+        json.loads(daemon.ask("GET", f"/ui/graph?around={start}", Accept="application/json").text)
+        for start in (id, f"note:{id}")
+    )
+    assert alone == keyed
+    assert f"note:{filled['Retry policy']}" in {node["key"] for node in alone["nodes"]}
+    assert daemon.ask("GET", "/ui/graph?around=01J00000000000000000000000").status == 404
+
+
+def test_filters_facets_and_pages_agree_with_each_other(filled: dict[str, str], daemon: Daemon) -> None:
+    def asked(**query: str) -> dict[str, object]:
+        found: dict[str, object] = json.loads(
+            daemon.ask("GET", f"/ui/notes?{urlencode(query)}", Accept="application/json").text
+        )
+        return found
+
+    everything = asked()
+    assert everything["total"] == 4
+    assert dict(everything["facets"]["type"]) == {"procedural": 2, "semantic": 1, "episodic": 1}  # type: ignore[index]
+    for name, values in everything["facets"].items():  # type: ignore[attr-defined]
+        for value, count in values:
+            narrowed = asked(**{name: value})
+            assert narrowed["total"] == len(narrowed["notes"]) == count  # type: ignore[arg-type]
+    assert asked(q="deploy")["notes"][0]["title"] == "How to deploy"  # type: ignore[index]
+    assert asked(page="2")["notes"] == []
+
+
+def test_a_form_needs_its_token_and_a_page_of_ours(filled: dict[str, str], daemon: Daemon) -> None:
+    ids = filled["Retry policy"]
+    body = urlencode({"id": ids, "what": "delete"})
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    assert daemon.ask("POST", "/ui/notes/change", body, **form).status == 403
+    token = re.search(r'name="form_token" value="([^"]+)"', daemon.ask("GET", "/ui/notes", Accept=HTML).text)
+    assert token
+    signed = f"{body}&form_token={token[1]}"
+    foreign = {"Origin": "https://hostile.example"}
+    assert daemon.ask("POST", "/ui/notes/change", signed, **form, **foreign).status == 403
+    assert daemon.ask("POST", "/ui/notes/change", signed, **form, Sec_Fetch_Site="cross-site").status == 403
+    assert daemon.ask("GET", f"/ui/notes/{ids}", Accept=HTML).status == 200
+    assert daemon.ask("POST", "/ui/notes/change", signed, **form).status == 303
+    assert daemon.ask("GET", f"/ui/notes/{ids}", Accept=HTML).status == 404
+
+
+def test_a_link_from_another_site_opens_a_page_and_nothing_else(daemon: Daemon) -> None:
+    there = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    assert daemon.ask("GET", "/ui/", Accept=HTML, **there).status == 200
+    assert daemon.ask("GET", "/stats", **there).status == 403
+    assert daemon.ask("GET", "/ui/", **{**there, "Sec_Fetch_Dest": "iframe"}).status == 403
+    assert daemon.ask("POST", "/ui/undo", "", **there).status == 403
+
+
+def test_a_daemon_with_a_token_asks_browsers_for_it(filled: dict[str, str], tmp_path: Path) -> None:
+    token = "a-long-random-token-0123456789"
+    daemon = Daemon(tmp_path, ANAMNESIS_TOKEN=token)
+    try:
+        sent = daemon.ask("GET", "/ui/notes", Accept=HTML)
+        assert (sent.status, sent.headers["location"]) == (303, "/ui/login")
+        assert daemon.ask("GET", "/ui/notes").status == 401
+        assert daemon.ask("GET", "/ui/login", Accept=HTML).status == 200
+        form = {"Content_Type": "application/x-www-form-urlencoded"}
+        assert daemon.ask("POST", "/ui/login", "token=guess", **form).status == 401
+        entered = daemon.ask("POST", "/ui/login", urlencode({"token": token}), **form)
+        assert entered.status == 303
+        cookie = entered.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        value = cookie.partition(";")[0]
+        assert daemon.ask("GET", "/ui/notes", Accept=HTML, Cookie=value).status == 200
+        forged = value[:-1] + ("1" if value.endswith("0") else "0")
+        assert daemon.ask("GET", "/ui/notes", Accept=HTML, Cookie=forged).status == 303
+        assert daemon.ask("GET", "/stats", Cookie=value).status == 401
+    finally:
+        daemon.stop()
+
+
+def test_the_settings_show_no_secret(tmp_path: Path) -> None:
+    token = "a-long-random-token-0123456789"
+    daemon = Daemon(tmp_path, ANAMNESIS_TOKEN=token, ANAMNESIS_GIT_REMOTE="https://me:hunter2@127.0.0.1:1/notes.git")
+    try:
+        for path in ("/ui/settings", "/ui/fleet"):
+            page = daemon.ask("GET", path, Authorization=f"Bearer {token}", Accept=HTML)
+            assert page.status == 200
+            assert token not in page.text
+            assert "hunter2" not in page.text
+            assert "https://***@127.0.0.1:1/notes.git" in page.text
+    finally:
+        daemon.stop()
+
+
+def test_a_setting_is_checked_before_it_is_saved(daemon: Daemon, tmp_path: Path) -> None:
+    def save(name: str, value: str) -> int:
+        page = daemon.ask("GET", "/ui/settings", Accept=HTML).text
+        token = re.search(r'name="form_token" value="([^"]+)"', page)
+        assert token
+        body = urlencode({"form_token": token[1], "value": value})
+        form = {"Content_Type": "application/x-www-form-urlencoded"}
+        return daemon.ask("POST", f"/ui/settings/{name}", body, **form).status
+
+    assert save("inject_budget", "many") == 400
+    assert save("nothing", "1") == 400
+    assert save("token", "x" * 30) == 400
+    assert save("inject_budget", "4000") == 303
+    assert json.loads((tmp_path / "config.json").read_text())["inject_budget"] == "4000"
+    assert save("inject_budget", "") == 303
+    assert "inject_budget" not in json.loads((tmp_path / "config.json").read_text())
