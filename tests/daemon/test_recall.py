@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.store.test_linked import NEWER, OLDER, QUERY, newer, older
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon, environment, running
 
 from anamnesis import __version__
 from anamnesis.config import Settings, read_settings
 from anamnesis.daemon_client import DaemonClient
+from anamnesis.notes.marks import UPDATED_BY, with_link
 from anamnesis.pid_file import PidFile
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import Filter
-from anamnesis.store.question import Question, Ranked, Why
+from anamnesis.store.question import MODES, Question, Ranked, Why
 from anamnesis.store.related import resembling
 
 # Tests run on loaded machines: how long the daemon takes is not what they are about.
@@ -53,8 +55,9 @@ def ids(tmp_path: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def answering_recall(home: Path, *arguments: str, **variables: str) -> Iterator[Daemon]:
     """A daemon that has opened the notes."""
+    given = {"Authorization": f"Bearer {variables['ANAMNESIS_TOKEN']}"} if "ANAMNESIS_TOKEN" in variables else {}
     with running(home, *arguments, **variables) as daemon:
-        wait_until(lambda: daemon.ask("POST", "/recall", '{"query": "x"}').status != 503)
+        wait_until(lambda: daemon.ask("POST", "/recall", '{"query": "x"}', **given).status == 200)
         yield daemon
 
 
@@ -67,6 +70,18 @@ def daemon(ids: dict[str, str], tmp_path: Path) -> Iterator[Daemon]:
 def recall(daemon: Daemon, **asked: Any) -> tuple[int, Any]:
     reply = daemon.ask("POST", "/recall", json.dumps(asked))
     return reply.status, json.loads(reply.body)
+
+
+def test_the_newer_of_two_linked_notes_comes_first_and_the_older_names_it(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        store.put_all([with_link(older(), UPDATED_BY, NEWER), newer()])
+    with answering_recall(tmp_path) as daemon:
+        for mode in MODES:
+            _, answer = recall(daemon, query=QUERY, mode=mode)
+            assert [(hit["id"], hit.get("outdated_by")) for hit in answer["hits"]] == [(NEWER, None), (OLDER, NEWER)]
+        ranked = client(tmp_path)(Question(QUERY, Filter(), 1))
+        assert ranked is not None
+        assert [hit.id for hit in ranked] == [NEWER]
 
 
 def test_the_route_ranks_notes_and_says_what_they_are(daemon: Daemon, ids: dict[str, str]) -> None:
@@ -141,11 +156,18 @@ def test_the_client_gets_what_the_daemon_ranks(daemon: Daemon, ids: dict[str, st
 
 def test_every_part_of_a_question_and_of_an_answer_arrives(tmp_path: Path) -> None:
     """Whatever is added to them."""
-    wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030")
+    wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030", "laptop")
     question = Question("q", wanted, 3, "meaning", explain=True, at_hand="p", like="id", warm=True)
     assert all(getattr(wanted, each.name) != each.default for each in fields(Filter))
     assert all(value != Question._field_defaults.get(name) for name, value in question._asdict().items())
-    hit = Ranked("id", "path", 0.5, (1, 2**62), 0.25, Why({"word": 1.5}, "passage", {"part": 2.5}, {"coverage": 1.0}))
+    hit = Ranked(
+        "id",
+        "path",
+        0.5,
+        (1, 2**62),
+        0.25,
+        Why({"word": 1.5}, "passage", {"part": 2.5}, {"coverage": 1.0}, {"strength": 0.5}),
+    )
     assert all(value != Ranked._field_defaults.get(name) for name, value in hit._asdict().items())
     from anamnesis.web.recall_route import _question, _shown
 
@@ -259,19 +281,8 @@ def test_a_home_behind_a_link_is_the_same_home(daemon: Daemon, tmp_path_factory:
 @pytest.mark.parametrize("host", ["localhost", "0.0.0.0", "::1"])
 def test_a_daemon_is_asked_on_whatever_address_it_has(ids: dict[str, str], tmp_path: Path, host: str) -> None:
     token = os.urandom(12).hex()
-    with running_on(tmp_path, host, token):
+    with answering_recall(tmp_path, "--host", host, ANAMNESIS_TOKEN=token):
         assert client(tmp_path, ANAMNESIS_TOKEN=token)(QUESTION) not in (None, HERE)
-
-
-@contextlib.contextmanager
-def running_on(home: Path, host: str, token: str) -> Iterator[None]:
-    daemon = Daemon(home, "--host", host, ANAMNESIS_TOKEN=token)
-    given = {"Authorization": f"Bearer {token}"}
-    try:
-        wait_until(lambda: daemon.ask("POST", "/recall", '{"query": "x"}', **given).status == 200)
-        yield
-    finally:
-        assert daemon.stop() == (0, "")
 
 
 def test_the_route_finds_the_notes_that_are_close_to_one(daemon: Daemon, ids: dict[str, str], tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from anamnesis.daemon.port import bind
+from anamnesis.daemon.port import bind, passed
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
+    from anamnesis.daemon.dreamer import Times
 
 DEFAULT_PORT = 7437
 LOOPBACK = "127.0.0.1"
@@ -22,9 +23,17 @@ def run(
     port: int = DEFAULT_PORT,
     host: str = LOOPBACK,
     announce: Callable[[str], None] | None = None,
+    times: Times | None = None,
 ) -> None:
-    """Serve until a signal stops it. `announce` gets the address as soon as requests are answered."""
-    listening = bind(host, port)
+    """Serve until a signal stops it. `announce` gets the address as soon as requests are answered.
+
+    It dreams while nobody works, at these `times`. If systemd has passed a socket, `host` and `port` are that socket's.
+    """
+    listening = passed()
+    if listening:
+        host = listening.getsockname()[0]
+    else:
+        listening = bind(host, port)
     from anamnesis.pid_file import PidFile
     from anamnesis.web.guard import build_guard
 
@@ -35,4 +44,4 @@ def run(
         with pid_file.held(address, port, settings.home):
             from anamnesis.daemon.serving import serve
 
-            serve(listening, pid_file.database, guard, settings, announce)
+            serve(listening, pid_file.database, guard, settings, announce, times)

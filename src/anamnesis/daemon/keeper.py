@@ -9,12 +9,16 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES
+from anamnesis.daemon.dreamer import Dreamer
+from anamnesis.daemon.uses import Uses
+from anamnesis.dream.journal import gauges
 from anamnesis.embedder import Embedder
 from anamnesis.errors import StoreUnavailable
 
@@ -22,11 +26,13 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
     from anamnesis.config import Settings
+    from anamnesis.daemon.dreamer import Times
     from anamnesis.engram.record import SearchResult
     from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
     from anamnesis.store import MemoryStore
     from anamnesis.vault import Vault
+    from anamnesis.web.metrics import Metrics
 
 # An edit is indexed after this many milliseconds without another, and under constant edits at least at this interval.
 _QUIET_MS = 50
@@ -43,6 +49,8 @@ _PATIENCE_SECONDS = 1.0
 _FIRST_CLIENT_SECONDS = 3.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
 _REST_SECONDS = 5.0
+# Seconds between two writes of Reverie's columns.
+_STRENGTHS_SECONDS = 600.0
 
 
 class Keeper:
@@ -56,11 +64,13 @@ class Keeper:
         self._settings = settings
         self._shared = shared
         self._log = log
+        self.uses = Uses()
         self._opened: Future[Vault] = Future()
         self._patient_until = time.monotonic() + _PATIENCE_SECONDS
-        self._last_write = float("-inf")
+        self._last_write = self._strengths_at = float("-inf")
         self._engram_fault = ""
         self._embedder: Embedder | None = None
+        self._dreamer: Dreamer | None = None
         self._creating = threading.Lock()
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
@@ -96,6 +106,16 @@ class Keeper:
                 lambda vault: vault.reconcile(stop=lambda: self._stopping.is_set() or time.monotonic() > deadline)
             )
             self._behind.set()
+
+    def dream_while_idle(self, metrics: Metrics, times: Times | None = None) -> None:
+        """Dream by itself, unless the setting is off; `metrics` counts what clients ask."""
+
+        def start(opened: Future[Vault]) -> None:
+            if not opened.exception() and not self._stopping.is_set():
+                self._dreamer = Dreamer(opened.result().notes, metrics, self._log, times)
+
+        if self._settings.dream:
+            self._opened.add_done_callback(start)
 
     def recall(self, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
         """The observations that answer a query for which Engram's search finds nothing; none while notes are opened."""
@@ -133,15 +153,22 @@ class Keeper:
         held = {"notes": state.notes, "observations": state.observations}
         return {"bridge": "on", **held, "waiting": asdict(state.waiting), **embedding}
 
+    def gauges(self) -> dict[str, float]:
+        """What is watched about notes and dreams; nothing while the notes are being opened."""
+        is_open = self._opened.done() and not self._opened.exception()
+        return gauges(self.vault().notes) if is_open else {}
+
     def close(self) -> None:
         """Stop the threads between two changes, and close the vault."""
         self._stopping.set()
         self._behind.set()
         for thread in self._threads:
             thread.join()
-        if self._embedder:
-            self._embedder.close()
+        for worker in (self._dreamer, self._embedder):
+            if worker:
+                worker.close()
         if not self._opened.exception():
+            self._with_vault(self._count_uses)
             self.vault().try_to_erase(self._shared.path)
             self.vault().close()
 
@@ -215,10 +242,27 @@ class Keeper:
             self._behind.clear()
             if self._stopping.is_set():
                 return
+            self._with_vault(self._count_uses)
             if is_behind:
                 self._with_vault(self._reconcile_all)
             elif time.monotonic() - self._last_write > _REST_SECONDS:
                 self.vault().try_to_erase(self._shared.path)  # writers wait while it does
+                self._write_strengths()
+
+    def _write_strengths(self) -> None:
+        """Write the use of notes into Reverie's columns, now and then: it changes slowly."""
+        if time.monotonic() > self._strengths_at:
+            self._strengths_at = time.monotonic() + _STRENGTHS_SECONDS
+            self.vault().write_strengths(add=self._settings.engram_strength)
+
+    def _count_uses(self, vault: Vault) -> None:
+        """Record what clients of Engram used, and count what every program recorded."""
+        from anamnesis.store.usage import Usage
+
+        root = vault.notes.root
+        self.uses.record(root, vault.note_ids)
+        with closing(Usage(root)) as usage:  # on a connection of its own: no search waits
+            usage.take_in()
 
     def _reconcile_all(self, vault: Vault) -> None:
         if vault.reconcile(stop=self._stopping.is_set):

@@ -14,6 +14,17 @@ from anamnesis.errors import InvalidArgument, StoreUnavailable
 
 _BACKLOG = 1024
 _LISTENING = "0A"
+# systemd passes sockets from this descriptor on.
+_FIRST_PASSED = 3
+
+
+def passed() -> socket.socket | None:
+    """The socket that systemd listens on for this process, if it was started for one."""
+    if os.environ.get("LISTEN_PID") != str(os.getpid()) or os.environ.get("LISTEN_FDS") != "1":
+        return None
+    listening = socket.socket(fileno=_FIRST_PASSED)
+    listening.set_inheritable(False)  # the programs that the daemon starts must not hold the port
+    return listening
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -10,7 +10,7 @@ import socket
 import sqlite3
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from anamnesis.engram.shared import Shared
 from anamnesis.log import log
 from anamnesis.web import (
     daemon_routes,
+    dream_routes,
     engram_read_routes,
     engram_write_routes,
     mcp_route,
@@ -35,9 +36,12 @@ from anamnesis.web.http_server import HttpServer, Limits
 from anamnesis.web.lanes import Lanes
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.mount import Mount
+from anamnesis.web.ui.mounted import dashboard
 
 if TYPE_CHECKING:
+    from anamnesis.daemon.dreamer import Times
     from anamnesis.mcp.dispatcher import Server as Tools
+    from anamnesis.store.strength import Kind
 
 _LAST_SECONDS = 10.0
 # Seconds after which a computing thread yields to the event loop; Python's default is 5 ms.
@@ -48,23 +52,33 @@ _MOST_CACHED = 6_000_000
 
 
 def serve(
-    listening: socket.socket, path: Path, guard: Guard, settings: Settings, announce: Callable[[str], None] | None
+    listening: socket.socket,
+    path: Path,
+    guard: Guard,
+    settings: Settings,
+    announce: Callable[[str], None] | None,
+    times: Times | None = None,
 ) -> None:
-    """Answer requests on a bound socket, with this engram.db, until a signal to stop."""
+    """Answer requests on a bound socket, with this engram.db, until a signal to stop. `times` are those of dreams."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(f"PRAGMA soft_heap_limit = {_MOST_CACHED:d}")  # of the process, not of the connection
-    asyncio.run(_serve(listening, path, guard, settings, announce))
+    asyncio.run(_serve(listening, path, guard, settings, announce, times))
 
 
 async def _serve(
-    listening: socket.socket, path: Path, guard: Guard, settings: Settings, announce: Callable[[str], None] | None
+    listening: socket.socket,
+    path: Path,
+    guard: Guard,
+    settings: Settings,
+    announce: Callable[[str], None] | None,
+    times: Times | None,
 ) -> None:
     home = settings.home
     report = functools.partial(log_error, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
     server = HttpServer(Limits(connections=connection_room(Limits().connections)))
-    with opened_app(path, settings, guard, report, lambda: len(server.connections)) as app:
+    with opened_app(path, settings, guard, report, lambda: len(server.connections), times=times) as app:
         stopping = _signalled()
         await server.listen(listening, app)
         host, port = listening.getsockname()[:2]
@@ -87,8 +101,9 @@ def opened_app(
     report: Report,
     connections: Callable[[], int],
     mounts: Sequence[Mount] = (),
+    times: Times | None = None,
 ) -> Iterator[App]:
-    """The application of a daemon, with its memory open."""
+    """The application of a daemon, with its memory open; it dreams at these `times`."""
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
         if is_there := path.exists():
@@ -97,19 +112,23 @@ def opened_app(
         follow = (keeper.after_write, keeper.flush) if settings.bridge else ()
         lanes = opened.enter_context(closing(Lanes(shared, *follow)))
         metrics = Metrics()
+        keeper.dream_while_idle(metrics, times)
         strict = settings.engram_strict
-        engram = bound((*engram_read_routes.ROUTES, *engram_write_routes.ROUTES), strict=strict, recall=keeper.recall)
+        routes = (*engram_read_routes.ROUTES, *engram_write_routes.ROUTES)
+        engram = bound(routes, strict=strict, recall=keeper.recall, used=keeper.uses.add)
         plugins = bound(plugin_routes.routes(settings.home), strict=strict)
         mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
-        recall = recall_route.routes(keeper.notes)
-        own = daemon_routes.routes([*engram, *plugins, *recall], metrics, lanes, connections, keeper.status)
+        added = [*plugins, *recall_route.routes(keeper.notes), *dream_routes.routes(keeper.notes)]
+        own = daemon_routes.routes([*engram, *added], metrics, lanes, connections, keeper.status, keeper.gauges)
         open_engram = None if is_there else keeper.open_engram
-        yield App(engram, [*plugins, *mcp, *recall, *own], lanes, guard, metrics, report, mounts, open_engram)
+        pages = [dashboard(keeper.vault, lanes, settings), *mounts]
+        yield App(engram, [*added, *mcp, *own], lanes, guard, metrics, report, pages, open_engram)
 
 
 def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
     """An MCP server with the tools for notes and those of Engram."""
     from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.mcp.session import current
     from anamnesis.server import build_server
 
     vault = keeper.vault()
@@ -118,7 +137,10 @@ def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
         keeper.open_engram()
         return vault.around(lanes.connection())
 
-    memory = Memory(database, strict=settings.engram_strict, recall=keeper.recall)
+    def used(kind: Kind, ids: Iterable[int]) -> None:
+        keeper.uses.add(kind, ids, current())
+
+    memory = Memory(database, strict=settings.engram_strict, recall=keeper.recall, used=used)
     return build_server(vault.notes, engram=memory, settings=settings)
 
 
