@@ -1,0 +1,146 @@
+"""The application: its sections, its keys, and the memory that its screens read."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from anamnesis.tui.looks import DARK, LIGHT, STYLES
+from anamnesis.tui.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from anamnesis.config import Settings
+    from anamnesis.notes import Memory
+    from anamnesis.vault import Vault
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def _screen(name: str) -> Screen[None]:
+    """The screen of a section, whose module is imported only now."""
+    made: Screen[None] = importlib.import_module(f"anamnesis.tui.{name}").Section()
+    return made
+
+
+class Reader(App[T]):
+    """An application that reads the memory: opened by the first read, in the thread of that read."""
+
+    CSS = STYLES
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
+
+    def __init__(self, settings: Settings, *, is_dark: bool = True) -> None:
+        super().__init__()
+        self.settings = settings
+        self._opening = threading.Lock()
+        self._vault: Vault | None = None
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        # Set before the style sheet is parsed, which would else be parsed twice: 15 ms of the first frame.
+        self.set_reactive(App.theme, (DARK if is_dark else LIGHT).name)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.update_classes({"-dark-mode": is_dark, "-light-mode": not is_dark}, update=False)
+
+    @property
+    def vault(self) -> Vault:
+        """The memory, for reading."""
+        with self._opening:
+            if self._vault is None:
+                from anamnesis.vault import open_vault  # 100 ms, after the first frame
+
+                self._vault = open_vault(self.settings, only_to_read=True)
+            return self._vault
+
+    def with_vault(self, work: Callable[[Vault], R]) -> R:
+        """Change the memory, opened as a command opens it: the bridge follows."""
+        from anamnesis.vault import open_vault
+
+        with open_vault(self.settings) as vault:
+            return work(vault)
+
+    def on_unmount(self) -> None:
+        with self._opening:
+            if self._vault:
+                self._vault.close()
+
+
+class Anamnesis(Reader[None]):
+    """Sections, each with its own stack of screens."""
+
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[None]]]] = {name: partial(_screen, name) for name in SECTIONS}
+    DEFAULT_MODE = "notes"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"section('{name}')", title, show=False)
+            for number, (name, title) in enumerate(SECTIONS.items(), 1)
+        ),
+        # With priority, it is done before the next key is read: "/words" may come in one go.
+        Binding("slash", "search", "Search", show=False, priority=True),
+        Binding("T", "theme", "Light or dark", show=False),
+        Binding("question_mark", "help", "Help"),
+        Binding("q", "quit", "Quit"),
+    ]
+
+    def action_section(self, name: str) -> None:
+        self.switch_mode(name)
+
+    def action_search(self) -> None:
+        """Go to the search of the notes."""
+        from anamnesis.tui.notes import Section
+
+        self.switch_mode("notes")
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if isinstance(self.screen, Section):
+            self.screen.action_query()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where text is typed, a slash is a slash."""
+        return action != "search" or not isinstance(self.focused, Input)
+
+    def action_theme(self) -> None:
+        """Change between light and dark, for this run; the setting `theme` keeps it."""
+        self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
+
+    def action_help(self) -> None:
+        from anamnesis.tui.help import Help
+
+        if not isinstance(self.screen, Help):
+            self.push_screen(Help(self.screen))
+
+    def open_note(self, note_id: str) -> None:
+        """Show a note over what is shown now."""
+        from anamnesis.tui.note import NotePage
+
+        self.push_screen(NotePage(note_id))
+
+    def show_timeline(self, note: Memory) -> None:
+        """Show what happened around a note."""
+        from anamnesis.tui.timeline import Around
+
+        self.push_screen(Around(note))
+
+    def on_app_focus(self) -> None:
+        """Show what other programs have changed while another window was in front."""
+        from anamnesis.tui.chrome import Page
+
+        if isinstance(self.screen, Page) and self.screen.is_mounted:
+            self.screen.reload()
+
+    def reload(self) -> None:
+        """Let every open screen read again what it shows, after a change."""
+        from anamnesis.tui.chrome import Page
+
+        for stack in self._screen_stacks.values():
+            for screen in stack:
+                if isinstance(screen, Page) and screen.is_mounted:
+                    screen.reload()

@@ -1,0 +1,110 @@
+"""What all screens have in common: the names of the sections above, the keys below, and the way back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from anamnesis.tui.latest import FAILURES, Latest, tell_error
+from anamnesis.tui.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from anamnesis.store import MemoryStore
+    from anamnesis.tui.app import Anamnesis
+    from anamnesis.vault import Vault
+
+T = TypeVar("T")
+# Below this width, lists leave columns out and facets take the place of the preview.
+WIDE = 100
+
+
+class Page(Screen[None]):
+    """A screen of the application. It reads the memory in a thread and shows what it has read."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "Back")]
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012  as Textual declares it
+    SECTION: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reads = Latest[Any](self)
+
+    @property
+    def program(self) -> Anamnesis:
+        return cast("Anamnesis", self.app)
+
+    @property
+    def is_wide(self) -> bool:
+        return self.size.width >= WIDE
+
+    def compose(self) -> Iterable[Widget]:
+        yield Static(heading(self.SECTION or self.app.current_mode), id="heading")
+        yield from self.parts()
+        yield Keys(id="keys")
+
+    def parts(self) -> Iterable[Widget]:
+        """The widgets between the heading and the keys."""
+        return ()
+
+    def read(self, work: Callable[[MemoryStore], T], show: Callable[[T], object]) -> None:
+        """Read notes in a thread and show the result."""
+        self._reads.ask(lambda: work(self.program.vault.notes), show)
+
+    def change(self, work: Callable[[Vault], T], then: Callable[[T], object]) -> None:
+        """Change the memory in a thread, as a command would, and go on with the result. No read takes its place."""
+        self.app.run_worker(self._changing(work, then))
+
+    async def _changing(self, work: Callable[[Vault], T], then: Callable[[T], object]) -> None:
+        try:
+            done = await asyncio.to_thread(self.program.with_vault, work)
+        except FAILURES as error:
+            tell_error(self, error)
+            return
+        then(done)
+
+    def tell(self, message: str) -> None:
+        self.app.notify(message, markup=False)
+
+    def action_back(self) -> None:
+        """Leave a screen that lies over a section; in a section, go to the notes."""
+        if len(self.app.screen_stack) > 1:
+            self.app.pop_screen()
+        else:
+            self.program.action_section("notes")
+
+    def reload(self) -> None:
+        """Read again what is shown, after a change."""
+
+
+class Keys(Static):
+    """The keys that do something now; each can be clicked. One widget: a `Footer` has one for each key."""
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.show())
+        self.show()
+
+    def show(self) -> None:
+        shown = dict.fromkeys(each.binding for each in self.screen.active_bindings.values() if each.binding.show)
+        self.update(Content.assemble(*(part for each in shown for part in self._named(each))))
+
+    def _named(self, binding: Binding) -> Iterable[Content | tuple[str, str]]:
+        yield f" {self.app.get_key_display(binding)} ", "$primary"
+        yield Content.from_markup(f"[@click=app.simulate_key('{binding.key}')]{binding.description}[/]")
+
+
+def heading(section: str) -> Content:
+    """The names of the sections, each a link; the present one stands out."""
+    shown = " "
+    for number, (name, title) in enumerate(SECTIONS.items(), 1):
+        if name == section:
+            shown = f"{shown[:-1]}[bold $foreground on $panel] {number} {title} [/]"
+        else:
+            shown += f"[$primary]{number}[/] [@click=app.section('{name}')]{title}[/] "
+    return Content.from_markup(shown)

@@ -1,0 +1,81 @@
+"""Editing in the user's editor: the application leaves the terminal to it. Typed text is never lost."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from anamnesis.editing import parse_edited, save_text
+from anamnesis.errors import AnamnesisError, InvalidArgument
+from anamnesis.notes import Memory, render
+from anamnesis.store.ids import UlidMaker, utcnow
+from anamnesis.tui.latest import tell_error
+
+if TYPE_CHECKING:
+    from anamnesis.tui.app import Anamnesis
+    from anamnesis.vault import Vault
+
+
+def edit(app: Anamnesis, note_id: str) -> None:
+    """Edit a note, front matter and all, and save it as `anamnesis edit` does."""
+    try:
+        before = app.vault.get(note_id)
+        text = _edited(app, render(before))
+        if text is None:
+            app.notify("Nothing was changed.")
+            return
+        _save(app, text, lambda vault: save_text(vault.notes, before, text))
+    except AnamnesisError as error:
+        tell_error(app, error)
+
+
+def write(app: Anamnesis, project: str) -> None:
+    """Write a new note in the editor, from a form that has every field."""
+    now = utcnow()
+    blank = Memory(
+        id=UlidMaker().next(),
+        type="semantic",
+        title="",
+        body="",
+        project=project,
+        machine_id=app.settings.machine_id,
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        text = _edited(app, render(blank))
+        if text is not None:
+            _save(app, text, lambda vault: vault.notes.put(replace(parse_edited(blank.id, text), updated_at=utcnow())))
+    except AnamnesisError as error:
+        tell_error(app, error)
+
+
+def _save(app: Anamnesis, text: str, save: Callable[[Vault], Memory]) -> None:
+    try:
+        app.with_vault(save)
+    except AnamnesisError as error:
+        error.hint = f"{error.hint} What you typed is in {_keep(text)}.".strip()
+        raise
+    app.notify("Saved.")
+    app.reload()
+
+
+def _edited(app: Anamnesis, text: str) -> str | None:
+    """The text as the user edited it; None if nothing was saved."""
+    try:
+        with app.suspend():
+            return click.edit(text, extension=".md", require_save=True)
+    except (ValueError, click.ClickException) as error:
+        reason = error.message if isinstance(error, click.ClickException) else str(error)
+        raise InvalidArgument(f"The editor cannot be used: {reason}.", "Name another in VISUAL or EDITOR.") from error
+
+
+def _keep(text: str) -> Path:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".md", delete=False) as file:
+        file.write(text)
+    return Path(file.name)

@@ -1,0 +1,174 @@
+"""One note: its text, what it was used for, and the notes around it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any, ClassVar, NamedTuple
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from anamnesis.age import age
+from anamnesis.editing import Change, apply_change, with_tags, without_tags
+from anamnesis.notes import PINNED, Memory
+from anamnesis.notes.links import named
+from anamnesis.plural import counted
+from anamnesis.store import MemoryStore
+from anamnesis.store.facets import links, named_notes
+from anamnesis.store.recording import record
+from anamnesis.store.strength import KINDS
+from anamnesis.store.use_report import use_report
+from anamnesis.tui import drawing
+from anamnesis.tui.chrome import Page
+from anamnesis.tui.dialogs import Ask, Confirm
+from anamnesis.tui.editing import edit
+from anamnesis.tui.latest import Latest
+from anamnesis.tui.rows import Pane, Rows
+from anamnesis.vault import Vault
+
+_RELATED = 5
+
+
+class Opened(NamedTuple):
+    """A note with its use, and the notes around it: how each is linked, its id and its title."""
+
+    note: Memory
+    use: dict[str, Any]
+    around: list[tuple[str, str, str]]
+
+
+def opened(store: MemoryStore, note_id: str) -> Opened:
+    """Read a note and what is around it."""
+    note = store.get(note_id)
+    store.usage.take_in()
+    use = use_report(note, store.usage.of([note.id]).get(note.id), store.usage.events(note.id), time.time())
+    known = named_notes(store, named(note.body)).values()
+    linked = [(link.how, link.id, link.title) for link in links(store, note.id, note.title, known)]
+    related = [("is related", hit.memory.id, hit.memory.title) for hit in store.related(note.id, k=_RELATED)]
+    return Opened(note, use, list({each[1]: each for each in [*related, *linked]}.values()))
+
+
+class NotePage(Page):
+    """A note over the section that it was opened from."""
+
+    AUTO_FOCUS = "#text"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit", "Edit"),
+        Binding("h", "history", "History"),
+        Binding("t", "timeline", "Timeline"),
+        Binding("p", "pin", "Pin"),
+        Binding("number_sign", "tag", "Tags", key_display="#"),
+        Binding("d", "delete", "Delete"),
+        Binding("y", "copy", "Copy id"),
+    ]
+
+    def __init__(self, note_id: str) -> None:
+        super().__init__()
+        self.note_id = note_id
+        self._note: Memory | None = None
+        self._details = Latest[Opened](self)
+
+    def parts(self) -> Iterable[Widget]:
+        yield Pane(id="text")
+        yield Rows(id="linked")
+
+    def on_mount(self) -> None:
+        self.query_one("#linked").display = False
+        self.read(lambda store: store.get(self.note_id), self._show_text)
+        self.reload()
+        record(self.program.settings.home, "opened", [self.note_id])
+
+    def reload(self) -> None:
+        """Read the note and what is around it: related notes may take a second, so that the text comes before."""
+        self._details.ask(lambda: opened(self.program.vault.notes, self.note_id), self._show)
+
+    def _show_text(self, note: Memory) -> None:
+        self._note = note
+        self.query_one("#text", Pane).show(drawing.note(note))
+
+    def _show(self, found: Opened) -> None:
+        self._note = found.note
+        used = drawing.line(_told(found.use), drawing.MUTED)
+        text = [drawing.line(found.note.title, "bold"), *drawing.facts(found.note), used, Content()]
+        self.query_one("#text", Pane).show(drawing.lines([*text, drawing.body(found.note.body)]))
+        rows = [(id, _linked_row(how, title)) for how, id, title in found.around]
+        linked = self.query_one("#linked", Rows)
+        linked.display = bool(rows)
+        linked.fill(rows, linked.key)
+
+    @on(OptionList.OptionSelected, "#linked")
+    def _open(self, event: OptionList.OptionSelected) -> None:
+        self.program.open_note(event.option_id or "")
+
+    def action_edit(self) -> None:
+        edit(self.program, self.note_id)
+
+    def action_history(self) -> None:
+        from anamnesis.tui.history import History
+
+        self.app.push_screen(History(self.note_id))
+
+    def action_timeline(self) -> None:
+        if self._note:
+            self.program.show_timeline(self._note)
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(self.note_id)
+        self.tell("The id is in the clipboard.")
+
+    def action_pin(self) -> None:
+        """Pin the note, or unpin it."""
+        if self._note:
+            is_pinned = PINNED in self._note.tags
+            change = (without_tags if is_pinned else with_tags)([PINNED])
+            self._change(change, "Unpinned." if is_pinned else "Pinned.", edits=False)
+
+    def action_tag(self) -> None:
+        """Change the tags of the note."""
+        if self._note:
+            self.app.push_screen(Ask("Tags of the note, separated by blanks", " ".join(self._note.tags)), self._retag)
+
+    def _retag(self, given: str | None) -> None:
+        if given is not None:
+            tags = [tag.removeprefix("#") for tag in given.replace(",", " ").split()]
+            self._change(lambda _: {"tags": tags}, "Saved.")
+
+    def _change(self, change: Change, done: str, *, edits: bool = True) -> None:
+        def work(vault: Vault) -> Memory:
+            before = vault.get(self.note_id)
+            return apply_change(vault.notes, before, change(before), edits=edits)
+
+        self.change(work, lambda _: self._changed(done))
+
+    def _changed(self, done: str) -> None:
+        self.tell(done)
+        self.program.reload()
+
+    def action_delete(self) -> None:
+        if self._note:
+            question = f"Delete “{drawing.line(self._note.title, longest=80)}”?\nIt goes to the trash."
+            self.app.push_screen(Confirm(question), self._delete)
+
+    def _delete(self, is_sure: bool | None) -> None:
+        if is_sure:
+            self.change(lambda vault: vault.delete(self.note_id), self._deleted)
+
+    def _deleted(self, note: Memory) -> None:
+        self.tell(f"Deleted. To bring it back: anamnesis restore {note.id}")
+        self.action_back()
+        self.program.reload()
+
+
+def _linked_row(how: str, title: str) -> Content:
+    return Content.assemble((f"{how:>16}  ", drawing.MUTED), drawing.line(title))
+
+
+def _told(use: dict[str, Any]) -> str:
+    """The use of a note in a line."""
+    times = [f"{kind} {use[kind]}×" for kind in KINDS if use.get(kind)]
+    rest = [*times, f"in {counted(use['sessions'], 'session')}", f"last {age(use['last_use'])}"] if times else []
+    return " · ".join([f"strength {use['strength']:.2f}", *(rest or ["never used"])])

@@ -1,0 +1,102 @@
+"""A list that is read in pages, with Engram's keys; and a pane of text beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+# The next page is read when the cursor is this near to the end.
+_NEAR = 20
+
+
+class Rows(OptionList):
+    """A list of one-line rows, each with a key."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", "Down", show=False),
+        Binding("k", "cursor_up", "Up", show=False),
+        Binding("g", "first", "First", show=False),
+        Binding("G", "last", "Last", show=False),
+        Binding("ctrl+d", "page_down", "Page down", show=False),
+        Binding("ctrl+u", "page_up", "Page up", show=False),
+    ]
+
+    class NearEnd(Message):
+        """The cursor is near the end of the rows."""
+
+        def __init__(self, rows: Rows) -> None:
+            super().__init__()
+            self.rows = rows
+
+        @property
+        def control(self) -> Rows:
+            return self.rows
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes, markup=False)
+
+    def fill(self, rows: Iterable[tuple[str, Content]], keep: str | None = None) -> None:
+        """Show these rows instead; the cursor goes to the row `keep`, else to the first.
+
+        A row without a key is a heading.
+        """
+        options = [Option(content, id=key or None, disabled=not key) for key, content in rows]
+        self.set_options(options)
+        places = [place for place, option in enumerate(options) if not option.disabled]
+        kept = [place for place in places if options[place].id == keep]
+        self.highlighted = next(iter([*kept, *places]), None)
+        self.scroll_to_highlight()
+
+    def extend(self, rows: Iterable[tuple[str, Content]]) -> None:
+        """Add a page, without rows that moved into it while it was read."""
+        known = {option.id for option in self.options}
+        self.add_options([Option(content, id=key) for key, content in rows if key not in known])
+
+    @property
+    def key(self) -> str | None:
+        """The key of the row under the cursor."""
+        option = self.highlighted_option
+        return option.id if option else None
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        super().watch_highlighted(highlighted)
+        if highlighted is not None and highlighted >= self.option_count - _NEAR:
+            self.post_message(self.NearEnd(self))
+
+
+class Pane(VerticalScroll):
+    """A text that scrolls."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "scroll_down", "Down", show=False),
+        Binding("k", "scroll_up", "Up", show=False),
+        Binding("g", "scroll_home", "Top", show=False),
+        Binding("G", "scroll_end", "End", show=False),
+        Binding("ctrl+d", "page_down", "Page down", show=False),
+        Binding("ctrl+u", "page_up", "Page up", show=False),
+        Binding("space", "page_down", "Page down", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._text = Static(markup=False)
+
+    def compose(self) -> Iterable[Static]:
+        yield self._text
+
+    def show(self, content: Content) -> None:
+        """Show a text from its beginning."""
+        self._text.update(content)
+        self.scroll_home(animate=False)
+
+    @property
+    def room(self) -> int:
+        """How many columns a text has."""
+        return max(20, self.scrollable_content_region.width or self.app.size.width - 40)

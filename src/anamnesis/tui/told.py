@@ -1,0 +1,130 @@
+"""What a session would be told: in a folder and at a prompt; and what sessions were told lately."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textual import on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+
+from anamnesis.age import brief_age
+from anamnesis.at_hand import at_hand
+from anamnesis.config import Settings
+from anamnesis.errors import InvalidArgument
+from anamnesis.eval.report import estimate_tokens
+from anamnesis.inject import render_inject, render_recall, select_inject, select_recall
+from anamnesis.notes import Memory
+from anamnesis.plural import counted
+from anamnesis.project import find_project
+from anamnesis.store import MemoryStore
+from anamnesis.timeline import told_lately
+from anamnesis.tui import drawing
+from anamnesis.tui.listing import Listing
+
+_MOST_EVENTS = 40
+
+
+class Told(NamedTuple):
+    """The notes and the text for the start of a session and for a prompt, and what was told lately."""
+
+    project: str
+    start: list[Memory]
+    text: str
+    at_prompt: list[Memory]
+    answer: str
+    log: list[dict[str, Any]]
+
+
+def told(store: MemoryStore, settings: Settings, folder: str, prompt: str) -> Told:
+    """What a session in a folder would be told at its start, and then at a prompt."""
+    place = Path(folder)
+    if not place.is_absolute() or not place.is_dir():
+        raise InvalidArgument(f"{folder[:200]!r} is no folder of this machine.", "Give its full path.")
+    project, budget = find_project(place, settings.home, settings.user_home).key, settings.inject_budget
+    start = select_inject(store, project=project, budget=budget, at_hand=at_hand(place))
+    known = {note.id for note in start}
+    at_prompt = select_recall(store, prompt, project=project, known=known) if prompt.strip() else []
+    text, answer = render_inject(start, budget), render_recall(at_prompt)
+    return Told(project, start, text, at_prompt, answer, told_lately(store, _MOST_EVENTS))
+
+
+class Section(Listing):
+    """A folder and a prompt to try, and the notes that they bring."""
+
+    SECTION = "told"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: Told | None = None
+
+    def parts(self) -> Iterable[Widget]:
+        for name, value, hint in (("folder", _here(), "a folder"), ("prompt", "", "a prompt to try")):
+            with Horizontal(classes="query"):
+                yield Static(f"{name:<7}", classes="label", markup=False)
+                yield Input(value, placeholder=hint, id=name, compact=True)
+        yield from super().parts()
+
+    @on(Input.Submitted)
+    def reload(self) -> None:
+        folder, prompt = self.query_one("#folder", Input).value, self.query_one("#prompt", Input).value
+        settings = self.program.settings
+        self.read(lambda store: told(store, settings, folder, prompt), self._show)
+
+    def _show(self, found: Told) -> None:
+        self._told = found
+        tokens = estimate_tokens(found.text)
+        title = f"{found.project}: {counted(len(found.start), 'note')} at the start, about {tokens:,} tokens"
+        self.show_title(title)
+        rows = self.rows
+        rows.fill(_rows(found), rows.key)
+        self._show_chosen()
+
+    @on(OptionList.OptionHighlighted, "#rows")
+    def _show_chosen(self) -> None:
+        if self._told is None:
+            return
+        kind, _, id = (self.rows.key or "").partition(" ")
+        notes = {note.id: note for note in (*self._told.start, *self._told.at_prompt)}
+        texts = {"start": self._told.text, "prompt": self._told.answer}
+        pane = self.pane
+        if not id and kind in texts:
+            pane.show(drawing.said(texts[kind] or "Nothing."))
+        elif id in notes:
+            pane.show(drawing.note(notes[id]))
+        else:
+            pane.show(Content())
+
+    @on(OptionList.OptionSelected, "#rows")
+    def _open(self, event: OptionList.OptionSelected) -> None:
+        _, *ids = (event.option_id or "").split(" ")
+        if ids:
+            self.program.open_note(ids[0])
+
+
+def _here() -> str:
+    """This folder; "" if it has been removed."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
+
+
+def _rows(found: Told) -> Iterable[tuple[str, Content]]:
+    yield "start", Content.styled("What it is told at its start", "bold")
+    for note in found.start:
+        yield f"start {note.id}", drawing.row(note)
+    if found.at_prompt or found.answer:
+        yield "prompt", Content.styled("What it is told at the prompt", "bold")
+        for note in found.at_prompt:
+            yield f"prompt {note.id}", drawing.row(note)
+    if found.log:
+        yield "", Content.styled("Told lately", f"bold {drawing.MUTED}")
+    for number, event in enumerate(found.log):
+        age = f"{brief_age(event['at']):>5} "
+        title = drawing.line(event["title"] or event["id"])
+        yield f"log {event['id']} {number}", Content.assemble((age, drawing.MUTED), f"{event['kind']:<9}", title)
