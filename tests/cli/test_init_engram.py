@@ -281,7 +281,6 @@ def test_what_is_interrupted_is_said_and_finished_later(user: EngramUser) -> Non
             stderr=subprocess.PIPE,
             cwd=user.command.folder,
             env=user.command.variables,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # it is ignored in a shell's background
         )
         assert process.stderr
         while not _is_begun(user.database):

@@ -57,7 +57,15 @@ def test_json_of_each_command_has_the_documented_shape(anamnesis: Command) -> No
     (hit,) = anamnesis("search", "b", "--json").json
     assert list(hit) == [*SHOWN, "body", "score", "fit", "weak"]
     assert [list(each) for each in anamnesis("list", "--json").json] == [SHOWN]
-    assert anamnesis("show", note["id"], "--json").json == note
+    shown = anamnesis("show", note["id"], "--json").json
+    use = shown.pop("use")
+    (event,) = use.pop("history")
+    assert (list(event), event["kind"]) == (["at", "kind", "session"], "found")
+    assert use == {
+        "uses": 1, "sessions": 1, "found": 1, "last_use": event["at"],
+        "strength": 1.0, "stability": 1.0, "staleness": 0.0,
+    }  # fmt: skip
+    assert shown == note
     status = anamnesis("status", "--json").json
     assert status["by_type"] == {"procedural": 1}
     assert status["by_project"] == {"demo": 1}

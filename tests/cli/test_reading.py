@@ -164,13 +164,15 @@ def test_no_file_is_left_on_a_disk_that_cannot_be_written(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but the index and the vectors, which are derived from the notes."""
+    """Every file but the index and the vectors, which are derived from the notes, and the record of use."""
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(path): path.read_bytes() for path in files if not path.name.startswith(("index.", "vectors.db"))}
+    return {
+        str(path): path.read_bytes() for path in files if not path.name.startswith(("index.", "vectors.db", "usage."))
+    }
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_reading_makes_no_note_of_an_observation_and_writes_nothing_but_the_index(
+def test_reading_makes_no_note_of_an_observation_and_writes_only_the_index_and_the_record_of_use(
     reading: Command, is_new: bool
 ) -> None:
     if is_new:  # to an engram.db that has never been reconciled

@@ -13,11 +13,11 @@ from anamnesis.cli.help import HELP_OPTION, add_help, show_help, suggestion
 from anamnesis.errors import AnamnesisError
 
 GROUPS = {
-    "Find and read": ("search", "list", "show", "related", "history", "status"),
+    "Find and read": ("tui", "search", "list", "show", "pick", "related", "history", "status"),
     "Write and change": ("write", "edit", "tag", "untag", "move", "pin", "unpin", "delete", "restore", "review"),
     "Other machines": ("sync", "conflicts"),
-    "Set up": ("init", "uninstall", "config", "project", "import", "completion"),
-    "Look after": ("doctor", "reindex", "bridge", "eval"),
+    "Set up": ("init", "uninstall", "config", "project", "import", "export", "service", "completion"),
+    "Look after": ("reflect", "dream", "doctor", "reindex", "bridge", "backup", "eval"),
     "For agents": ("serve", "daemon", "engram", "inject", "recall", "capture"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
@@ -68,13 +68,15 @@ def anamnesis(ctx: click.Context) -> None:
 
     The notes are under ANAMNESIS_HOME, by default ~/.anamnesis. Every command takes --json.
 
-    Without a command, an agent gets `serve`, and a person this help.
+    Without a command, an agent gets `serve`, and a person on a terminal `tui`.
     """
     if ctx.invoked_subcommand is None:
-        if sys.stdin.isatty():
-            show_help(ctx)
-        else:
+        if not sys.stdin.isatty():
             ctx.invoke(LazyGroup.load("serve"))
+        elif sys.stdout.isatty():
+            ctx.invoke(LazyGroup.load("tui"))
+        else:
+            show_help(ctx)
 
 
 def main() -> None:

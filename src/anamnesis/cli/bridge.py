@@ -76,6 +76,7 @@ def reconcile(everything: bool, as_json: bool) -> None:
                 bridge.mark_all_pending()
             with progress_bar("Reconciling notes and observations") as progress:
                 count = bridge.reconcile(progress)
+            bridge.write_strengths(add=settings().engram_strength)
             waiting = bridge.waiting().total
     except LockHeld as error:
         raise StoreUnavailable("Another process is doing that.", "`anamnesis bridge status` shows how far.") from error

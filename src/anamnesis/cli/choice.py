@@ -14,7 +14,7 @@ from anamnesis.cli.output import bare_table, console
 from anamnesis.cli.plans import action
 from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
-from anamnesis.onboard.agent import Agent
+from anamnesis.onboard.agent import FEATURES, Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 # How many files a confirmation lists.
 _MOST_FILES = 15
-_FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
 
 class _AgentName(click.Choice[str]):
@@ -56,14 +55,14 @@ def _forms(name: str) -> tuple[str, ...]:
 
 def features(agent: Agent) -> dict[str, bool]:
     """The features of an agent: the server, and the hooks at session start, at a prompt and at session end."""
-    return {name: verb in agent.verbs for name, verb in _FEATURES.items()}
+    return {name: verb in agent.verbs for name, verb in FEATURES.items()}
 
 
 def feature_columns() -> list[Column]:
     """The columns of a table that shows the features of agents."""
     from rich.table import Column
 
-    return [Column({"mcp": "MCP"}.get(name, name), justify="center") for name in _FEATURES]
+    return [Column({"mcp": "MCP"}.get(name, name), justify="center") for name in FEATURES]
 
 
 def ticks(agent: Agent) -> list[Text]:

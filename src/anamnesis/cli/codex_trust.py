@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import click
 
-from anamnesis.cli import machine
 from anamnesis.cli.context import settings
 from anamnesis.cli.output import on_terminal
 from anamnesis.disk import locked
+from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.codex_hooks import CodexHook, CodexSilent, read_hooks, trust_in
+from anamnesis.onboard.codex_hooks import find_untrusted, trust_in
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup, set_up
 
-_SECONDS = 20.0
 _DONE = "Its hooks are trusted now; /hooks in Codex shows them and takes the trust back."
-
-
-@dataclass(frozen=True, slots=True)
-class Untrusted:
-    """The hooks of ours that Codex does not run yet, maybe none; the files with our hooks and with its trust."""
-
-    agent: Agent
-    hooks: list[CodexHook]
-    file: Path
-    config: Path
-
-
-def find_untrusted(agents: Sequence[Agent]) -> Untrusted | None:
-    """What Codex does not trust; None if it is not set up or cannot be asked."""
-    agent = next((agent for agent in agents if agent.name == "codex"), None)
-    place = machine.place()
-    program = place.program("codex")
-    if agent is None or program is None:
-        return None
-    file = next(edit.file for edit in agent.edits if "inject" in edit.verbs)
-    config = next(edit.file for edit in agent.edits if "serve" in edit.verbs)
-    if not file.is_file():
-        return None
-    try:
-        hooks = read_hooks(program, file, place.home, place.variables, _SECONDS)
-    except CodexSilent:
-        return None
-    return Untrusted(agent, [hook for hook in hooks if not hook.is_trusted], file, config)
 
 
 def trust(agents: list[Agent], done: Plan, *, is_asking: bool, is_agreed: bool) -> None:
@@ -55,7 +24,7 @@ def trust(agents: list[Agent], done: Plan, *, is_asking: bool, is_agreed: bool) 
 
     `is_agreed`: nobody is asked, and one line says what is done.
     """
-    found = find_untrusted(agents)
+    found = find_untrusted(agents, machine.place(settings()))
     if found is None or (found.hooks and not _agrees(found.agent, is_asking, is_agreed)):
         return
     trusting = replace(found.agent, edits=(trust_in(found.config, found.hooks),), instructions=None)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.age import age
 from anamnesis.cli.naming import confirm_guesses, name_note
 from anamnesis.cli.options import as_json, open_store, yes_option
-from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
+from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 
 if TYPE_CHECKING:
     from anamnesis.history.conflicting import Compared

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from functools import partial
 
 import click
 
-from anamnesis.cli import machine
-from anamnesis.cli.codex_trust import find_untrusted
+from anamnesis.cli import service
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import print_refusals
-from anamnesis.disk import locked
 from anamnesis.doctor import Finding, examine, repair
-from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.engram_installation import NAME as ENGRAM
-from anamnesis.onboard.inspection import inspect
-from anamnesis.onboard.ledger import Ledger
-from anamnesis.onboard.plan import Change, Plan
-from anamnesis.onboard.program import Program
-from anamnesis.onboard.setup import set_up
+from anamnesis.doctor.agents import examine_agents
 
 # A fixed file may be a pending change for the bridge, which the second round reconciles.
 _ROUNDS = 2
@@ -32,7 +22,7 @@ _ROUNDS = 2
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
 @as_json
 def command(fix: bool, as_json: bool) -> None:
-    """Check files, index, configuration, and what `init` wrote for agents; name each fault with its fix.
+    """Check files, index, configuration, the service, and what `init` wrote for agents; name each fault and its fix.
 
     An agent's file has a fault if it is missing, cannot be read, lacks an entry of ours, or starts a program that does
     not run. So has an agent that the plugin sets up as well, and Codex if it does not trust the hooks. Exits with 1
@@ -60,50 +50,8 @@ def command(fix: bool, as_json: bool) -> None:
 
 
 def _examine() -> list[Finding]:
-    return [*examine(settings()), *_agents()]
-
-
-def _agents() -> Iterator[Finding]:
-    """The faults in files that `init` wrote for agents that are still on this machine."""
-    ledger = Ledger(settings().home)
-    if not ledger.is_readable:
-        unread = "It cannot be read, so the agents' files are not checked."
-        yield Finding(str(ledger.path), unread, "Run `anamnesis init` again.")
-    if not ledger.agents():
-        return
-    place = machine.place()
-
-    def declare(program: Program) -> list[Agent]:
-        return [agent for agent in machine.everybody(program) if agent.name == ENGRAM or agent.is_installed(place)]
-
-    for fault in inspect(machine.program(), declare, ledger, machine.can_run):
-        if fault.change is None:
-            yield Finding(str(fault.file), fault.reason, "Correct it, then run `anamnesis doctor --fix`.")
-            continue
-        remarks = [agent.remark for agent in fault.agents if agent.remark]
-        fix = " ".join(["Write it again: anamnesis doctor --fix", *remarks])
-        yield Finding(str(fault.file), fault.reason, fix, partial(_renew, fault.change))
-    yield from _left_to_the_user(ledger.agents())
-
-
-def _left_to_the_user(names: set[str]) -> Iterator[Finding]:
-    """Faults of agents that were set up which only their user can resolve."""
-    agents = [agent for agent in machine.agents() if agent.name in names]
-    for agent in agents:
-        if agent.plugin:
-            twice = "`anamnesis init` and the plugin anamnesis both set it up: each tool is offered twice."
-            commands = f"`anamnesis uninstall --agent {agent.name}`, or `claude plugin uninstall {agent.plugin}`"
-            yield Finding(agent.title, twice, f"Keep one: {commands}.")
-    waiting = find_untrusted(agents)
-    if waiting and waiting.hooks:
-        fix = "Run `anamnesis init --agent codex --yes`, or start codex, type /hooks and trust those of anamnesis."
-        yield Finding(str(waiting.file), "Codex does not run its hooks, because they are not trusted.", fix)
-
-
-def _renew(change: Change) -> None:
-    home = settings().home
-    with locked(home / "onboard.lock"):
-        print_refusals(set_up(Plan([change]), Ledger(home)))
+    agents = examine_agents(settings(), print_refusals).findings
+    return [*examine(settings()), *agents, *service.findings()]
 
 
 def _shown(finding: Finding) -> dict[str, object]:

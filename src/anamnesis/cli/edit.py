@@ -11,9 +11,9 @@ from anamnesis.cli.given_text import edited
 from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import print_json, resemblance, tell_redacted
-from anamnesis.errors import AnamnesisError, InvalidNote
+from anamnesis.editing import save_text
+from anamnesis.errors import AnamnesisError
 from anamnesis.notes import Memory, as_dict, parse, render
-from anamnesis.notes.foreign import as_reviewed
 from anamnesis.store import CHANGEABLE, MemoryStore
 
 
@@ -23,7 +23,8 @@ from anamnesis.store import CHANGEABLE, MemoryStore
 def command(note_id: str, as_json: bool) -> None:
     """Edit a note, front matter and all, in $VISUAL or $EDITOR.
 
-    ID is as in `anamnesis show`. A note from elsewhere counts as reviewed once it was edited.
+    ID is as in `anamnesis show`. A note from elsewhere counts as reviewed once it was edited, and one that an agent
+    wrote is yours from then on: dreams propose changes to it, and make none.
 
     JSON: the note, as of show.
     """
@@ -34,7 +35,9 @@ def command(note_id: str, as_json: bool) -> None:
             note = before
         else:
             try:
-                note = _save(store, before, text)
+                note = save_text(store, before, text)
+                after = parse(text)
+                tell_redacted({name: getattr(after, name) for name in CHANGEABLE}, note)
                 _tell_resembling(store, before, note)
             except AnamnesisError as error:
                 error.hint = f"{error.hint} What you typed is in {_keep(text)}.".strip()
@@ -43,16 +46,6 @@ def command(note_id: str, as_json: bool) -> None:
         print_json(as_dict(note))
     else:
         click.echo(f"{'Unchanged' if note == before else 'Saved'}: {note.id}")
-
-
-def _save(store: MemoryStore, before: Memory, text: str) -> Memory:
-    after = as_reviewed(parse(text))
-    if after.id != before.id:
-        raise InvalidNote(f"The id was changed from {before.id} to {after.id}.", "An id stays for good.")
-    given = {name: getattr(after, name) for name in CHANGEABLE}
-    note = store.update(before.id, expected=before, **given)
-    tell_redacted(given, note)
-    return note
 
 
 def _tell_resembling(store: MemoryStore, before: Memory, note: Memory) -> None:

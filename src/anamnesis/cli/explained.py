@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anamnesis.cli.output import age, in_a_line
+from anamnesis.age import age
+from anamnesis.cli.output import in_a_line
+from anamnesis.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +45,8 @@ def draw_explained(screen: Screen, hits: Sequence[Hit]) -> None:
         note = hit.memory
         style = "dim" if hit.is_weak else "bold"
         screen.print(Text.assemble((f"{number:>2} ", "dim"), (in_a_line(note.title), style)))
-        screen.print(Text(f"   {note.id}  {note.type} · {note.project} · {age(note.updated_at)}", "dim"))
+        facts = [note.type, note.project, age(note.updated_at), *map(in_a_line, hit.marks.told())]
+        screen.print(Text(f"   {note.id}  {' · '.join(facts)}", "dim"))
         lines = [
             _summary(hit),
             *(_bars(hit.why, most, width) if hit.why else ()),
@@ -83,5 +86,8 @@ def _reasons(why: Why) -> Iterator[Text]:
         covered, close, usual = (why.evidence[name] for name in ("coverage", "closeness", "average"))
         holds = f"{covered:.0%} of what was asked, by weight; {close - usual:+.2f} from the average in meaning"
         yield Text.assemble(("holds: ", "dim"), holds)
+    if use := told["use"]:
+        times = f"{counted(int(use['uses']), 'use')} in {counted(int(use['sessions']), 'session')}"
+        yield Text.assemble(("used: ", "dim"), f"{times} · strength {use['strength']:.2f}")
     if told["passage"]:
         yield Text.assemble(("passage: ", "dim"), in_a_line(told["passage"]))

@@ -27,6 +27,8 @@ EXAMPLES = {
         "anamnesis list --source session-end --since yesterday",
     ),
     "anamnesis show": ("anamnesis show @1", "anamnesis show 4CWPY7", 'anamnesis show "Use WAL mode"'),
+    "anamnesis tui": ("anamnesis tui",),
+    "anamnesis pick": ("anamnesis pick", "anamnesis pick --body sqlite lock"),
     "anamnesis related": ("anamnesis related @1", 'anamnesis related "Use WAL mode" -k 3'),
     "anamnesis history": ("anamnesis history @1", 'anamnesis history "Use WAL mode" --restore 2'),
     "anamnesis status": ("anamnesis status", "anamnesis status --json"),
@@ -44,13 +46,21 @@ EXAMPLES = {
     "anamnesis delete": ("anamnesis delete @1", "anamnesis delete 4CWPY7 --purge"),
     "anamnesis restore": ("anamnesis restore", "anamnesis restore 4CWPY7"),
     "anamnesis review": ("anamnesis review", "anamnesis review @1 --accept"),
+    "anamnesis reflect": ("anamnesis reflect --dry-run", "anamnesis reflect --project ."),
+    "anamnesis dream": ("anamnesis dream --dry-run", "anamnesis dream", "anamnesis dream log"),
     "anamnesis sync": ("anamnesis config set remote git@host:notes.git", "anamnesis sync"),
     "anamnesis conflicts": ("anamnesis conflicts", "anamnesis conflicts @1 --keep this"),
     "anamnesis init": ("anamnesis init", "anamnesis init --print", "anamnesis init --agent claude --yes"),
     "anamnesis uninstall": ("anamnesis uninstall --print",),
     "anamnesis config": ("anamnesis config list", "anamnesis config set machine_id thinkpad"),
     "anamnesis project": ("anamnesis project show", "anamnesis project trust"),
-    "anamnesis import": ("anamnesis import claude",),
+    "anamnesis import": (
+        "anamnesis import",
+        "anamnesis import claude-mem --dry-run",
+        "anamnesis import markdown .",
+    ),
+    "anamnesis export": ("anamnesis export obsidian ~/vault --project .", "anamnesis export jsonl notes.jsonl"),
+    "anamnesis backup": ("anamnesis backup memory.zip", "anamnesis backup restore memory.zip"),
     "anamnesis completion": ("anamnesis completion bash",),
     "anamnesis doctor": ("anamnesis doctor", "anamnesis doctor --fix"),
     "anamnesis reindex": ("anamnesis reindex",),
@@ -60,6 +70,7 @@ EXAMPLES = {
         "anamnesis eval run cases.jsonl",
         "anamnesis eval compare cases.jsonl --a words --b fused",
     ),
+    "anamnesis service": ("anamnesis service install", "anamnesis service status"),
     "anamnesis daemon": ("anamnesis daemon --background", "anamnesis daemon stop"),
 }
 # What other programs call our commands.
@@ -80,6 +91,8 @@ SYNONYMS = {
     "undo": "restore",
     "check": "doctor",
     "mcp": "serve",
+    **dict.fromkeys(("browse", "ui"), "tui"),
+    **dict.fromkeys(("choose", "fzf", "select"), "pick"),
 }
 _MARKS = re.compile(
     r"^(?P<bold>[A-Z][A-Za-z ]{2,20}:)|^  (?P<cyan>(?:-\w, )?--?[\w-]+|[a-z]+(?=  ))|^  (?P<green>anamnesis .*|git .*)",

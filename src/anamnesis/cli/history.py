@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.age import age
 from anamnesis.cli.naming import name_note
 from anamnesis.cli.options import as_json, note_id, open_memory
-from anamnesis.cli.output import age, console, draw_diff, on_terminal, print_json, print_lines
+from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.vault import Vault

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from anamnesis.cli import codex_trust, machine
+from anamnesis.cli import codex_trust
 from anamnesis.cli.choice import (
     agent_option,
     ask_agents,
@@ -31,6 +31,7 @@ from anamnesis.cli.plans import action, describe_holdings, print_diffs, print_re
 from anamnesis.config import CONFIG_NAME, DEFAULT, read_config, setting
 from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
+from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.engram_installation import Engram, find_installation
 from anamnesis.onboard.holdings import Holdings, count
@@ -169,10 +170,10 @@ def _ask_rest(setup: _Setup, is_placed: bool) -> None:
 
 def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[Agent]:
     """The agents to set up: those named, those detected, or those that the user chose from them."""
-    agents = machine.agents()
+    agents = machine.agents(settings())
     if names:
         return [agent for agent in agents if agent.name in names]
-    place = machine.place()
+    place = machine.place(settings())
     found = [agent for agent in agents if agent.is_installed(place)]
     if found_ones or not found:
         return found
@@ -191,7 +192,9 @@ def _find_engram() -> _Found | None:
     database = find_database(settings())
     # An engram.db that we created in our home is no sign of Engram.
     theirs = database if database and database.parent != settings().home else None
-    engram = find_installation(machine.place(), machine.program(), machine.agents(), theirs)
+    engram = find_installation(
+        machine.place(settings()), machine.program(settings()), machine.agents(settings()), theirs
+    )
     if engram is None:
         return None
     remarks = [remark for remark in (*engram.remarks, _remark_on_daemon()) if remark]
@@ -268,7 +271,7 @@ def _first_import() -> dict[str, int] | None:
     with open_store() as store:
         if not (folder / "projects").is_dir():
             return None
-        return asdict(import_claude(store, folder, settings().machine_id, settings().user_home))
+        return import_claude(store, folder, settings().machine_id, settings().user_home).counts
 
 
 def _first_sync(adopt: bool) -> dict[str, Any] | None:
@@ -318,8 +321,8 @@ def _tell_engram(setup: _Setup) -> None:
 def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
     return {
         "home": str(settings().home),
-        "program": shlex.join(machine.program().words),
-        "runs": shlex.join(machine.program().runs) or None,
+        "program": shlex.join(machine.program(settings()).words),
+        "runs": shlex.join(machine.program(settings()).runs) or None,
         "machine_id": setup.settings.get("machine_id") or settings().machine_id,
         "remote": setup.settings.get("remote", settings().remote),
         "written": is_written,

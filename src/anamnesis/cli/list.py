@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.age import age
 from anamnesis.cli.naming import remember
 from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import as_json, filters, long_option, open_store, sort_option
-from anamnesis.cli.output import age, bare_table, on_terminal, print_json, print_lines
+from anamnesis.cli.output import bare_table, on_terminal, print_json, print_lines
 from anamnesis.notes import Memory, as_dict
 from anamnesis.plural import counted
 

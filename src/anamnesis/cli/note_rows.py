@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.cli.output import SHORT_ID, brief_age, console, in_a_line
+from anamnesis.age import brief_age
+from anamnesis.cli.output import SHORT_ID, console, in_a_line
 from anamnesis.notes import PINNED
 
 if TYPE_CHECKING:
@@ -22,11 +23,16 @@ _WIDEST_PROJECT = 16
 
 
 def draw_rows(
-    screen: Screen, notes: Sequence[Memory], marks: Sequence[Sequence[Span]] = (), weak: Container[str] = ()
+    screen: Screen,
+    notes: Sequence[Memory],
+    marks: Sequence[Sequence[Span]] = (),
+    weak: Container[str] = (),
+    remarks: Mapping[str, str] | None = None,
 ) -> None:
     """Print a line per note: its number, short id, age, the last part of its project, and its title.
 
-    `marks` are the parts of each title that a search matched, `weak` the ids of notes that hardly fit it.
+    `marks` are the parts of each title that a search matched, `weak` the ids of notes that hardly fit it. `remarks` are
+    printed before the titles of some notes.
     """
     from rich.cells import cell_len
     from rich.text import Text
@@ -51,6 +57,7 @@ def draw_rows(
             fitted(project, widest, "green"),
             " ",
             pin,
+            (f"{remark} ", "yellow") if (remark := (remarks or {}).get(note.id)) else "",
             title,
         )
         row.truncate(screen.width, overflow="ellipsis")

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from anamnesis.age import UNITS
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.cli.output import UNITS
 from anamnesis.notes import SCOPES, SOURCES, TYPES
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
@@ -112,14 +112,23 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Only notes with this tag; may be given more than once.",
         ),
         click.option("--source", type=click.Choice(SOURCES), help="Only notes that were written by this."),
-        click.option(
-            "--since", metavar="MOMENT", callback=_since, help="Only notes changed since a date, or an age such as 7d."
-        ),
-        click.option("--until", metavar="MOMENT", callback=_until, help="Only notes last changed up to then."),
     )
+    command = period_options("Only notes changed", "Only notes last changed")(command)
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def period_options(since: str, until: str = "") -> Callable[..., Any]:
+    """The options for a period; each help begins with what is wanted."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        start = f"{since} since a date, or an age such as 7d."
+        end = f"{until or since} up to then."
+        command = click.option("--until", metavar="MOMENT", callback=_until, help=end)(command)
+        return click.option("--since", metavar="MOMENT", callback=_since, help=start)(command)
+
+    return decorate
 
 
 def sort_option(*first: str) -> Callable[..., Any]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.cli import machine
 from anamnesis.cli.choice import feature_columns, shortened, ticks
 from anamnesis.cli.context import settings
 from anamnesis.cli.output import bare_table, console
 from anamnesis.cli.plans import action
+from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.ledger import FOLDER
@@ -69,7 +69,7 @@ def _row(agent: Agent, done: Plan) -> list[Text]:
     from rich.text import Text
 
     is_refused = any(agent.name in refusal.agents for refusal in done.refusals)
-    launcher = Path(machine.program().words[0])  # all agents share it
+    launcher = Path(machine.program(settings()).words[0])  # all agents share it
     own = (change for change in done.changes if agent.name in change.agents and change.file != launcher)
     counts = Counter(_DONE[action(change)] for change in own)
     state = ", ".join(f"{number} {what}" for what, number in counts.items())
@@ -90,7 +90,7 @@ def _count(done: Plan) -> str:
 def _draw_program() -> None:
     """Say which program agents start, if it can go away."""
     screen = console()
-    program = machine.program()
+    program = machine.program(settings())
     if machine.is_passing():
         screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     elif program.runs:

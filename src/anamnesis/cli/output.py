@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 _BLOCKS = "▁▂▃▄▅▆▇█"
 # How much of an id lists show: its end, which is random. Two of 100,000 notes have the same with a chance of 1 in 200.
 SHORT_ID = 8
-# Units of time with their seconds.
-UNITS = (("y", 31_536_000), ("mo", 2_592_000), ("w", 604_800), ("d", 86_400), ("h", 3600), ("min", 60))
 
 
 def on_terminal() -> bool:
@@ -98,42 +95,6 @@ def bars(counts: Mapping[str, int], width: int = 24) -> list[tuple[str, str, int
 def sparkline(counts: Sequence[int]) -> str:
     most = max(counts, default=0)
     return "".join(_BLOCKS[(count * 7 + most - 1) // most] if most else _BLOCKS[0] for count in counts)
-
-
-def age(moment: str) -> str:
-    """The time since a moment, as one number and a unit."""
-    elapsed = _elapsed(moment)
-    if elapsed is None:
-        return moment
-    if elapsed < 0:
-        return moment[:10]
-    count, unit = _in_units(elapsed)
-    return f"{count} {unit} ago" if count else "just now"
-
-
-def brief_age(moment: str) -> str:
-    """The time since a moment, in at most five characters."""
-    elapsed = _elapsed(moment)
-    if elapsed is None:
-        return "?"
-    count, unit = _in_units(elapsed)
-    return f"{count}{unit}" if count else "now"
-
-
-def _elapsed(moment: str) -> float | None:
-    """The seconds since a moment; None if the text is not a time."""
-    try:
-        return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
-    except (ValueError, TypeError):
-        return None
-
-
-def _in_units(seconds: float) -> tuple[int, str]:
-    """The seconds in the largest unit that fits, rounded down; 0 below a minute."""
-    for unit, length in UNITS:
-        if seconds >= length:
-            return int(seconds // length), unit
-    return 0, ""
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anamnesis.cli.metadata import pin_command, with_tags
+from anamnesis.cli.metadata import pin_command
+from anamnesis.editing import with_tags
 
 _HELP = """Pin notes, so that sessions are given them first.
 

@@ -7,9 +7,10 @@ from dataclasses import asdict
 
 import click
 
+from anamnesis.age import age
 from anamnesis.cli.naming import name_note
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import age, bare_table, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.store.deleted import Deleted, deleted
 

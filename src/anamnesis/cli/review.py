@@ -1,68 +1,151 @@
-"""`anamnesis review`: lists foreign notes that wait for a review, and accepts or rejects them."""
+"""`anamnesis review`: what waits for a person, notes from elsewhere and proposals of dreams, and the decision."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Any, NamedTuple
 
 import click
 
 from anamnesis.cli.naming import chosen
 from anamnesis.cli.options import as_json, note_id, open_store, yes_option
-from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.output import bare_table, console, draw_diff, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.dream import reviewing
+from anamnesis.dream.database import Kept
+from anamnesis.dream.journal import shown
+from anamnesis.errors import InvalidArgument
+from anamnesis.history.diffs import diff, text_of
 from anamnesis.notes import Memory, as_dict
+from anamnesis.plural import counted
 from anamnesis.review import accept, reject, waiting
+from anamnesis.store import MemoryStore
 
 _PREVIEW = 300
+_DONE = {"accept": "Accepted", "reject": "Rejected", "later": "Later"}
+
+
+class _Items(NamedTuple):
+    """What waits: notes from elsewhere, and proposals."""
+
+    notes: Sequence[Memory]
+    proposals: Sequence[Kept]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        proposals = [shown(each.proposal, "review") for each in self.proposals]
+        return [*proposals, *(as_dict(note) for note in self.notes)]
 
 
 @click.command()
-@note_id("note_ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "are_all", is_flag=True, help="All notes that wait.")
-@click.option("--accept/--reject", "is_accepted", default=None, help="Let them be injected, or delete them.")
+@note_id("ids", metavar="[ID]...", nargs=-1)
+@click.option("--all", "are_all", is_flag=True, help="All that wait.")
+@click.option("--accept", "decision", flag_value="accept", help="Do what is proposed; let notes be injected.")
+@click.option("--reject", "decision", flag_value="reject", help="Never propose it again; delete notes.")
+@click.option("--later", "decision", flag_value="later", help="List the proposal again in a week.")
 @yes_option
 @as_json
-def command(note_ids: tuple[str, ...], are_all: bool, is_accepted: bool | None, yes: bool, as_json: bool) -> None:
-    """List the notes that were imported from elsewhere and wait for a review, or review them.
+def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool, as_json: bool) -> None:
+    """List what waits for you, or decide it: proposals of dreams, and notes that were imported from elsewhere.
 
-    Before its review, a global one is not injected by itself; a search finds it all the same. A rejected note goes to
-    the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is as in
-    `anamnesis show`; where it is a guess, the command asks first, as `anamnesis delete` does.
+    A dream proposes, and does not do, what it is not sure of and what concerns notes that you wrote, edited or pinned.
+    With an ID alone, a proposal is shown with its diff. What you accept can be undone by `anamnesis dream undo`; what
+    you reject is not proposed again.
+
+    Before its review, an imported global note is not injected by itself; a search finds it all the same. A rejected
+    note goes to the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is that of a
+    proposal or its beginning, or a note as in `anamnesis show`; where it is a guess, the command asks first, as
+    `anamnesis delete` does.
 
     \b
-    In a pipe: id, where it came from, project, title, separated by tabs.
-    JSON: the notes that wait, or those that were reviewed, as of show.
+    In a pipe: id, where it came from or its kind, project or confidence, title or reason.
+    JSON: what waits or was decided: proposals as of dream, with "status": "review", and notes as of show.
     """
-    if (is_accepted is None) == bool(note_ids or are_all):
-        raise click.UsageError(
-            "Give ID or --all together with --accept or --reject; without any of them, notes are listed."
-        )
+    if decision and not (ids or are_all):
+        raise click.UsageError("Say what to decide: give ID or --all.")
+    if are_all and not decision:
+        raise click.UsageError("Give --all together with --accept, --reject or --later.")
     with open_store() as store:
-        found = waiting(store)
-        if is_accepted is not None:
-            decide = accept if is_accepted else reject
-            if not are_all:
-                found = chosen(store, note_ids, "Accept" if is_accepted else "Reject", yes)
-            found = [decide(store, note.id) for note in found]
+        found = _named(store, ids, decision, yes) if ids else _waiting(store)
+        diffs = [*_diffs(store, found.proposals)] if ids and not decision else []
+        if decision:
+            found = _decide(store, found, decision)
     if as_json:
-        print_json([as_dict(note) for note in found])
-    elif is_accepted is not None:
-        for note in found:
-            click.echo(f"{'Accepted' if is_accepted else 'Rejected'}: {note.id} ({in_a_line(note.title)})")
+        print_json(found.as_json())
+    elif decision:
+        _tell(found, decision)
     elif on_terminal():
         _draw(found)
     else:
-        print_lines([(note.id, note.machine_id, note.project, note.title) for note in found])
+        _print(found)
+    if not as_json:
+        for each in diffs:
+            draw_diff(each)
 
 
-def _draw(found: list[Memory]) -> None:
+def _waiting(store: MemoryStore) -> _Items:
+    return _Items(waiting(store), reviewing.listed(store, date.today()))
+
+
+def _named(store: MemoryStore, ids: Iterable[str], decision: str | None, yes: bool) -> _Items:
+    """What the arguments name: proposals, or else notes."""
+    proposals = {id: reviewing.proposal_named(store, id) for id in ids}
+    verb = decision.capitalize() if decision else "Show"
+    notes = chosen(store, [id for id, proposal in proposals.items() if proposal is None], verb, yes)
+    return _Items(notes, [proposal for proposal in proposals.values() if proposal])
+
+
+def _decide(store: MemoryStore, found: _Items, decision: str) -> _Items:
+    if decision == "later":
+        if found.notes:
+            raise InvalidArgument(f"The note {found.notes[0].id} waits until it is accepted or rejected.")
+        reviewing.postpone(store, found.proposals, date.today())
+        return found
+    if found.proposals:
+        (reviewing.accept if decision == "accept" else reviewing.reject)(store, found.proposals)
+    decide = accept if decision == "accept" else reject
+    return found._replace(notes=[decide(store, note.id) for note in found.notes])
+
+
+def _diffs(store: MemoryStore, proposals: Iterable[Kept]) -> Iterable[str]:
+    """What each proposal would change."""
+    for each in proposals:
+        for note in each.proposal.after:
+            yield diff(text_of(store.find(note.id)), text_of(note), (f"{note.id} now", f"{note.id} then"))
+
+
+def _tell(found: _Items, decision: str) -> None:
+    for each in found.proposals:
+        click.echo(f"{_DONE[decision]}: {each.proposal.key} ({in_a_line(each.proposal.reason)})")
+    for note in found.notes:
+        click.echo(f"{_DONE[decision]}: {note.id} ({in_a_line(note.title)})")
+
+
+def _print(found: _Items) -> None:
+    for each in found.proposals:
+        proposal = each.proposal
+        print_lines([(proposal.key, proposal.kind, f"{proposal.confidence:.2f}", proposal.reason)])
+    print_lines([(note.id, note.machine_id, note.project, note.title) for note in found.notes])
+
+
+def _draw(found: _Items) -> None:
     from rich.table import Column
     from rich.text import Text
 
-    folded = (Column(name, overflow="fold") for name in ("from", "project"))
-    table = bare_table(Column("id", no_wrap=True), *folded, Column("what it says", ratio=1))
-    for note in found:
-        says = Text.assemble((in_a_line(note.title), "bold"), f"\n{in_a_line(note.body[:_PREVIEW])}")
-        table.add_row(Text(note.id, "cyan"), note.machine_id, note.project, says)
     screen = console()
-    if found:
+    if found.proposals:
+        table = bare_table(Column("proposal", no_wrap=True), "kind", "sure", Column("why", ratio=1))
+        for each in found.proposals:
+            proposal = each.proposal
+            key = Text(proposal.key, "cyan")
+            table.add_row(key, proposal.kind, f"{proposal.confidence:.0%}", in_a_line(proposal.reason))
         screen.print(table)
-    hint = "; `anamnesis review ID --accept` or `--reject` decides" if found else ""
-    screen.print(f"Waiting for a review: {len(found):,}{hint}", style="dim")
+    if found.notes:
+        folded = (Column(name, overflow="fold") for name in ("from", "project"))
+        table = bare_table(Column("id", no_wrap=True), *folded, Column("what it says", ratio=1))
+        for note in found.notes:
+            says = Text.assemble((in_a_line(note.title), "bold"), f"\n{in_a_line(note.body[:_PREVIEW])}")
+            table.add_row(Text(note.id, "cyan"), note.machine_id, note.project, says)
+        screen.print(table)
+    total = len(found.notes) + len(found.proposals)
+    hint = "; `anamnesis review ID` shows one, and `--accept`, `--reject` or `--later` decides" if total else ""
+    screen.print(f"{counted(total, 'waits', 'wait')} for a review{hint}", style="dim")

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anamnesis.age import age
 from anamnesis.cli.explained import draw_explained
 from anamnesis.cli.naming import remember
 from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
-from anamnesis.cli.output import age, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
 from anamnesis.recall.query import Mode, asked
 from anamnesis.store import Hit, MemoryStore
 from anamnesis.store.marking import Span, matches
+from anamnesis.store.recording import record
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -56,11 +58,14 @@ def command(
     the K best.
 
     \b
-    In a pipe: id, score, type, project, title, separated by tabs.
+    In a pipe: id, score, type, project, title, separated by tabs; then, if the note is outdated,
+    contradicted or stale, that.
     JSON: [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at",
             "updated_at", "prov_source", "prov_model", "prov_session", "confidence",
             "supersedes", "body", "score", "fit", "weak"}]
-    With --explain also "why": {"words", "passage", "parts", "evidence"}.
+    With --explain also "why": {"words", "passage", "parts", "evidence", "use"}. Of an outdated note also "outdated_by",
+    the id of the newer one, of a contradicted one "contradicts", the ids of the others, and of one about code
+    that is gone "stale", the reason.
     """
     text = " ".join(query)
     with open_memory(only_to_read=True) as vault:
@@ -69,6 +74,7 @@ def command(
         hits = vault.notes.hits(
             text, k=k, project=project, mode=mode or "fused", explain=explain, at_hand=at_hand, **wanted
         )
+        record(vault.notes.root, "found", [hit.memory.id for hit in _worth_showing(hits) if not hit.is_weak])
         if not hits and project:
             vault.notes.check_project(project)
         for_people = on_terminal() and not as_json
@@ -95,8 +101,8 @@ def command(
             waiting = counted(bridge.waiting.observations, "observation is not a note", "observations are not notes")
             console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
     else:
-        found = [(hit.memory, _score(hit)) for hit in _worth_showing(hits)]
-        print_lines([(note.id, score, note.type, note.project, note.title) for note, score in found])
+        found = [(hit.memory, _score(hit), hit.marks.told()) for hit in _worth_showing(hits)]
+        print_lines([(note.id, score, note.type, note.project, note.title, *told) for note, score, told in found])
 
 
 def _nothing_found(store: MemoryStore, query: str, project: str | None, *, filtered: bool) -> list[str]:
@@ -126,6 +132,7 @@ def _nothing_found(store: MemoryStore, query: str, project: str | None, *, filte
 def _as_dict(hit: Hit) -> dict[str, Any]:
     fit = None if hit.fit is None else round(hit.fit, 3)
     found = {**as_dict(hit.memory), "score": round(hit.score, 6), "fit": fit, "weak": hit.is_weak}
+    found |= hit.marks.shown()
     return {**found, "why": hit.why.shown()} if hit.why else found
 
 
@@ -149,7 +156,8 @@ def _in_order(hits: list[Hit], order: str) -> list[Hit]:
 def _draw(screen: Screen, query: str, hits: list[Hit]) -> None:
     notes = [hit.memory for hit in hits]
     marks = matches([in_a_line(note.title) for note in notes], query)
-    draw_rows(screen, notes, marks, {hit.memory.id for hit in hits if hit.is_weak})
+    remarks = {hit.memory.id: hit.marks.brief for hit in hits if hit.marks.brief}
+    draw_rows(screen, notes, marks, {hit.memory.id for hit in hits if hit.is_weak}, remarks)
 
 
 def _draw_long(screen: Screen, query: str, hits: list[Hit]) -> None:
@@ -167,7 +175,8 @@ def _draw_long(screen: Screen, query: str, hits: list[Hit]) -> None:
         named = _marked(note.title, title, "dim" if hit.is_weak else "bold")
         head = Text.assemble((f"{number:>2} ", "dim"), named, "  ", (f"{strength:<5}", "cyan"))
         screen.print(head)
-        screen.print(Text(f"   {note.id}  {note.type} · {note.project} · {age(note.updated_at)}", "dim"))
+        facts = [note.type, note.project, age(note.updated_at), *map(in_a_line, hit.marks.told())]
+        screen.print(Text(f"   {note.id}  {' · '.join(facts)}", "dim"))
         screen.print(Padding(_excerpt(body, spans), (0, 0, 1, 3)))
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import click
 
+from anamnesis.age import age
 from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
-from anamnesis.cli.output import age, console, on_terminal, print_json
+from anamnesis.cli.output import console, on_terminal, print_json
 from anamnesis.notes import Memory, as_dict, render
+from anamnesis.notes.marks import marks_of, told
+from anamnesis.plural import counted
+from anamnesis.store.question import Marked
+from anamnesis.store.recording import record
+from anamnesis.store.strength import KINDS
+from anamnesis.store.use_report import use_report, uses_by_week
+
+_BARS = " ▁▂▃▄▅▆▇█"
 
 
 @click.command()
@@ -16,21 +28,34 @@ from anamnesis.notes import Memory, as_dict, render
 def command(note_id: str, as_json: bool) -> None:
     """Show a note: drawn on a terminal, as its file in a pipe.
 
-    ID is a note's id or a part of one, a title, or @1 for the first line of the last list or search.
+    ID is a note's id or a part of one, a title, or @1 for the first line of the last list or search. On a terminal
+    also what the note was used for on this machine, and how often in each week of the last half year.
 
-    JSON: as of search, without "score".
+    \b
+    JSON: as of search, without "score"; with "use": {"uses", "sessions", "last_use", "strength", "stability",
+    "staleness", "history": [{"at", "kind", "session"}]} and how often the note was injected, recalled, found, opened,
+    cited, edited and superseded.
+
+    Marks of dreams are told: the newer note that outdates it or that it outdates, notes that contradict it, the code
+    it was about that is gone, the durable note that has the substance of an episode.
     """
+    now = time.time()
     with open_store(only_to_read=True) as store:
         note = store.get(full_id(store, note_id))
+        store.usage.take_in()
+        events = store.usage.events(note.id)
+        use = use_report(note, store.usage.of([note.id]).get(note.id), events, now)
+        marks = store.marks([note.id]).get(note.id, Marked())
+        record(store.root, "opened", [note.id])
     if as_json:
-        print_json(as_dict(note))
+        print_json({**as_dict(note), **marks.shown(), "use": use})
     elif on_terminal():
-        _draw(note)
+        _draw(note, _told(use, uses_by_week(events, now)))
     else:
         click.echo(render(note), nl=False)
 
 
-def _draw(note: Memory) -> None:
+def _draw(note: Memory, used: str) -> None:
     from rich.markdown import Markdown
     from rich.panel import Panel
     from rich.text import Text
@@ -41,6 +66,20 @@ def _draw(note: Memory) -> None:
         facts += "\n" + " ".join(f"#{tag}" for tag in note.tags)
     if note.superseded:
         facts += f"\nsupersedes {' '.join(note.superseded)}"
+    facts += "".join(f"\n{each}" for each in told(marks_of(note)))
     screen = console()
-    screen.print(Panel(Text(facts, "dim"), title=Text(note.title, "bold"), subtitle=note.id, title_align="left"))
+    screen.print(
+        Panel(Text(f"{facts}\n{used}", "dim"), title=Text(note.title, "bold"), subtitle=note.id, title_align="left")
+    )
     screen.print(Markdown(note.body, hyperlinks=False))
+
+
+def _told(use: dict[str, Any], weeks: list[int]) -> str:
+    """The use of a note in a line or two."""
+    times = [f"{kind} {use[kind]}×" for kind in KINDS if use.get(kind)]
+    rest = [*times, f"in {counted(use['sessions'], 'session')}"] if times else ["never used"]
+    lines = [" · ".join([f"strength {use['strength']:.2f}", *rest])]
+    if most := max(weeks):
+        drawn = "".join(_BARS[-(-count * (len(_BARS) - 1) // most)] for count in weeks)
+        lines.append(f"{drawn.lstrip()} by week, last used {age(use['last_use'])}")
+    return "\n".join(lines)

@@ -113,8 +113,8 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         both = counted(conflicts, "note has", "notes have")
         screen.draw("[yellow]{} two versions:[/] anamnesis conflicts", both)
     if foreign := len(waiting(store)):
-        imported = counted(foreign, "imported note waits", "imported notes wait")
-        screen.draw("[yellow]{} for a review:[/] anamnesis review", imported)
+        noted = counted(foreign, "note waits", "notes wait")
+        screen.draw("[yellow]{} for a review:[/] anamnesis review", noted)
     if unreadable:
         files = counted(unreadable, "file could not be read as a note", "files could not be read as notes")
         screen.draw("[yellow]{}:[/] anamnesis doctor", files)

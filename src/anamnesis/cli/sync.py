@@ -62,6 +62,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
 
     exit_on_signals()
     with open_memory() as vault, activity() as announce:
+        vault.notes.usage.take_in()
         _import(vault.notes)
         result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
         facts = report(vault.notes, result)

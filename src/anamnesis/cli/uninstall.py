@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from anamnesis.cli import machine
 from anamnesis.cli.choice import agent_option, confirm, shortened
 from anamnesis.cli.context import settings
 from anamnesis.cli.init import reconcile_engram
@@ -16,6 +15,8 @@ from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
 from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
 from anamnesis.disk import locked
+from anamnesis.onboard import machine
+from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS
 from anamnesis.onboard.engram_installation import NAME as ENGRAM
 from anamnesis.onboard.ledger import Ledger
@@ -47,7 +48,7 @@ def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) 
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
     leaving = set(names or (*AGENTS, ENGRAM))
-    plan = plan_removal(machine.everybody(), leaving, Ledger(settings().home))
+    plan = plan_removal(_everybody(), leaving, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
@@ -87,7 +88,11 @@ def _remove(leaving: set[str]) -> Plan:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         ledger = Ledger(home)
-        return tear_down(plan_removal(machine.everybody(), leaving, ledger), leaving, ledger)
+        return tear_down(plan_removal(_everybody(), leaving, ledger), leaving, ledger)
+
+
+def _everybody() -> list[Agent]:
+    return machine.everybody(settings(), find_database(settings()))
 
 
 def _print(plan: Plan, only_print: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.cli.metadata import pin_command, without_tags
+from anamnesis.cli.metadata import pin_command
+from anamnesis.editing import without_tags
 
 command = pin_command("Unpin notes: they are injected as all others are.", without_tags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.cli.metadata import tag_command, without_tags
+from anamnesis.cli.metadata import tag_command
+from anamnesis.editing import without_tags
 
 command = tag_command("Remove tags from a note.", without_tags)

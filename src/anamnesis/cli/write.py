@@ -19,6 +19,7 @@ from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import duplicates
+from anamnesis.store.recording import record
 
 _LONGEST_TITLE = 300
 
@@ -67,6 +68,7 @@ def command(
             supersedes=[each.id for each in older],
             **texts,
         )
+        record(store.root, "superseded", [each.id for each in older if each.is_known])
         warnings = [*_warnings(store, note, older)]
     tell_redacted(texts, note)
     for line in [*dict.fromkeys(done), *warnings]:

@@ -13,6 +13,9 @@ LINE = (
     "The MCP server `anamnesis` is your long-term memory. At the start of a task, call `memory_search` with what the"
     " task is about; when you have learnt something that will matter later, keep it with `memory_write`."
 )
+# What an agent may have of us, with the command that it runs: the server, and the hooks at session start, at a prompt
+# and at session end.
+FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,20 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anamnesis.errors import AnamnesisError
+from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.edits import Settings
 from anamnesis.onboard.pieces import Value
+from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import call_in
 
 _LIST = 2
+_SECONDS = 20.0
 _TRUSTED = ("trusted", "managed")
 # Otherwise it downloads its plugins first.
 _QUIET = [word for name in ("apps", "plugins", "remote_plugin") for word in ("-c", f"features.{name}=false")]
@@ -34,6 +37,33 @@ class CodexHook:
     key: str
     hash: str
     is_trusted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """The hooks of ours that Codex does not run yet, maybe none; the files with our hooks and with its trust."""
+
+    agent: Agent
+    hooks: list[CodexHook]
+    file: Path
+    config: Path
+
+
+def find_untrusted(agents: Sequence[Agent], place: Place) -> Untrusted | None:
+    """What Codex does not trust; None if it is not set up or cannot be asked."""
+    agent = next((agent for agent in agents if agent.name == "codex"), None)
+    program = place.program("codex")
+    if agent is None or program is None:
+        return None
+    file = next(edit.file for edit in agent.edits if "inject" in edit.verbs)
+    config = next(edit.file for edit in agent.edits if "serve" in edit.verbs)
+    if not file.is_file():
+        return None
+    try:
+        hooks = read_hooks(program, file, place.home, place.variables, _SECONDS)
+    except CodexSilent:
+        return None
+    return Untrusted(agent, [hook for hook in hooks if not hook.is_trusted], file, config)
 
 
 def read_hooks(program: str, file: Path, folder: Path, variables: Mapping[str, str], seconds: float) -> list[CodexHook]:

@@ -13,8 +13,8 @@ from anamnesis.onboard.edits import Edit, Launcher, Settings, launched
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.pieces import entries
-from anamnesis.onboard.plan import Change, Content, Plan
-from anamnesis.onboard.program import Program, call_in, program_in
+from anamnesis.onboard.plan import Change, Content, Plan, Refusal
+from anamnesis.onboard.program import VERBS, Program, call_in, program_in
 from anamnesis.onboard.setup import plan_setup
 from anamnesis.plural import listed
 
@@ -26,11 +26,15 @@ Runs = Callable[[tuple[str, ...]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A file that is not as it should be, and the agents that use it. Without a `change`, only its owner can fix it."""
+    """A file that is not as it should be, the agents that use it, and the commands of ours they cannot run therefore.
+
+    Without a `change`, only its owner can fix it.
+    """
 
     file: Path
     reason: str
     agents: tuple[Agent, ...]
+    verbs: frozenset[str]
     change: Change | None = None
 
 
@@ -47,13 +51,17 @@ def inspect(program: Program, declare: Declare, ledger: Ledger, runs: Runs) -> l
     plans = (_plan(_set_up(declare(other), ledger), ledger) for other in others)
     outdated = [{change.target for change in each.changes} for each in plans]
     faults = [
-        Fault(change.file, _reason(change, agents, runs), _of(change.agents, agents), change)
+        Fault(change.file, reason, _of(change.agents, agents), frozenset(verbs), change)
         for change in plan.changes
         if all(change.target in each for each in outdated)
+        for reason, verbs in (_cause(change, agents, runs),)
     ]
-    return faults + [
-        Fault(refusal.file, f"{refusal.reason.rstrip('.')}.", _of(refusal.agents, agents)) for refusal in plan.refusals
-    ]
+    return faults + [_refused(refusal, _of(refusal.agents, agents)) for refusal in plan.refusals]
+
+
+def _refused(refusal: Refusal, agents: tuple[Agent, ...]) -> Fault:
+    edits = [edit for agent in agents for edit in agent.edits if edit.file == refusal.file]
+    return Fault(refusal.file, f"{refusal.reason.rstrip('.')}.", agents, frozenset(_verbs(edits)))
 
 
 def _set_up(agents: Iterable[Agent], ledger: Ledger) -> list[Agent]:
@@ -93,22 +101,32 @@ def _entries(edit: Edit, content: Content) -> Iterator[dict[str, object]]:
         yield from (dict(entry) for piece in edit.pieces for entry in entries(piece, document))
 
 
-def _reason(change: Change, agents: dict[str, Agent], runs: Runs) -> str:
-    """What is wrong with a file, in a sentence."""
+def _cause(change: Change, agents: dict[str, Agent], runs: Runs) -> tuple[str, set[str]]:
+    """What is wrong with a file, in a sentence, and the commands of ours that cannot run because of it."""
+    wanted = _verbs(change.edits)
     owners = _of(change.agents, agents)
     whose = listed(agent.title for agent in owners)
     if change.old is None:
-        return f"It is missing. {whose} {'need it for their' if len(owners) > 1 else 'needs it for its'} memory."
+        return (
+            f"It is missing. {whose} {'need it for their' if len(owners) > 1 else 'needs it for its'} memory.",
+            wanted,
+        )
     started = [launched(_text(change.old))] if any(isinstance(edit, Launcher) for edit in change.edits) else []
     gone = [words for words in (*_programs(change), *started) if words and not runs(words)]
     if gone:
-        return f"It makes {whose} start {shlex.join(gone[0])}, which does not run."
-    wanted = {verb for edit in change.edits if isinstance(edit, Settings) for verb in edit.verbs}
+        return f"It makes {whose} start {shlex.join(gone[0])}, which does not run.", wanted
     calls = (call_in(entry) for edit in change.edits for entry in _entries(edit, change.old))
-    missing = wanted - {call.verb for call in calls if call}
+    missing = _verbs(edit for edit in change.edits if isinstance(edit, Settings)) - {
+        call.verb for call in calls if call
+    }
     if missing:
-        return f"It lacks {_parts(missing)} of {whose}."
-    return f"It was changed since it was written for {whose}, or an older version wrote it."
+        return f"It lacks {_parts(missing)} of {whose}.", missing
+    return f"It was changed since it was written for {whose}, or an older version wrote it.", set()
+
+
+def _verbs(edits: Iterable[Edit]) -> set[str]:
+    """The commands of ours that are run because of edits; a launcher runs all of them."""
+    return {verb for edit in edits for verb in (VERBS if isinstance(edit, Launcher) else edit.verbs)}
 
 
 def _parts(verbs: set[str]) -> str:

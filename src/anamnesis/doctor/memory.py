@@ -1,4 +1,4 @@
-"""Checks files, index and configuration: names each fault with its fix, and applies the fix where it is safe."""
+"""Checks files, index and configuration: names each fault with its fix."""
 
 from __future__ import annotations
 
@@ -7,52 +7,40 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from anamnesis.bridge import FAILURES
 from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
+from anamnesis.doctor.finding import Finding
 from anamnesis.errors import AnamnesisError
 from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
-from anamnesis.store import MemoryStore, upkeep
+from anamnesis.store import MemoryStore, changeset, upkeep
 from anamnesis.vault import find_engram, open_vault
 
 # A temporary file this old belongs to no write that is still going on.
 _STALE_SECONDS = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A fault, with its subject and its fix. Without `repair`, only the user can fix it."""
+def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
+    """The faults of this machine's store. Writes nothing but the index.
 
-    subject: str
-    fault: str
-    fix: str
-    repair: Callable[[], object] | None = field(default=None, compare=False)
-
-
-def examine(settings: Settings) -> list[Finding]:
-    """All faults of this machine's store. Writes nothing but the index."""
+    For 50,000 notes, all checks take 2.5 s of CPU. Those that are made `quickly` take 10 ms: they neither read the
+    whole index nor list folders nor compare observations.
+    """
     home = settings.home
     found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home)]
     try:
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
-            found += [*_index(store), *_vectors(store), *_files(store), *_bridge(store, settings)]
+            found += [] if quickly else [*_index(store), *_vectors(store)]
+            found += _files(store)
+            found += [] if quickly else _folders(store)
+            found += _dreams(store)
+            found += [] if quickly else _bridge(store, settings)
     except AnamnesisError as error:
         found.append(Finding(str(home), error.message, error.hint or "Make it readable."))
     return found
-
-
-def repair(findings: list[Finding]) -> list[Finding]:
-    """Apply the fixes that can be applied; returns the fixed findings."""
-    fixed = []
-    for finding in findings:
-        if finding.repair:
-            finding.repair()
-            fixed.append(finding)
-    return fixed
 
 
 def _permissions(home: Path) -> Iterator[Finding]:
@@ -120,6 +108,10 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
             yield Finding(place, problem.reason, "Move this file to the trash.", discard)
         else:
             yield Finding(place, problem.reason, "Fix the file, or move it out of the folder.")
+
+
+def _folders(store: MemoryStore) -> Iterator[Finding]:
+    """Files and folders that do not belong there or cannot be read."""
     for path in upkeep.leftovers(store):
         file = store.root / path
         if time.time() - file.stat().st_mtime > _STALE_SECONDS:
@@ -137,6 +129,16 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
         yield Finding(path, fault, "Put the file or the folder itself there.")
     for path in upkeep.unlistable(store):
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
+
+
+def _dreams(store: MemoryStore) -> Iterator[Finding]:
+    """Changes of several notes that were killed, and records of such changes that cannot be read."""
+    if changeset.is_pending(store):
+        fault = "A dream or its undo was killed half-way."
+        yield Finding(f"{changeset.FOLDER}/", fault, "Undo what it did.", _with(store, changeset.recover))
+    for path in changeset.unreadable(store):
+        place = path.relative_to(store.root).as_posix()
+        yield Finding(place, "It cannot be read, so this dream cannot be undone.", "Restore it, or remove it.")
 
 
 def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:

@@ -1,57 +1,55 @@
-"""This machine for `init`, `uninstall` and `doctor`: where agents have their settings, and which command starts us."""
+"""This machine: where agents have their settings, and which command starts us."""
 
 from __future__ import annotations
 
-import functools
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from anamnesis.cli.context import settings
+from anamnesis.config import Settings
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import all_agents
 from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
-from anamnesis.vault import find_engram
 
 # How long the start of a command may take, on a machine that is busy.
 _SECONDS = 30.0
 _SYSTEMS = {"darwin": "macos", "win32": "windows"}
 
 
-def place() -> Place:
+def place(settings: Settings) -> Place:
     """Where programs have their settings on this machine."""
-    return Place(_SYSTEMS.get(sys.platform, "linux"), settings().user_home, dict(os.environ))
+    return Place(_SYSTEMS.get(sys.platform, "linux"), settings.user_home, dict(os.environ))
 
 
-def program() -> Program:
+def program(settings: Settings) -> Program:
     """The command for agents, with its full path: they have another PATH, or none.
 
     That of a virtual environment moves with it, so agents start a launcher instead.
     """
-    home = settings().home
-    store = "" if home == settings().user_home / ".anamnesis" else str(home)
+    home = settings.home
+    store = "" if home == settings.user_home / ".anamnesis" else str(home)
     lasting = _lasting()
     if lasting or sys.platform == "win32":  # Windows does not start shell scripts
         return Program(lasting or _words(), store, sys.platform == "win32")
     return Program((str(home / "bin/anamnesis"),), store, runs=_words())
 
 
-def agents(started: Program | None = None) -> list[Agent]:
+def agents(settings: Settings, started: Program | None = None) -> list[Agent]:
     """Every supported agent, installed on this machine or not; `started` is the program for them, else `program`."""
-    return all_agents(place(), started or program())
+    return all_agents(place(settings), started or program(settings))
 
 
-def everybody(started: Program | None = None) -> list[Agent]:
-    """All agents that may be set up, and Engram if it is installed."""
-    declared = agents(started)
-    found = find_installation(place(), started or program(), declared, find_engram(settings()))
+def everybody(settings: Settings, database: Path | None, started: Program | None = None) -> list[Agent]:
+    """All agents that may be set up, and Engram if it is installed; `database` is its engram.db, if it has one."""
+    start = started or program(settings)
+    declared = agents(settings, start)
+    found = find_installation(place(settings), start, declared, database)
     return [*declared, *([found.agent] if found else [])]
 
 
-@functools.cache
 def can_run(words: tuple[str, ...]) -> bool:
     """Whether a command starts us. A script can be there and its interpreter be gone, so it is tried."""
     try:

@@ -1,0 +1,147 @@
+"""`anamnesis dream gate`: tries a text against the gate, shows what the gate did, and takes refused notes in."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from anamnesis.age import age
+from anamnesis.cli.context import settings
+from anamnesis.cli.given_text import decoded, decoded_argument
+from anamnesis.cli.options import as_json, open_store, project_option
+from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.dream.admitting import accept, drafted, forget, judged
+from anamnesis.dream.gate import Verdict
+from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
+from anamnesis.plural import counted
+from anamnesis.store.gate_log import Logged
+
+_STYLES = {"allow": "green", "upsert": "cyan", "redirect": "yellow", "reject": "red"}
+
+
+@click.command()
+@click.argument("title", default="")
+@click.argument("body", default="")
+@click.option("-t", "--type", type=click.Choice(TYPES), default="semantic", show_default=True, help="Its type.")
+@project_option("The project of the text to try, or of the log.")
+@click.option("--scope", type=click.Choice(SCOPES), default="portable", show_default=True, help="Its scope.")
+@click.option("--log", "is_log", is_flag=True, help="List what the gate decided, the newest first.")
+@click.option("--all", "is_all", is_flag=True, help="With --log: also what was written as it was.")
+@click.option("--accept", "accepted", type=int, metavar="NUMBER", help="Write a refused note of the log.")
+@click.option("--forget", "forgotten", type=int, metavar="NUMBER", help="Remove an entry of the log for good.")
+@click.option("-n", "--number", type=click.IntRange(1), default=20, show_default=True, help="With --log: how many.")
+@as_json
+def command(
+    title: str,
+    body: str,
+    accepted: int | None,
+    forgotten: int | None,
+    is_log: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Try what the gate would do with a text that an agent writes, or see what it did.
+
+    Without BODY, it is read from a pipe.
+
+    Notes that agents write with `memory_write` pass a gate; what you write never does. It refuses what another note
+    says already, and what code or git can tell by itself; it puts a text that says more into the note that said less,
+    unless that is yours; and it leaves orders beyond twenty of a project to `anamnesis review`. Refused notes are in
+    the log with their text, on this machine only. `anamnesis config set gate off` turns the gate off.
+
+    \b
+    Decisions: allow (written), upsert (changed another note), redirect (written, waits for
+    `anamnesis review`), reject (not written).
+    In a pipe: decision, rule, the id of the note, reason; of the log, number and time before them.
+    JSON: {"decision", "rule", "reason", "note"}; of the log a list of these with "id", "at",
+    "project", "accepted" and "draft", the refused note as of show; with --accept, the note.
+    """
+    if sum((bool(title), is_log, accepted is not None, forgotten is not None)) != 1:
+        raise click.UsageError("Give a TITLE and a BODY to try, or --log, --accept or --forget.")
+    if is_log:
+        _show_log(given, as_json)
+    elif accepted is not None:
+        with open_store() as store:
+            note = accept(store, accepted)
+        print_json(as_dict(note)) if as_json else click.echo(f"Written: {note.id} ({in_a_line(note.title)})")
+    elif forgotten is not None:
+        with open_store() as store:
+            forget(store, forgotten)
+        print_json({"forgotten": forgotten}) if as_json else click.echo(f"Forgotten: {forgotten}")
+    else:
+        text = decoded_argument(body)[0] if body or sys.stdin.isatty() else decoded(sys.stdin.buffer.read())[0]
+        _try(decoded_argument(title)[0], text, given, as_json)
+
+
+def _try(title: str, body: str, given: dict[str, Any], as_json: bool) -> None:
+    draft = drafted(
+        title=title,
+        body=body,
+        type=given["type"],
+        project=given["project"] or "global",
+        scope=given["scope"],
+        machine_id=settings().machine_id,
+    )
+    with open_store(only_to_read=True) as store:
+        verdict = judged(store, draft)
+    note_id = verdict.note.id if verdict.note else ""
+    if as_json:
+        print_json({"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason, "note": note_id})
+    elif on_terminal():
+        _draw(verdict)
+    else:
+        print_lines([(verdict.decision, verdict.rule, note_id, verdict.reason)])
+
+
+def _draw(verdict: Verdict) -> None:
+    from rich.text import Text
+
+    console().print(Text(verdict.decision, f"bold {_STYLES[verdict.decision]}"), Text(in_a_line(verdict.reason)))
+
+
+def _show_log(given: dict[str, Any], as_json: bool) -> None:
+    with open_store(only_to_read=True) as store:
+        found = [
+            each
+            for each in store.decisions.listed()
+            if (given["is_all"] or each.decision != "allow") and given["project"] in (None, each.project)
+        ][: given["number"]]
+    if as_json:
+        print_json([_shown(each) for each in found])
+    elif on_terminal():
+        _draw_log(found)
+    else:
+        rows = [(each.id, _time(each), each.decision, each.rule, each.note_id, each.reason) for each in found]
+        print_lines(rows)
+
+
+def _shown(each: Logged) -> dict[str, Any]:
+    decided = {"decision": each.decision, "rule": each.rule, "reason": each.reason, "note": each.note_id}
+    about = {"id": each.id, "at": _time(each), "project": each.project, "accepted": each.accepted}
+    return {**about, **decided, "draft": as_dict(each.draft) if each.draft else None}
+
+
+def _draw_log(found: list[Logged]) -> None:
+    from rich.table import Column
+    from rich.text import Text
+
+    table = bare_table("", "when", "", Column("text", ratio=2), Column("why", ratio=3))
+    for each in found:
+        decision = Text("accepted" if each.accepted else each.decision, _STYLES[each.decision])
+        table.add_row(str(each.id), age(_time(each)), decision, Text(_title(each.draft)), Text(in_a_line(each.reason)))
+    if found:
+        console().print(table)
+    refused = sum(each.decision == "reject" and not each.accepted for each in found)
+    hint = "; `anamnesis dream gate --accept NUMBER` writes one" if refused else ""
+    console().print(f"{counted(refused, 'note was', 'notes were')} refused{hint}.", style="dim")
+
+
+def _title(draft: Memory | None) -> str:
+    return in_a_line(draft.title) if draft else ""
+
+
+def _time(each: Logged) -> str:
+    return datetime.fromtimestamp(each.at, UTC).isoformat()

@@ -1,0 +1,6 @@
+"""Checks of this machine: each names a fault with its fix. `memory` checks the store, `agents` what `init` wrote."""
+
+from anamnesis.doctor.finding import Finding, repair
+from anamnesis.doctor.memory import examine
+
+__all__ = ["Finding", "examine", "repair"]
