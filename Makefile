@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check tests clients hunt bench docs clean
+.PHONY: run test check tests browser clients hunt packages bench docs pictures clean
 
 run: $(VENV)/.installed
 	$(BIN)/anamnesis daemon
@@ -16,8 +16,14 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-tests: $(VENV)/.installed-dev
+tests: $(VENV)/.installed-dev browser
 	$(BIN)/pytest -n auto
+
+# The tests of the dashboard need Chromium; where packages may be installed, it is.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	|| { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+	|| { echo "Install Chromium for the tests of the dashboard."; exit 1; }
 
 # The real clients, from the package registries (over a gigabyte), against a stand-in model on loopback.
 # HOSTS="claude codex" plays only these; LATEST=1 plays the newest versions; RECORD=1 writes tests/clients/last-run.json.
@@ -31,10 +37,20 @@ hunt: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/recording.py
+	$(BIN)/python docs/picture.py
+
+# The pictures of the dashboard in the README. Each run takes others: they show how old notes are.
+pictures: $(VENV)/.installed-dev browser
+	$(BIN)/python docs/screenshots.py
+
+# The packages, installed and tried with every Python that is there.
+packages: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.packages
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.starts --record
+	$(BIN)/python -m bench.dashboard --record
 
 clean:
 	rm -rf $(VENV) .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

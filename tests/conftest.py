@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `anamnesis.meaning` doe
 settings.register_profile("anamnesis", deadline=None, derandomize=True)
 settings.register_profile("hunt", deadline=None, print_blob=True)
 settings.load_profile("anamnesis")
+# A shell's background job ignores SIGINT, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+anamnesis completion fish | source
