@@ -7,6 +7,7 @@ import json
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def pages() -> dict[Path, str]:
         DOCS / "cli.md": _cli(),
         DOCS / "configuration.md": _configuration(),
         DOCS / "mcp-tools.md": _mcp_tools(),
+        DOCS / "anamnesis.1": _man_page(),
     }
 
 
@@ -96,27 +98,58 @@ def _table(head: list[str], rows: Iterable[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def _root() -> click.Context:
+    return anamnesis.make_context("anamnesis", [], resilient_parsing=True, terminal_width=100)
+
+
+def _man_page() -> str:
+    """The manual of the command: what --help says of each command, in the form of man(7)."""
+    parts = [
+        '.TH ANAMNESIS 1 "" "" "Anamnesis"',
+        ".SH NAME\nanamnesis \\- one memory for every coding agent",
+        ".SH SYNOPSIS\n.B anamnesis\n[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]",
+        f".SH DESCRIPTION\n{_roff(cleandoc(anamnesis.help or ''))}",
+        ".SH COMMANDS",
+        *(f".SS {_roff(name)}\n.nf\n{_roff(text)}\n.fi" for name, text in _helps(anamnesis, _root())),
+        ".SH ENVIRONMENT",
+        *(f".TP\n.B {name}\n{_roff(purpose)}" for name, purpose in _variables().items()),
+        ".SH FILES\n.TP\n.I ~/.anamnesis\nThe notes, the index and the settings.",
+        ".SH EXIT STATUS\n0 done, 1 refused or failed, 2 wrong usage.",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _variables() -> dict[str, str]:
+    return {HOME_VARIABLE: "Where the notes are.", **{each.variable: each.purpose for each in SETTINGS}}
+
+
+def _roff(text: str) -> str:
+    """A text that man(7) shows as it is: it takes a line that begins with a dot or a quote for a request."""
+    lines = text.replace("\\", "\\e").replace("-", "\\-").splitlines()
+    return "\n".join(f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
+
+
 def _cli() -> str:
     parts = [
         "# Command line",
         "Generated from the code by `make docs`.",
         "Results go to stdout, messages to stderr. Exit codes: 0 done, 1 refused or failed, 2 wrong usage.",
         "On a terminal, results are drawn; in a pipe, they are lines with columns separated by tabs.",
-        *_commands(anamnesis, anamnesis.make_context("anamnesis", [], resilient_parsing=True, terminal_width=100)),
+        *(part for name, text in _helps(anamnesis, _root()) for part in (f"## {name}", f"```text\n{text}\n```")),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
+def _helps(group: click.Group, context: click.Context) -> Iterator[tuple[str, str]]:
+    """Every command with its help."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if command is None:
             continue
         inner = click.Context(command, info_name=name, parent=context)
-        yield f"## {inner.command_path}"
-        yield f"```text\n{help_of(inner)}\n```"
+        yield inner.command_path, help_of(inner)
         if isinstance(command, click.Group):
-            yield from _commands(command, inner)
+            yield from _helps(command, inner)
 
 
 def _configuration() -> str:
@@ -150,7 +183,7 @@ def _configuration() -> str:
 def _mcp_tools() -> str:
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
         tools = [tool.declaration() for tool in memory.tools(lambda: store, read_settings({}, Path(folder)))]
-        prompts = [prompt.declaration() for prompt in memory.prompts()]
+        prompts = [prompt.declaration() for prompt in memory.prompts(lambda: store)]
     parts = [
         "# MCP tools",
         "Generated from the code by `make docs`. Served by `anamnesis serve` on standard input and output, in the"
@@ -167,7 +200,7 @@ def _mcp_tools() -> str:
     ]
     for tool in tools:
         hints = ", ".join(name for name, value in tool["annotations"].items() if value is True)
-        rows = [_parameter(name, each) for name, each in tool["inputSchema"]["properties"].items()]
+        rows = [*_parameters(tool["inputSchema"])]
         table = ["| argument | type | default | meaning |", "| --- | --- | --- | --- |", *rows] if rows else []
         parts += [
             f"## {tool['name']}",
@@ -182,19 +215,35 @@ def _mcp_tools() -> str:
 
 
 def _engram_tools() -> list[str]:
+    return [
+        "Served by `anamnesis engram mcp`, alone, and with the others at `/mcp` of `anamnesis daemon`. They answer in"
+        " the texts of Engram. Arguments in bold are required.",
+        _tool_table(""),
+        "## Reverie's tools",
+        "Served by `anamnesis engram mcp --tools=reverie`, on the same memory; nobody gets them who does not ask for"
+        " them. `--tools=agent,reverie` has both.",
+        _tool_table("reverie"),
+    ]
+
+
+def _tool_table(wanted: str) -> str:
     with contextlib.closing(sqlite3.connect(":memory:")) as nowhere:
-        tools = [tool.declaration() for tool in engram.tools(Memory(lambda: contextlib.nullcontext(nowhere)))]
+        tools = [tool.declaration() for tool in engram.tools(Memory(lambda: contextlib.nullcontext(nowhere)), wanted)]
     rows = []
     for tool in tools:
         schema = tool["inputSchema"]
         required = schema.get("required", [])
         arguments = [f"**{name}**" if name in required else name for name in schema.get("properties", {})]
         rows.append(f"| `{tool['name']}` | {', '.join(arguments)} | {tool['description'].splitlines()[0]} |")
-    return [
-        "Served by `anamnesis engram mcp`, alone, and with the others at `/mcp` of `anamnesis daemon`. They answer in"
-        " the texts of Engram. Arguments in bold are required.",
-        "\n".join(["| tool | arguments | what it is for |", "| --- | --- | --- |", *rows]),
-    ]
+    return "\n".join(["| tool | arguments | what it is for |", "| --- | --- | --- |", *rows])
+
+
+def _parameters(schema: dict[str, Any], before: str = "") -> Iterator[str]:
+    """A row for each argument, and for each key of the objects in a list."""
+    for name, each in schema["properties"].items():
+        yield _parameter(f"{before}{name}", each)
+        if each.get("items", {}).get("type") == "object":
+            yield from _parameters(each["items"], f"{before}{name}[].")
 
 
 def _parameter(name: str, schema: dict[str, Any]) -> str:

@@ -94,11 +94,12 @@ def session() -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         command = Command(Path(folder))
         with command.store() as store:
-            store.put_all(_notes())
+            store.put_all(recorded_notes())
         return [(line, _steady(command, line)) for line in COMMANDS]
 
 
-def _notes() -> list[Memory]:
+def recorded_notes() -> list[Memory]:
+    """The notes of the session, as old as they are to be."""
     now = datetime.now(UTC)
     found = []
     for note_id, kind, project, title, body, days in NOTES:
