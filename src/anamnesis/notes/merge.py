@@ -107,7 +107,7 @@ def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, st
 
 
 def _merged_space(base: Memory | None, older: Memory, newer: Memory) -> str:
-    """The space that the side names that changed it; of both, the newer. A removed line names none, and changes none."""
+    """The space that the side names that changed it; of both, the newer. A removed line changes nothing."""
     before = space_of(base) if base else ""
     return next((name for note in (newer, older) if (name := space_of(note)) not in ("", before)), before)
 
