@@ -15,14 +15,14 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
-from anamnesis.notes import Memory, check_id, parse, render, space_of, validate
+from anamnesis.notes import TYPES, Memory, check_id, parse, render, space_of, validate
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import is_purged
 from anamnesis.sync.integrate import File, Side, integrate
-from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
+from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, read_bytes, replace_files
 
 _TREE = TREES["portable"]
 # Retries when another program edits files at the same moment.
@@ -208,16 +208,17 @@ class Receiver:
                 decision.wait = Waiting(note.id, theirs.space, PURGED)
                 return True
             decision.kind = "back" if base and base.is_live else "new"
-            decision.files = [Replacement(self._path(note, None), None, data)]
+            decision.files = [Replacement(self._path(note, None, data), None, data)]
             return True
         if local.memory is None:
             reason = f"{local.file.path} cannot be read: {local.file.problem}"
             decision.wait = Waiting(note.id, theirs.space, reason, missed=True)
             return False
         if local.data == data:
+            decision.files = self._left_behind(note, local, base)
             return True
         decision.kind = "changed"
-        path = self._path(note, local)
+        path = self._path(note, local, data)
         if (base and base.hash == local.file.hash) or _redacted(local.memory) == text:
             former = [Replacement(local.path, local.data, None)] if path != local.path else []
             decision.files = [Replacement(path, None if former else local.data, data), *former]
@@ -243,10 +244,23 @@ class Receiver:
         if merged.conflicted:
             decision.kind = "conflict"
 
-    def _path(self, note: Memory, local: Local | None) -> str:
-        """The path of a note in the portable tree: that of its file, unless its type changed."""
-        found = local.file if local else None
-        return place(note, found, lambda path: is_taken(self.store, path)).removeprefix(f"{_TREE}/")
+    def _path(self, note: Memory, local: Local | None, data: bytes) -> str:
+        """The path of a note in the portable tree: that of its file, unless its type changed.
+
+        An interrupted exchange may have written its new file already.
+        """
+        root = self.store.root
+
+        def exists(path: str) -> bool:
+            return is_taken(self.store, path) and read_bytes(root / path) != data
+
+        return place(note, local.file if local else None, exists).removeprefix(f"{_TREE}/")
+
+    def _left_behind(self, note: Memory, local: Local, base: Agreed | None) -> list[Replacement]:
+        """The removal of the former file of a note whose type changed, which an interrupted exchange did not reach."""
+        paths = (f"{type}/{note.id}.md" for type in TYPES)
+        found = ((path, read_bytes(self.store.memory_dir / path)) for path in paths if path != local.path)
+        return [Replacement(path, data, None) for path, data in found if data and base and digest(data) == base.hash]
 
 
 def _parsed(version: Incoming) -> Memory | None:
