@@ -156,6 +156,8 @@ class Receiver:
         """The note is in no space any more: it goes to the trash, unless it was changed here."""
         if not home or home.space not in fresh or not local or not local.memory or local.file.hash != home.hash:
             return
+        if not fresh[home.space].version:  # the hub has never had it: it is not deleted, but to be sent
+            return
         decision.kind, decision.title = "deleted", local.memory.title
         if fresh[home.space].is_erased:
             decision.is_erased = True
