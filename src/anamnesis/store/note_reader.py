@@ -16,7 +16,7 @@ from anamnesis.store.projects import by_any_name, check_project, projects_of
 from anamnesis.store.queries import Also, Filter, StoreStats, at_least_zero
 from anamnesis.store.question import Marked, Mode, Question, Ranked, Why, is_weak
 from anamnesis.store.ranking import Ranking
-from anamnesis.store.search import Coverage, coverage
+from anamnesis.store.word_search import Coverage, coverage
 
 if TYPE_CHECKING:
     from anamnesis.store.problems import Problem
