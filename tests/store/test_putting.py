@@ -14,6 +14,7 @@ from anamnesis import disk
 from anamnesis.errors import InvalidNote, NoteConflict
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore
+from anamnesis.store.faults import leftovers
 from anamnesis.store.files import NoteFile, NoteFiles
 from anamnesis.store.writing import Writing
 
@@ -127,10 +128,10 @@ def test_a_note_enters_its_folder_whole(tmp_path: Path) -> None:
     files = NoteFiles(tmp_path)
     writing = Writing(files, {"memory/semantic/n.md": note("n")}, {})
     assert [path for path in (tmp_path / "memory").rglob("*") if path.is_file()] == []
-    assert [PurePosixPath(path).name.split(".md.")[0] for path in files.leftovers()] == [".n"]
+    assert [PurePosixPath(path).name.split(".md.")[0] for path in leftovers(tmp_path)] == [".n"]
     writing.finish()
     assert [path.name for path in (tmp_path / "memory").rglob("*") if path.is_file()] == ["n.md"]
-    assert files.leftovers() == []
+    assert leftovers(tmp_path) == []
 
 
 def test_a_note_that_is_removed_while_it_is_flushed_is_no_error(store: MemoryStore) -> None:

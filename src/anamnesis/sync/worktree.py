@@ -26,7 +26,7 @@ from anamnesis.errors import LockHeld, StoreUnavailable
 from anamnesis.store.files import trash_place
 from anamnesis.store.steps import Step, Steps
 from anamnesis.sync.integrate import File
-from anamnesis.sync.repository import is_safe
+from anamnesis.sync.tree import is_safe
 
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _STAGE = Path(".git", "anamnesis-new")
