@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from anamnesis.notes import Memory, decode, render
-from anamnesis.store import MemoryStore, queries
+from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, NoteFile, digest
+from anamnesis.store.problems import unreadable
 from anamnesis.store.purging import is_about
 from anamnesis.sync.worktree import read_bytes
 
@@ -63,7 +64,7 @@ def _read(store: MemoryStore, note_id: str, file: NoteFile | None) -> Local | No
 
 def held_unreadable(store: MemoryStore, ids: Iterable[str]) -> set[str]:
     """Those of the notes that are not gone: a file that cannot be read is about them."""
-    problems = store._catalogue.ask(queries.unreadable)
+    problems = store._catalogue.ask(unreadable)
     return {note_id for note_id in ids for problem in problems if is_about(store, problem.path, note_id)}
 
 
