@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from tests.hub.running import RunningHub
+from tests.postgres import Postgres, server
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Postgres:
+    """The PostgreSQL server of this test process."""
+    return server()
+
+
+@pytest.fixture
+def hub_url(postgres: Postgres) -> str:
+    """The database of a new hub."""
+    return postgres.new_hub()
+
+
+@pytest.fixture
+def running(hub_url: str) -> Iterator[RunningHub]:
+    """A new hub that serves."""
+    with RunningHub(hub_url) as hub:
+        yield hub
