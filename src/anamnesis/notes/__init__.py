@@ -18,7 +18,7 @@ from anamnesis.notes.record import (
     validate,
     writable,
 )
-from anamnesis.notes.spaces import check_space, space_of, with_space
+from anamnesis.notes.spaces import check_space, space_line, space_of, with_space
 from anamnesis.notes.ulid import derived_id, ending_of, has_time, moment_of, number_of, ulid, ulid_of
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "number_of",
     "parse",
     "render",
+    "space_line",
     "space_of",
     "ulid",
     "ulid_of",

@@ -31,9 +31,14 @@ def space_of(note: Memory) -> str:
 def with_space(note: Memory, name: str) -> Memory:
     """The note with this line, directly after the tags, in place of its other ones; without it for an empty name."""
     extra = {key: _LINE.sub("", lines) for key, lines in note.extra.items()}
-    written = name if _NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
-    extra[_AFTER] = (f"{KEY}: {written}\n" if name else "") + extra.get(_AFTER, "")
+    extra[_AFTER] = space_line(name).get(_AFTER, "") + extra.get(_AFTER, "")
     return replace(note, extra={key: lines for key, lines in extra.items() if lines})
+
+
+def space_line(name: str) -> dict[str, str]:
+    """The `extra` lines of a new note in a space; none for an empty name."""
+    written = name if _NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+    return {_AFTER: f"{KEY}: {written}\n"} if name else {}
 
 
 def check_space(name: str) -> str:
