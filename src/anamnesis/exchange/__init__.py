@@ -92,7 +92,7 @@ def _exchange(
         sender = Sender(receiver, settings.machine_id, retries)
         cycle = Cycle(receiver, sender, announce, account.hub, lambda hub: _rename(store, account, hub))
         cycle.run()
-        waiting = sum(bool(each.reason) for each in receiver.state.waiting().values())
+        waiting = sum(bool(each.reason) for each in receiver.state.waiting())
     return HubResult(
         account.url,
         account.user,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
-from anamnesis.exchange.receiving import Receiver, as_missed
+from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import Space, Waiting
 from anamnesis.notes.spaces import PERSONAL
@@ -51,12 +51,19 @@ class Cycle:
         state = self.receiver.state
         self.receiver.spaces = state.spaces()
         self._receive()
-        if missed := [each for each in state.waiting().values() if each.missed]:
-            self.receiver.receive(as_missed(self.receiver.client, missed), is_current=True)
+        self._catch_up()
         if self._find_lost():
             self._receive()
         self._send()
         state.mark("reached_at", utcnow())
+
+    def _catch_up(self) -> None:
+        """Receive the current versions of notes that could not be received when they came."""
+        receiver = self.receiver
+        missed = [each for each in receiver.state.waiting() if each.missed]
+        found = {(each.note, each.space): receiver.client.note(each.space, each.note) for each in missed}
+        receiver.state.catch_up(key for key, version in found.items() if version is None)
+        receiver.receive([version for version in found.values() if version], is_current=True)
 
     def _compare(self) -> None:
         """Index files that were edited in place."""
@@ -156,7 +163,7 @@ class Cycle:
         store, state, sender = self.receiver.store, self.receiver.state, self.sender
         self.announce(f"Sending to {self.receiver.client.address.host}")
         if waiting := state.waiting():
-            sender.send(waiting)
+            sender.send(each.note for each in waiting)
         self._follow_projects()
         for _ in range(_MOST_ROUNDS):
             pending = store.log.pending(FOLLOWER, state.identity, _BATCH)
