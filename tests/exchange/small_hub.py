@@ -104,7 +104,9 @@ class SmallHub:
             return 401, {"error": "no", "hint": ""}
         seen = {name: each for name, each in self.spaces.items() if user in each.members}
         if path == "/v1/me":
-            shown = [{"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()]
+            shown = [
+                {"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()
+            ]
             return 200, {"user": user, "hub": self.id, "personal": f"~{user}", "spaces": shown}
         if path == "/v1/sync":
             return 200, {"hub": self.id, "spaces": self._since(user, seen, body["cursors"])}

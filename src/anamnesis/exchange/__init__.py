@@ -16,7 +16,7 @@ from anamnesis.exchange.account import Account, parse_address, read_account, wri
 from anamnesis.exchange.client import HubClient, HubUnreachable
 from anamnesis.exchange.cycle import Cycle
 from anamnesis.exchange.receiving import Receiver
-from anamnesis.exchange.result import HubResult, report_hub, travelled
+from anamnesis.exchange.result import NOTHING, HubResult, report_hub, travelled
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.log import log
@@ -40,8 +40,8 @@ def exchange_notes(
 ) -> HubResult | None:
     """Exchange the notes with the hub of this machine; None if it is logged in to none.
 
-    Records whether that failed; a hub that cannot be reached is a result. `retries` offers again what it refused. Notes
-    that were erased at the hub are removed with `purge`.
+    Records whether that failed. To be offline is normal: a hub that cannot be reached is a result. `retries` offers
+    again what it refused. Notes that were erased at the hub are removed with `purge`.
     """
     account = read_account(store.root)
     if account is None:
@@ -51,10 +51,7 @@ def exchange_notes(
     except LockHeld:
         raise  # another exchange is running, and says how it ended
     except HubUnreachable as error:
-        record_failure(store.root, error.message, error.hint, HUB)
-        return HubResult(
-            account.url, account.user, travelled([]), travelled([]), False, 0, error.message, False, error.hint
-        )
+        return HubResult(account.url, account.user, NOTHING, NOTHING, False, 0, error.message, False, error.hint)
     except (AnamnesisError, sqlite3.Error, OSError) as error:
         hint = error.hint if isinstance(error, AnamnesisError) else ""
         record_failure(store.root, error.message if isinstance(error, AnamnesisError) else str(error), hint, HUB)
