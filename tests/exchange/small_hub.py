@@ -41,13 +41,27 @@ class SmallHub:
         self.cut: Callable[[str, str], bool] = lambda _path, _when: False
         self.page = 500
         self.lock = threading.RLock()
+        self.changed = threading.Condition()
+        self.is_closed = False
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self.answer(None)
+                if self.path == "/v1/live":
+                    self.announce()
+                else:
+                    self.answer(None)
+
+            def announce(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+                self.close_connection = True
+                with hub.changed:
+                    while not hub.is_closed:
+                        hub.changed.wait(0.5)
+                        self.wfile.write(b'data: {"space": "any", "seq": 1}\n\n')
 
             def do_POST(self) -> None:
                 self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -82,6 +96,9 @@ class SmallHub:
         return f"http://127.0.0.1:{self.server.server_port}"
 
     def close(self) -> None:
+        with self.changed:
+            self.is_closed = True
+            self.changed.notify_all()
         self.server.shutdown()
         self.server.server_close()
 
@@ -94,7 +111,9 @@ class SmallHub:
             held = self.spaces[space]
             held.seq += 1
             held.versions.setdefault(note, []).append((held.seq, text))
-            return held.seq
+        with self.changed:
+            self.changed.notify_all()
+        return held.seq
 
     def text(self, space: str, note: str) -> str | None:
         return self.spaces[space].current(note)[1]

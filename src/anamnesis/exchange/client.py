@@ -68,6 +68,7 @@ class HubClient:
         self._token = token
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
+        self._live: HTTPConnection | None = None
 
     def __repr__(self) -> str:
         return f"HubClient({self.address.url})"  # without the token
@@ -132,7 +133,7 @@ class HubClient:
 
         A connection that is silent for longer than `patience` seconds counts as lost.
         """
-        connection = self._connect(patience)
+        self._live = connection = self._connect(patience)
         try:
             with self._telling():
                 connection.request("GET", f"{self.address.path}/v1/live", headers=self._headers("text/event-stream"))
@@ -142,6 +143,13 @@ class HubClient:
             yield self._events(response)
         finally:
             connection.close()
+
+    def hang_up(self) -> None:
+        """End `live`, from another thread."""
+        live = self._live.sock if self._live else None
+        if live:
+            with contextlib.suppress(OSError):
+                live.shutdown(socket.SHUT_RDWR)
 
     def _events(self, response: HTTPResponse) -> Iterator[str]:
         while True:
