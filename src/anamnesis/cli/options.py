@@ -74,6 +74,15 @@ def _space(_: click.Context, __: click.Parameter, value: str | None) -> str | No
     return "~own" if value == "~" else check_space(value)
 
 
+def _notes_of(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """The ids of the notes of a space."""
+    if value is None:
+        return None
+    from anamnesis.exchange.standing import notes_of
+
+    return notes_of(settings().home, value)
+
+
 def space_option(help: str) -> Callable[..., Any]:
     return click.option("--space", metavar="NAME", callback=_space, help=help)
 
@@ -123,6 +132,13 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Only notes with this tag; may be given more than once.",
         ),
         click.option("--source", type=click.Choice(SOURCES), help="Only notes that were written by this."),
+        click.option(
+            "--space",
+            "ids",
+            metavar="NAME",
+            callback=_notes_of,
+            help="Only notes of this space of the hub, as the last sync left it; `~` is your own.",
+        ),
     )
     command = period_options("Only notes changed", "Only notes last changed")(command)
     for option in reversed(options):

@@ -82,7 +82,7 @@ class Exchanger:
         from anamnesis.exchange import exchange_notes  # TLS and HTTP, which nobody without a login has to import
 
         try:
-            done = exchange_notes(self._vault.notes, self._settings, purge=self._vault.purge)
+            done = exchange_notes(self._vault.notes, self._settings, is_compared=True, purge=self._vault.purge)
         except LockHeld:
             return True
         except FAILURES as error:

@@ -47,7 +47,6 @@ class Cycle:
     removed: list[str] = field(default_factory=list)  # spaces that the user was removed from
 
     def run(self) -> None:
-        self._compare()
         state = self.receiver.state
         self.receiver.spaces = state.spaces()
         self._receive()
@@ -64,14 +63,6 @@ class Cycle:
         found = {(each.note, each.space): receiver.client.note(each.space, each.note) for each in missed}
         receiver.state.catch_up(key for key, version in found.items() if version is None)
         receiver.receive([version for version in found.values() if version], is_current=True)
-
-    def _compare(self) -> None:
-        """Index files that were edited in place."""
-        store, state = self.receiver.store, self.receiver.state
-        now = time.time()
-        if store.count() <= _FEW_NOTES or not 0 <= now - state.compared_at() < _COMPARE_SECONDS:
-            store.refresh()
-            state.mark("compared_at", now)
 
     def _receive(self) -> None:
         """Receive all changes, page by page."""
@@ -183,3 +174,12 @@ class Cycle:
                     self.sender.send(self.receiver.store.ids_of(project))
             if space.role and space.projects != before and (space.can_write or not space.projects):
                 self.receiver.state.save_projects(space.name, space.projects)
+
+
+def compare(receiver: Receiver) -> None:
+    """Index files that were edited in place."""
+    store, state = receiver.store, receiver.state
+    now = time.time()
+    if store.count() <= _FEW_NOTES or not 0 <= now - state.compared_at() < _COMPARE_SECONDS:
+        store.refresh()
+        state.mark("compared_at", now)
