@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tests.exchange.conftest import Machine
 
-from anamnesis.notes import with_space
+from anamnesis.notes.spaces import with_space
 
 EDITS = int(os.environ.get("ANAMNESIS_EDITS", "120"))
 SEED = int(os.environ.get("ANAMNESIS_SEED", "1"))

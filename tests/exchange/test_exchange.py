@@ -9,8 +9,8 @@ import pytest
 from tests.exchange.conftest import Machines
 from tests.exchange.small_hub import SmallHub, Space
 
-from anamnesis.notes import space_of, with_space
 from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.sync.conflicts import list_conflicts
 
 

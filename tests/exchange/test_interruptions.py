@@ -15,7 +15,7 @@ from tests.exchange.small_hub import SmallHub, Space
 from tests.killing import fork, wait_for
 
 from anamnesis.exchange import exchange_notes
-from anamnesis.notes import with_space
+from anamnesis.notes.spaces import with_space
 from anamnesis.store import MemoryStore
 from anamnesis.sync.failure import HUB, last_failure
 

@@ -14,7 +14,8 @@ import click
 from anamnesis.age import UNITS
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.notes import SCOPES, SOURCES, TYPES, check_space
+from anamnesis.notes import SCOPES, SOURCES, TYPES
+from anamnesis.notes.spaces import check_space
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import ORDERS

@@ -15,8 +15,9 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
-from anamnesis.notes import TYPES, Memory, check_id, parse, render, space_of, validate, with_space
+from anamnesis.notes import TYPES, Memory, check_id, parse, render, validate
 from anamnesis.notes.merge import set_aside
+from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets

@@ -13,9 +13,9 @@ from anamnesis.exchange.client import HubUnreachable, Incoming, Json, Outgoing, 
 from anamnesis.exchange.local import Local, held_unreadable, read_local
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
-from anamnesis.notes import Memory, space_of
+from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
-from anamnesis.notes.spaces import PERSONAL
+from anamnesis.notes.spaces import PERSONAL, space_of
 from anamnesis.store.files import TREES, digest
 from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
 

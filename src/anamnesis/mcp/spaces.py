@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anamnesis.errors import InvalidArgument
 from anamnesis.exchange import standing
 from anamnesis.mcp.answer import shortened
-from anamnesis.notes import SCOPES, check_space, space_line
+from anamnesis.notes import SCOPES
+from anamnesis.notes.spaces import check_space, space_line
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
