@@ -235,10 +235,31 @@ def test_siblings_are_no_synonyms(words: str) -> None:
         ("The door opens at 7. The team meets at 9.", "The team meets at 9. The door opens at 7."),
         ("The schema lives in db/schema.sql, e.g. the keys.", "The schema is in db/schema.sql, for example the keys."),
         ("It cannot start without a key.", "It can't start without a key."),
+        ("Tokens expire after fifteen minutes.", "Tokens expire after 15 minutes."),
+        ("The pool has twenty-five connections.", "The pool has 25 connections."),
+        ("The client retries with exponential backoff.", "The client retries with exponential back-off."),
+        ("Flags are read at startup only.", "Flags are read at start-up only."),
+        ("The time zone of the user decides.", "The timezone of the user decides."),
+        ("If the lag exceeds 100, add a worker.", "When the lag exceeds 100, add a worker."),
     ],
 )
 def test_phrases_that_say_the_same(one: str, other: str) -> None:
     assert is_same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tokens expire after fifteen minutes.", "Tokens expire after fifty minutes."),
+        ("The pool has twenty-five connections.", "The pool has twenty connections."),
+        ("Check if the backup has ended.", "Check when the backup has ended."),
+        ("Find out if the backup runs.", "Find out when the backup runs."),
+        ("Restart it when the disk is full.", "Restart it unless the disk is full."),
+        ("The job starts up the queue.", "The job sets up the queue."),
+    ],
+)
+def test_phrases_that_do_not_say_the_same(one: str, other: str) -> None:
+    assert not is_same(one, other)
 
 
 def test_the_first_line_may_be_the_title() -> None:

@@ -20,7 +20,7 @@ from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import Memory
 
 # Changes with what the keys are made of.
-VERSION = 1
+VERSION = 2
 _WORD = lazy_pattern(r"[\u3400-\u9fff\uac00-\ud7a3]|\w++", re.UNICODE)
 # How many words each part of a note is known by, how many words a part has, and how many parts are looked at.
 _RAREST, _PART, _MOST_PARTS = 8, 60, 8
