@@ -75,9 +75,9 @@ CONDITIONS = _words("if unless until when whenever only except before after whil
 
 _CLASSES = """
 in within inside into; with using via through by; about regarding concerning approximately roughly around circa;
-over above exceeding; under below beneath; before; after; until till; if when whenever provided
-assuming; once; only solely exclusively merely just; half; double twice; triple thrice; quarter; dozen; single; all every
-each; some certain; more; less fewer; most; least; must shall; should ought; can could; may might; was were; or;
+over above exceeding; under below beneath; before; after; until till; if when whenever provided assuming;
+once; only solely exclusively merely just; half; double twice; triple thrice; quarter; dozen; single; all every each;
+some certain; more; less fewer; most; least; must shall; should ought; can could; may might; was were; or;
 instead; always; never; not; no; except excluding; between among amongst; during throughout; toward towards; without;
 both; last; ever; off; out; up; down; left; on onto; at; from; than; against; across; behind; ahead; since; yes;
 at_most; at_least; everything; anything; something; everyone everybody; someone somebody; anyone anybody; everywhere;
