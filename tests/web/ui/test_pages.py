@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import re
+import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.web.daemon import Daemon
+from tests.waiting import wait_until
+from tests.web.daemon import Daemon, running
 
 PAGES = (
     *("/ui/", "/ui/notes", "/ui/notes?q=deploy", "/ui/notes/new", "/ui/timeline", "/ui/projects", "/ui/fleet"),
@@ -34,6 +38,9 @@ def test_pages_forbid_every_script_and_frame_of_others(filled: dict[str, str], d
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert headers["x-frame-options"] == "DENY"
     assert headers["cache-control"] == "no-store"
+    style = daemon.ask("GET", "/ui/static/style.css").headers
+    assert style["cache-control"] == "no-cache"
+    assert daemon.ask("GET", "/ui/static/style.css", If_None_Match=style["etag"]).status == 304
 
 
 def test_the_root_is_the_dashboard_for_browsers_alone(daemon: Daemon) -> None:
@@ -122,23 +129,48 @@ def test_a_daemon_with_a_token_asks_browsers_for_it(filled: dict[str, str], tmp_
     daemon = Daemon(tmp_path, ANAMNESIS_TOKEN=token)
     try:
         sent = daemon.ask("GET", "/ui/notes", Accept=HTML)
-        assert (sent.status, sent.headers["location"]) == (303, "/ui/login")
+        assert (sent.status, sent.headers["location"]) == (303, "/ui/login?to=/ui/notes")
         assert daemon.ask("GET", "/ui/notes").status == 401
         assert daemon.ask("GET", "/ui/login", Accept=HTML).status == 200
         form = {"Content_Type": "application/x-www-form-urlencoded"}
         assert daemon.ask("POST", "/ui/login", "token=guess", **form).status == 401
-        entered = daemon.ask("POST", "/ui/login", urlencode({"token": token}), **form)
-        assert entered.status == 303
+        outside = daemon.ask("POST", "/ui/login", urlencode({"token": token, "to": "//hostile.example/"}), **form)
+        assert (outside.status, outside.headers["location"]) == (303, "/ui/")
+        entered = daemon.ask("POST", "/ui/login", urlencode({"token": token, "to": "/ui/notes"}), **form)
+        assert (entered.status, entered.headers["location"]) == (303, "/ui/notes")
         cookie = entered.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
+        assert "Path=/ui;" in cookie
         value = cookie.partition(";")[0]
         assert daemon.ask("GET", "/ui/notes", Accept=HTML, Cookie=value).status == 200
         forged = value[:-1] + ("1" if value.endswith("0") else "0")
         assert daemon.ask("GET", "/ui/notes", Accept=HTML, Cookie=forged).status == 303
         assert daemon.ask("GET", "/stats", Cookie=value).status == 401
+        # The root has no cookie: it leads through the login, which knows it.
+        known = daemon.ask("GET", "/ui/login?to=/", Accept=HTML, Cookie=value)
+        assert (known.status, known.headers["location"]) == (303, "/ui/")
     finally:
         daemon.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one address on loopback")
+def test_wrong_guesses_make_their_client_wait_and_nobody_else(tmp_path: Path) -> None:
+    token = "a-long-random-token-0123456789"
+    with running(tmp_path, ANAMNESIS_TOKEN=token) as daemon, contextlib.ExitStack() as opened:
+
+        def guess(given: str, address: str) -> http.client.HTTPConnection:
+            connection = http.client.HTTPConnection(daemon.host, daemon.port, 60, (address, 0))
+            opened.callback(connection.close)
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            connection.request("POST", "/ui/login", urlencode({"token": given}), form)
+            return connection
+
+        assert guess("wrong", "127.0.0.1").getresponse().status == 401
+        for _ in range(4):
+            guess("wrong", "127.0.0.1")  # each waits for the one before
+        wait_until(lambda: guess(token, "127.0.0.1").getresponse().status == 429)
+        assert guess(token, "127.0.0.2").getresponse().status == 303
 
 
 def test_the_settings_show_no_secret(tmp_path: Path) -> None:

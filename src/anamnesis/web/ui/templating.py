@@ -73,6 +73,7 @@ def with_query(asked: Mapping[str, str], **changes: str | int | None) -> str:
         **asked,
         "done": "",
         "undo": "",
+        "sign": "",
         **{name: "" if value is None else str(value) for name, value in changes.items()},
     }
     return "?" + urlencode({name: value for name, value in query.items() if value})
