@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon, running
+from tests.web.ui.conftest import Lived
 
 PAGES = (
     *("/ui/", "/ui/notes", "/ui/notes?q=deploy", "/ui/notes/new", "/ui/timeline", "/ui/projects", "/ui/fleet"),
@@ -22,9 +23,8 @@ HTML = "text/html,application/xhtml+xml"
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(
-    filled: dict[str, str], daemon: Daemon, path: str
-) -> None:
+def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(lived: Lived, path: str) -> None:
+    daemon = lived.daemon
     page = daemon.ask("GET", path, Accept=HTML)
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     data = daemon.ask("GET", path, Accept="application/json")
@@ -32,7 +32,8 @@ def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(
     assert isinstance(json.loads(data.text), dict)
 
 
-def test_pages_forbid_every_script_and_frame_of_others(filled: dict[str, str], daemon: Daemon) -> None:
+def test_pages_forbid_every_script_and_frame_of_others(lived: Lived) -> None:
+    daemon = lived.daemon
     headers = daemon.ask("GET", "/ui/", Accept=HTML).headers
     assert headers["content-security-policy"].startswith("default-src 'self';")
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
@@ -43,7 +44,8 @@ def test_pages_forbid_every_script_and_frame_of_others(filled: dict[str, str], d
     assert daemon.ask("GET", "/ui/static/style.css", If_None_Match=style["etag"]).status == 304
 
 
-def test_the_root_is_the_dashboard_for_browsers_alone(daemon: Daemon) -> None:
+def test_the_root_is_the_dashboard_for_browsers_alone(lived: Lived) -> None:
+    daemon = lived.daemon
     sent = daemon.ask("GET", "/", Accept=HTML)
     assert (sent.status, sent.headers["location"]) == (302, "/ui/")
     assert (daemon.ask("GET", "/").status, daemon.ask("GET", "/").text) == (404, "404 page not found\n")
@@ -64,14 +66,15 @@ def test_the_root_is_the_dashboard_for_browsers_alone(daemon: Daemon) -> None:
         ("/ui/dreams/none", 400),
     ],
 )
-def test_bad_input_gets_a_page_with_one_sentence(daemon: Daemon, path: str, status: int) -> None:
-    page = daemon.ask("GET", path, Accept=HTML)
+def test_bad_input_gets_a_page_with_one_sentence(lived: Lived, path: str, status: int) -> None:
+    page = lived.daemon.ask("GET", path, Accept=HTML)
     assert page.status == status
     assert re.search(r"<h1>.+\.</h1>", page.text)
     assert "Traceback" not in page.text
 
 
-def test_a_graph_starts_around_a_note_by_its_id_alone(filled: dict[str, str], daemon: Daemon) -> None:
+def test_a_graph_starts_around_a_note_by_its_id_alone(lived: Lived) -> None:
+    daemon, filled = lived
     id = filled["Use WAL mode"]
     alone, keyed = (
         json.loads(daemon.ask("GET", f"/ui/graph?around={start}", Accept="application/json").text)
@@ -116,7 +119,8 @@ def test_a_form_needs_its_token_and_a_page_of_ours(filled: dict[str, str], daemo
     assert daemon.ask("GET", f"/ui/notes/{ids}", Accept=HTML).status == 404
 
 
-def test_a_link_from_another_site_opens_a_page_and_nothing_else(daemon: Daemon) -> None:
+def test_a_link_from_another_site_opens_a_page_and_nothing_else(lived: Lived) -> None:
+    daemon = lived.daemon
     there = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
     assert daemon.ask("GET", "/ui/", Accept=HTML, **there).status == 200
     assert daemon.ask("GET", "/stats", **there).status == 403

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markupsafe import Markup, escape
@@ -43,7 +44,10 @@ def rendered(text: str, resolve: Resolve | None = None) -> Markup:
     clean = nh3.clean(
         html,
         tags=_TAGS,
-        attributes={"a": {"href", "class"}, "code": {"class"}, "span": {"class"}, "ol": {"start"}},
+        attributes={
+            **{"a": {"href", "class"}, "code": {"class"}, "span": {"class"}, "blockquote": {"dir"}},
+            **{"ul": {"dir"}, "ol": {"dir", "start"}, "table": {"dir"}},
+        },
         url_schemes=_SCHEMES,
         link_rel="noopener noreferrer nofollow",
     )
@@ -54,10 +58,18 @@ def rendered(text: str, resolve: Resolve | None = None) -> Markup:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
     parser.inline.ruler.before("link", "wiki_link", _wiki_link)
+    parser.core.ruler.push("direction", _direction)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("link_open", _link_open)
     parser.add_render_rule("link_close", _link_close)
     return parser
+
+
+def _direction(state: StateCore) -> None:
+    """Lists, quotes and tables have the direction of their first letters."""
+    for token in state.tokens:
+        if token.nesting == 1 and token.tag in ("ul", "ol", "blockquote", "table"):
+            token.attrSet("dir", "auto")
 
 
 def _wiki_link(state: StateInline, silent: bool) -> bool:

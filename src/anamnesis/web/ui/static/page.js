@@ -42,7 +42,7 @@ addEventListener("submit", () => (typed = false));
 addEventListener("beforeunload", (event) => typed && event.preventDefault());
 
 // What somebody is in the middle of: a new page would take it away, so it waits.
-const doing = "details[open]:not([data-first]), input:checked, :is(input, textarea, select):focus";
+const doing = "details[open]:not([data-first]), input:checked, :is(input:not([type=checkbox]), textarea, select):focus";
 function refresh() {
   if (!stale || one(`[data-live] :is(${doing})`) || !getSelection().isCollapsed) return;
   stale = false;
