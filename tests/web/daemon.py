@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-
 # Seconds after which a daemon that has not said its address is ended.
 _LONGEST_START = 120
 

@@ -17,6 +17,8 @@ from tests.web.ui.conftest import leave_to_review
 from tests.web.ui.visiting import HTML, Visitor
 
 from anamnesis.dream.proposal import Proposal
+from anamnesis.notes import Memory
+from anamnesis.store import MemoryStore
 
 KEY = Proposal("update", ("deploying",), "", 0).key
 
@@ -177,3 +179,25 @@ def test_what_a_session_would_be_told_has_a_reason_for_each_note(filled: dict[st
     reasons = {note["title"]: note["reason"] for note in told["notes"]}
     assert reasons["Retry policy"] == "for every project"
     assert reasons["Session of Monday"] == "one of the last sessions"
+
+
+def test_the_pages_of_a_timeline_leave_nothing_out_and_repeat_nothing(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        store.put_all(
+            Memory(f"note-{day}-{hour}", "semantic", "Note", "Text.", "acme", created_at=f"2026-03-{day}T{hour}:00:00Z")
+            for day in range(10, 20)
+            for hour in range(10, 20)
+        )
+    with running(tmp_path) as daemon:
+        for number in range(3):
+            about = {"id": f"s-{number}", "session_id": f"s-{number}", "project": "acme", "directory": "/w"}
+            for path in ("/sessions", "/prompts"):
+                assert daemon.ask("POST", path, json.dumps({**about, "content": "Why?"})).status == 201
+        visitor, seen, page = Visitor(daemon), list[str](), 1
+        while page:
+            found = visitor.data(f"/ui/timeline?page={page}")
+            seen += [f"{each['kind']} {each['id']}" for each in found["happened"]]
+            page = found["next"]
+        assert len(seen) == len(set(seen)) == 106
+        times = [each["at"] for each in visitor.data("/ui/timeline?page=2")["happened"]]
+        assert times == sorted(times, reverse=True)

@@ -45,8 +45,13 @@ def rendered(text: str, resolve: Resolve | None = None) -> Markup:
         html,
         tags=_TAGS,
         attributes={
-            **{"a": {"href", "class"}, "code": {"class"}, "span": {"class"}, "blockquote": {"dir"}},
-            **{"ul": {"dir"}, "ol": {"dir", "start"}, "table": {"dir"}},
+            "a": {"href", "class"},
+            "code": {"class"},
+            "span": {"class"},
+            "blockquote": {"dir"},
+            "ul": {"dir"},
+            "ol": {"dir", "start"},
+            "table": {"dir"},
         },
         url_schemes=_SCHEMES,
         link_rel="noopener noreferrer nofollow",
@@ -95,7 +100,7 @@ def _image(self: RendererProtocol, tokens: list[Token], place: int, _options: ob
     """A link in the place of an image: showing it would tell its host that the note was read."""
     address = str(tokens[place].attrGet("src") or "")
     host = _host(address)
-    if not host:
+    if not host or not _is_safe(address):
         return str(escape(f"[{tokens[place].content or 'image'}]"))
     text = f"{tokens[place].content or 'image'} ({host})"
     return str(Markup('<a class="image" href="{}">{}</a>').format(address, text))
@@ -126,8 +131,8 @@ def _is_safe(address: str) -> bool:
         parts = urlsplit(address)
     except ValueError:
         return False
-    if parts.scheme:
-        return parts.scheme in _SCHEMES
+    if parts.scheme:  # without a host, browsers would take `http:x` for a path on this one
+        return parts.scheme == "mailto" or (parts.scheme in _SCHEMES and bool(parts.hostname))
     return address.startswith((f"{PAGES}/", "#"))
 
 
