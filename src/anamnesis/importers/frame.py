@@ -38,7 +38,7 @@ _LONGEST_TITLE = 200
 _LONGEST_TAG = 80
 _MOST_CHARACTERS = 5_000_000
 _MOST_PROBLEMS = 20
-_UNREADABLE = (OSError, sqlite3.Error, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
+_UNREADABLE = (sqlite3.Error, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 
 
 class Importer(NamedTuple):
@@ -113,13 +113,17 @@ def bring(
     ledgers = Ledger(store.root), Ledger(store.root, place)
     bringing = _Bringing(store, importer, ledgers, machine, project)
     reading = iter(_guarded(importer, place, machine))
-    done = 0
+    done = saved = 0
     try:
         while batch := [*islice(reading, _BATCH)]:
             bringing.take(batch, dry_run=dry_run)
             done += len(batch)
             if progress:
                 progress(done)
+            # So that a kill loses little: without its entry, a note that changes there next counts as edited here.
+            if not dry_run and done >= 1.5 * saved:
+                ledgers[0].save()
+                saved = done
     finally:
         for ledger in () if dry_run else ledgers:
             ledger.save()
@@ -138,6 +142,8 @@ def _guarded(importer: Importer, place: Path, machine: Machine) -> Iterator[Read
     """The records of a place. What ends the reading early is the last broken part."""
     try:
         yield from importer.read(place, machine)
+    except OSError as error:
+        yield Broken(str(error.filename or place), error.strerror or str(error))
     except _UNREADABLE as error:
         yield Broken(str(place), str(error) or type(error).__name__)
 
