@@ -202,15 +202,17 @@ def test_no_text_of_a_note_is_markup_or_commands_the_terminal(tmp_path: Path) ->
 def test_what_another_program_writes_is_shown_and_the_cursor_stays(home: Path) -> None:
     async def play(screen: Driver) -> None:
         await screen.until(lambda: len(screen.rows) == 2)
-        await screen.press("3", "1", "j")
+        await screen.press("2")
+        await screen.until(lambda: len(screen.rows) == 2)
+        await screen.press("1", "j")
         await screen.shows("Set busy_timeout to 5000.")
         await screen.until(lambda: screen.app._last is not None)
         with MemoryStore(home) as store:
             store.write(type="semantic", title="Written meanwhile", body="By an agent.\n", project="acme/web")
         await screen.until(lambda: len(screen.rows) == 3)
         await screen.shows("Set busy_timeout to 5000.", "3 notes")
-        await screen.press("3")  # it was read before the note was written
-        await screen.until(lambda: not screen.app.screen.is_stale)
+        await screen.press("2")
+        await screen.shows("Written meanwhile")
 
     drive(home, play)
 

@@ -33,6 +33,14 @@ class Section(NamedTuple):
 
 def text_in(path: Path) -> str | Broken:
     """The text of a regular file of reasonable size, with line feeds alone."""
+    text = exact_text_in(path)
+    if isinstance(text, Broken):
+        return text
+    return Broken(str(path), "It is not text.") if "\0" in text else text.replace("\r\n", "\n")
+
+
+def exact_text_in(path: Path) -> str | Broken:
+    """The text of a regular file of reasonable size."""
     try:
         if path.is_symlink() or not path.is_file():
             return Broken(str(path), "It is a link or no file.")
@@ -41,9 +49,7 @@ def text_in(path: Path) -> str | Broken:
         data = path.read_bytes()
     except OSError as error:
         return Broken(str(path), error.strerror or str(error))
-    if b"\0" in data:
-        return Broken(str(path), "It is not text.")
-    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, bytes] | Broken]:
