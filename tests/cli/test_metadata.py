@@ -65,7 +65,7 @@ def test_a_pinned_note_has_the_tag_and_a_mark(anamnesis: Command, note: str) -> 
         (["tag", "ID"], 2, "Missing argument"),
         (["tag", "ID", " # "], 1, "A tag is empty"),
         (["tag", "nothing", "x"], 1, "No note has the id nothing"),
-        (["move", "ID"], 2, "Say where to: --project, --type or --scope"),
+        (["move", "ID"], 2, "Say where to: --project, --type, --scope or --space"),
         (["move", "ID", "-p", "a\nb"], 1, "cannot be the key of a project"),
         (["move", "ID", "-t", "opinion"], 2, "'opinion' is not one of"),
         (["pin"], 2, "Missing argument"),

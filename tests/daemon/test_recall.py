@@ -156,7 +156,7 @@ def test_the_client_gets_what_the_daemon_ranks(daemon: Daemon, ids: dict[str, st
 
 def test_every_part_of_a_question_and_of_an_answer_arrives(tmp_path: Path) -> None:
     """Whatever is added to them."""
-    wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030", "laptop")
+    wanted = Filter("p", "semantic", "portable", ("p", "x/p"), ("t",), "human", "2020", "2030", "laptop", ("id",))
     question = Question("q", wanted, 3, "meaning", explain=True, at_hand="p", like="id", warm=True)
     assert all(getattr(wanted, each.name) != each.default for each in fields(Filter))
     assert all(value != Question._field_defaults.get(name) for name, value in question._asdict().items())

@@ -21,6 +21,12 @@ EXAMPLES = {
         "anamnesis search -p . --since 7d lock",
         "anamnesis search --tag sqlite --long timeout",
     ),
+    "anamnesis login": (
+        "anamnesis login https://hub.example",
+        "anamnesis login https://hub.example --token-stdin",
+    ),
+    "anamnesis logout": ("anamnesis logout",),
+    "anamnesis space": ("anamnesis space", "anamnesis space --json"),
     "anamnesis list": (
         "anamnesis list -p .",
         "anamnesis list --tag pinned --sort title",

@@ -27,7 +27,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 _LOOK_SECONDS = 1.0
 # Modules that are not needed for the first frame.
-_LATER = (*SECTIONS, "note", "history", "help", "editing")
+_LATER = (*SECTIONS, "note", "history", "help", "user_editor")
 
 
 def _screen(name: str) -> Screen[None]:
