@@ -7,7 +7,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.hub.running import RunningHub
+from tests.hub.running import Client, RunningHub
+from tests.hub.test_processes import served
 from tests.postgres import KEY, Postgres
 
 from anamnesis.hub import accounts
@@ -96,7 +97,9 @@ def test_a_database_without_a_hub_is_a_sentence(postgres: Postgres) -> None:
         pass
 
 
-def test_an_owner_who_is_no_superuser_is_enough_and_a_login_may_have_the_servers_role_only(postgres: Postgres) -> None:
+def test_an_owner_who_is_no_superuser_is_enough_and_a_login_may_have_the_servers_role_only(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     name = postgres.new_database(postgres.template)  # where this server gets the role, if no test has made it yet
     postgres.execute("DROP SCHEMA anamnesis CASCADE", name)
     postgres.execute("CREATE ROLE keeper LOGIN CREATEROLE")
@@ -110,7 +113,7 @@ def test_an_owner_who_is_no_superuser_is_enough_and_a_login_may_have_the_servers
         assert examine(db) == []
     postgres.execute("CREATE ROLE front LOGIN NOINHERIT")
     postgres.execute("GRANT anamnesis_hub TO front")
-    with Database(postgres.url(name, "front")) as database, database.entered(KEY.hash(token)) as (_, caller):
-        assert [*caller.spaces] == ["~you"]
+    with served(postgres.url(name, "front"), tmp_path) as (url, _):
+        assert [each["name"] for each in Client(url, token)("/v1/me").json["spaces"]] == ["~you"]
     with psycopg.connect(postgres.url(name, "front")) as db, pytest.raises(psycopg.errors.InsufficientPrivilege):
         db.execute("SELECT * FROM anamnesis.notes")
