@@ -22,6 +22,7 @@ from anamnesis.errors import StoreUnavailable
 @click.option("--behind-proxy", is_flag=True, help="A proxy speaks TLS, and only it reaches this address.")
 @click.option("--url", default="", metavar="URL", help="The address by which clients know the hub.")
 @click.option("--connections", type=click.IntRange(1, 200), default=10, show_default=True, help="To the database.")
+@click.option("--rate", type=click.IntRange(1), default=50, show_default=True, help="Requests a second of one token.")
 @key_file_option
 @hub_command
 def serve_command(
@@ -33,6 +34,7 @@ def serve_command(
     behind_proxy: bool,
     url: str,
     connections: int,
+    rate: int,
     key_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -65,4 +67,4 @@ def serve_command(
             )
         key = checked_key(db, key_file)
     with Database(database, connections) as pool:
-        serve(Hub(pool, key, url.rstrip("/")), address, announce)
+        serve(Hub(pool, key, url.rstrip("/"), rate), address, announce)
