@@ -9,7 +9,7 @@ from tests.exchange.small_hub import SmallHub
 from tests.waiting import wait_until
 
 from anamnesis.daemon.exchanger import Exchanger, Rhythm
-from anamnesis.exchange.account import forget_account
+from anamnesis.exchange.login import log_out
 from anamnesis.vault import Vault
 
 _QUICK = Rhythm(look=0.05, quiet=0.05, pause=600, longest=1)
@@ -23,6 +23,6 @@ def test_a_change_on_either_side_is_exchanged_without_a_command(machine: Machine
         second = two.write("there")
         two.sync()
         wait_until(lambda: vault.notes.find(second) is not None)
-        forget_account(one.store.root)
+        log_out(one.store.root)
         third = vault.write(type="semantic", title="T", body="after the logout").id
     assert hub.text("~you", third) is None

@@ -106,7 +106,8 @@ def test_an_exchange_can_be_killed_at_any_moment(
     hub.spaces["core"] = Space({"you": "writer"})
     one, two = machine("one"), machine("two")
     notes = _busy(one, two, hub)
-    one.store.close(), two.store.close()
+    one.store.close()
+    two.store.close()
     states = {name: (space.seq, {n: [*v] for n, v in space.versions.items()}) for name, space in hub.spaces.items()}
     shutil.copytree(tmp_path, tmp_path.with_name(f"{tmp_path.name}-saved"))
     saved = tmp_path.with_name(f"{tmp_path.name}-saved")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ NOTE = Memory(
 )
 
 
-def later(note: Memory, seconds: int, **changes: object) -> Memory:
+def later(note: Memory, seconds: int, **changes: Any) -> Memory:
     return replace(note, updated_at=f"2026-01-01T00:00:{seconds:02d}+00:00", **changes)
 
 

@@ -71,8 +71,10 @@ class Exchanger:
                 login, due, wait = found, 0.0, self._rhythm.pause
             if login and (last := self._last_change()) != seen:
                 due, seen = min(due, time.monotonic() + self._rhythm.quiet), last
-            if login and (self._announced.is_set() or time.monotonic() >= due):
+            is_announced = self._announced.is_set()
+            if not self._stopping.is_set():
                 self._announced.clear()
+            if login and (is_announced or time.monotonic() >= due):
                 wait = self._rhythm.pause if self._exchange() else min(2 * wait, self._rhythm.longest)
                 due, seen = time.monotonic() + wait, self._last_change()
             self._announced.wait(self._rhythm.look)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from anamnesis.config import Settings
 from anamnesis.disk import locked
-from anamnesis.errors import AnamnesisError, LockHeld, Unwritable
+from anamnesis.errors import AnamnesisError, Unwritable
 from anamnesis.exchange.account import Account, parse_address, read_account, write_account
 from anamnesis.exchange.client import HubClient, HubUnreachable
 from anamnesis.exchange.cycle import Cycle, compare
@@ -47,14 +47,18 @@ def exchange_notes(
     again what it refused. `is_compared` says that the files were just compared with the index, or are watched. Notes
     that were erased at the hub are removed with `purge`.
     """
-    account = read_account(store.root)
-    if account is None:
+    if read_account(store.root) is None:
         return None
+    how = Sharing(announce or (lambda _: None), retries, is_compared, purge or partial(_purge, store))
+    how.announce("Waiting for another sync of this machine")
+    with locked(store.root / EXCHANGE_LOCK, timeout=2.0 * settings.sync_timeout + 60):
+        account = read_account(store.root)
+        return _recorded(store, settings, account, how) if account else None
+
+
+def _recorded(store: MemoryStore, settings: Settings, account: Account, how: Sharing) -> HubResult:
     try:
-        sharing = Sharing(announce or (lambda _: None), retries, is_compared, purge or partial(_purge, store))
-        result = _exchange(store, settings, account, sharing)
-    except LockHeld:
-        raise  # another exchange is running, and says how it ended
+        result = _exchange(store, settings, account, how)
     except HubUnreachable as error:
         return HubResult(account.url, account.user, NOTHING, NOTHING, False, 0, error.message, False, error.hint)
     except (AnamnesisError, sqlite3.Error, OSError) as error:
@@ -62,7 +66,8 @@ def exchange_notes(
         record_failure(store.root, error.message if isinstance(error, AnamnesisError) else str(error), hint, HUB)
         raise
     clear_failure(store.root, HUB)
-    log(store.root, "exchange", **report_hub(result))
+    if result.received.total or result.sent.total:  # a daemon exchanges every minute
+        log(store.root, "exchange", **report_hub(result))
     return result
 
 
@@ -86,9 +91,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, how: Sha
         fault = "the disk is read-only or full, or the folder is closed to you"
         raise Unwritable(f"The notes in {store.root} cannot be synced: {fault}.")
     address = parse_address(account.url, insecure=True)  # the login has decided about that
-    how.announce("Waiting for another sync of this machine")
     with (
-        locked(store.root / EXCHANGE_LOCK, timeout=2.0 * settings.sync_timeout + 60),
         closing(HubDatabase(store.root)) as database,
         HubClient(address, account.token, timeout=float(settings.sync_timeout)) as client,
     ):

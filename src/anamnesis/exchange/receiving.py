@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anamnesis.errors import InvalidNote, StoreUnavailable
@@ -46,6 +46,10 @@ class Decision:
     is_trashed: bool = False  # by the store, as its file has no front matter
     is_erased: bool = False
     conflicted: bool = False
+
+    def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
+        """Receive the versions of these spaces later."""
+        self.missed += [Waiting(self.note, space, reason, missed=True) for space in spaces]
 
 
 @dataclass(slots=True)
@@ -186,33 +190,29 @@ class Receiver:
         versions = dict(fresh)
         if home and home.space != chosen and home.space in fresh and fresh[home.space].text is not None:
             # One version at a time: first that of the space that the file is of, then the others.
-            decision.missed += [
-                Waiting(decision.note, space, "", missed=True) for space in fresh if space != home.space
-            ]
+            decision.postpone(space for space in fresh if space != home.space)
             chosen, versions = home.space, {home.space: fresh[home.space]}
             known = {home.space: home}
         if chosen not in fresh and (not home or home.space != chosen):
             found = self.client.note(chosen, decision.note)
             if not found or found.text is None:
-                return  # it has just been deleted there too, which comes with the next changes
+                decision.postpone(fresh)  # it has just been deleted there too
+                return
             versions[chosen] = found
         if local and local.memory is None:
-            decision.wait = _unreadable(local, decision.note, chosen)
+            decision.postpone(fresh, f"{local.file.path} cannot be read: {local.file.problem}")
             return
         if hidden := self._hidden(chosen, versions, known, home):
-            home = self._keep_hidden(decision, hidden, versions, known, home, local)
+            home = self._keep_hidden(decision, hidden, chosen, versions, known, home, local)
         bases = {chosen: home, **{space: each for space, each in known.items() if each.is_leaving}}
         for space in (chosen, *(each for each in known if known[each].is_leaving and each != chosen)):
             theirs = versions.get(space)
             if theirs is None or theirs.text is None:
                 continue
-            if (
-                space != chosen and decision.files
-            ):  # two versions at once: the other one follows when this one is recorded
-                decision.wait = Waiting(decision.note, space, "", missed=True)
+            if space != chosen and decision.files:
+                decision.postpone([space])
                 versions.pop(space)
-                continue
-            if not self._bring(decision, theirs, bases.get(space), local):
+            elif not self._bring(decision, theirs, bases.get(space), local):
                 return
         here = chosen if chosen in versions else ""
         decision.agreed += [self._version(each, space == here, known) for space, each in versions.items()]
@@ -237,6 +237,7 @@ class Receiver:
         self,
         decision: Decision,
         hidden: str,
+        chosen: str,
         versions: dict[str, Incoming],
         known: Mapping[str, Agreed],
         home: Agreed | None,
@@ -250,7 +251,7 @@ class Receiver:
         found = versions.get(hidden) or (None if is_here else self.client.note(hidden, decision.note))
         text = local.text if is_here and local else found.text if found else None
         other = _parsed(Incoming(hidden, decision.note, 0, text)) if text else None
-        theirs = _parsed(versions[chosen]) if (chosen := self._chosen(versions, known)) in versions else None
+        theirs = _parsed(versions[chosen]) if chosen in versions else None
         if other and theirs and not _says_the_same(other, theirs):
             aside = with_space(set_aside(other), hidden)
             path = f"{aside.type}/{aside.id}.md"
@@ -268,7 +269,7 @@ class Receiver:
         note, text = _parsed(theirs), theirs.text or ""
         if note is None:
             reason = "The version of the hub is not a note that can be read here; a newer program may read it."
-            decision.wait = Waiting(theirs.note, theirs.space, reason)
+            decision.postpone([theirs.space], reason)
             return False
         data = text.encode("utf-8")
         decision.title = note.title
@@ -279,15 +280,12 @@ class Receiver:
             decision.kind = "back" if base and base.is_live else "new"
             decision.files.append(Replacement(self._path(note, None, data), None, data))
             return True
-        if local.memory is None:
-            decision.wait = _unreadable(local, note.id, theirs.space)
-            return False
         if local.data == data:
             decision.files += self._left_behind(note, local, base)
             return True
         decision.kind = decision.kind or "changed"
         path = self._path(note, local, data)
-        if (base and base.hash == local.file.hash) or _redacted(local.memory) == text:
+        if (base and base.hash == local.file.hash) or (local.memory and _redacted(local.memory) == text):
             former = [Replacement(local.path, local.data, None)] if path != local.path else []
             decision.files += [Replacement(path, None if former else local.data, data), *former]
         else:
@@ -341,10 +339,6 @@ def _same(fresh: Mapping[str, Incoming], local: Local | None) -> Agreed | None:
 
 def _says_the_same(one: Memory, other: Memory) -> bool:
     return (one.title, one.body, one.tags) == (other.title, other.body, other.tags)
-
-
-def _unreadable(local: Local, note: str, space: str) -> Waiting:
-    return Waiting(note, space, f"{local.file.path} cannot be read: {local.file.problem}", missed=True)
 
 
 def _parsed(version: Incoming) -> Memory | None:

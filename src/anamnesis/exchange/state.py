@@ -282,6 +282,28 @@ def space_notes(root: Path, account: Account, space: str) -> list[str]:
         database.close()
 
 
+class Place(NamedTuple):
+    """A note at a hub: its address, and the space."""
+
+    note: str
+    url: str
+    space: str
+
+
+def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
+    """Where hubs have notes, or had them and keep their versions, as far as it is known here."""
+    query = (
+        "SELECT note, url, space FROM agreed JOIN accounts ON number = account"
+        " WHERE version > 0 AND note IN (SELECT value FROM json_each(:notes)) ORDER BY note, url, space"
+    )
+    given = {"notes": json.dumps([*notes])}
+    database = HubDatabase(root)
+    try:
+        return [Place(*row) for row in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
+    finally:
+        database.close()
+
+
 def _enter(db: sqlite3.Connection, account: Account) -> tuple[int, str]:
     given = {"hub": account.hub, "user": account.user, "url": account.url, "start": secrets.token_hex(8)}
     db.execute(
