@@ -198,6 +198,8 @@ def test_the_pages_of_a_timeline_leave_nothing_out_and_repeat_nothing(tmp_path: 
             found = visitor.data(f"/ui/timeline?page={page}")
             seen += [f"{each['kind']} {each['id']}" for each in found["happened"]]
             page = found["next"]
-        assert len(seen) == len(set(seen)) == 106
+        assert len(seen) == len(set(seen))
+        assert sum(each.startswith("note ") for each in seen) == 100
+        assert {"prompt 1", "prompt 2", "prompt 3", "session s-0", "session s-1", "session s-2"} < {*seen}
         times = [each["at"] for each in visitor.data("/ui/timeline?page=2")["happened"]]
         assert times == sorted(times, reverse=True)
