@@ -20,6 +20,7 @@ from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 
+KINDS = ("conflicts", "proposals", "foreign")
 KEY = Proposal("update", ("deploying",), "", 0).key
 
 
@@ -35,7 +36,8 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 def texts(visitor: Visitor) -> dict[str, str]:
     """The notes of the memory and what waits for a person."""
     notes = {each["id"]: f"{each['excerpt']} {' '.join(each['tags'])}" for each in visitor.data("/ui/notes")["notes"]}
-    cases = [(kind, each) for kind, found in visitor.data("/ui/review").items() for each in found]
+    review = visitor.data("/ui/review")
+    cases = [(kind, each) for kind in KINDS for each in review[kind]]
     return notes | {f"{kind} {each['id']}": str(each.get("beside") or each.get("changes")) for kind, each in cases}
 
 
@@ -58,7 +60,8 @@ def test_every_decision_of_a_review_can_be_undone(
     visitor = Visitor(waiting)
     before = texts(visitor)
     done = visitor.send(f"/ui/review/{path}", **fields)
-    assert {kind for kind, found in visitor.data("/ui/review").items() if found} == set(left.split())
+    review = visitor.data("/ui/review")
+    assert {kind for kind in KINDS if review[kind]} == set(left.split())
     visitor.undo(done)
     assert texts(visitor) == before
 
