@@ -25,9 +25,9 @@ from anamnesis.store.use_report import use_report
 from anamnesis.tui import drawing
 from anamnesis.tui.chrome import Page
 from anamnesis.tui.dialogs import Ask, Confirm
-from anamnesis.tui.editing import edit
 from anamnesis.tui.latest import Latest
 from anamnesis.tui.rows import Pane, Rows
+from anamnesis.tui.user_editor import edit
 from anamnesis.vault import Vault
 
 _RELATED = 5
@@ -88,13 +88,13 @@ class NotePage(Page):
 
     def _show_text(self, note: Memory) -> None:
         self._note = note
-        self.query_one("#text", Pane).show(drawing.note(note))
+        self.query_one("#text", Pane).show(drawing.note(note), note.id)
 
     def _show(self, found: Opened) -> None:
         self._note = found.note
         used = drawing.line(_told(found.use), drawing.MUTED)
         text = [drawing.line(found.note.title, "bold"), *drawing.facts(found.note), used, Content()]
-        self.query_one("#text", Pane).show(drawing.lines([*text, drawing.body(found.note.body)]))
+        self.query_one("#text", Pane).show(drawing.lines([*text, drawing.body(found.note.body)]), found.note.id)
         rows = [(id, _linked_row(how, title)) for how, id, title in found.around]
         linked = self.query_one("#linked", Rows)
         linked.display = bool(rows)

@@ -189,7 +189,7 @@ class Search(Page):
         from anamnesis.tui import drawing
 
         if note := self.chosen:
-            self.query_one("#preview", Pane).show(drawing.note(note, self.found.query))
+            self.query_one("#preview", Pane).show(drawing.note(note, self.found.query), note.id)
 
     def on_resize(self) -> None:
         if self.found.notes:
@@ -301,13 +301,13 @@ class Section(Search):
         self.program.open_note(event.option_id or "")
 
     def action_edit(self) -> None:
-        from anamnesis.tui.editing import edit
+        from anamnesis.tui.user_editor import edit
 
         if note := self.chosen:
             edit(self.program, note.id)
 
     def action_new(self) -> None:
-        from anamnesis.tui.editing import write
+        from anamnesis.tui.user_editor import write
 
         write(self.program, project=self._wanted.get("project") or "global")
 

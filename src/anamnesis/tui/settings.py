@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
-from anamnesis.config import DEFAULT, Resolved, change_config, resolve_settings
+from anamnesis.config import DEFAULT, change_config, resolve_settings
 from anamnesis.errors import InvalidArgument
+from anamnesis.setting import Resolved
 from anamnesis.tui import drawing
 from anamnesis.tui.dialogs import Ask
 from anamnesis.tui.latest import tell_error
@@ -40,7 +41,7 @@ class Section(Listing):
     @on(OptionList.OptionHighlighted, "#rows")
     def _describe(self) -> None:
         if each := self._chosen:
-            self.pane.show(_described(each))
+            self.pane.show(_described(each), each.setting.name)
 
     @on(OptionList.OptionSelected, "#rows")
     def action_change(self) -> None:

@@ -1,0 +1,51 @@
+"""The errors of the hub, each with its HTTP status."""
+
+from __future__ import annotations
+
+from anamnesis.errors import AnamnesisError
+
+
+class Refusal(AnamnesisError):
+    """A request or a command that the hub does not carry out."""
+
+    status = 400
+
+
+class NotAuthenticated(Refusal):
+    """No token, or one that does not hold."""
+
+    status = 401
+
+
+class NotAllowed(Refusal):
+    """The caller's role or scopes do not allow it."""
+
+    status = 403
+
+
+class NotFound(Refusal):
+    """There is none, or the caller may not see it: both get the same answer."""
+
+    status = 404
+
+
+class TooLarge(Refusal):
+    """More than the hub accepts at once."""
+
+    status = 413
+
+
+class TooMany(Refusal):
+    """Over the rate limit; `seconds` later it is worth another try."""
+
+    status = 429
+
+    def __init__(self, message: str, hint: str = "", seconds: int = 1) -> None:
+        super().__init__(message, hint)
+        self.seconds = seconds
+
+
+class Unavailable(Refusal):
+    """The database cannot be used now, or not by this program."""
+
+    status = 503

@@ -1,0 +1,149 @@
+"""Exchanges that are cut off or killed: the next one finds what was done, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+from tests.exchange.conftest import Machine, Machines
+from tests.exchange.random_edits import EDITS, SEED, check_convergence, edit_at_random
+from tests.exchange.small_hub import SmallHub, Space
+from tests.killing import fork, wait_for
+
+from anamnesis.exchange import exchange_notes
+from anamnesis.notes.spaces import with_space
+from anamnesis.store import MemoryStore
+from anamnesis.sync.failure import HUB, last_failure
+
+# Kills after so many operations more each time; ANAMNESIS_KILL_STEP=1 tries all of them.
+STEP = int(os.environ.get("ANAMNESIS_KILL_STEP", "37"))
+
+
+def test_offline_is_a_result_with_a_sentence_and_everything_is_sent_later(machine: Machines, hub: SmallHub) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a")
+    hub.cut = lambda _path, _when: True
+    done = one.sync()
+    assert not done.reached
+    assert "127.0.0.1" in done.detail
+    assert last_failure(one.store.root, HUB) is None, "offline is normal"
+    hub.cut = lambda _path, _when: False
+    assert one.sync().reached
+    two.sync()
+    assert two.bodies() == {note: "a"}
+
+
+def test_an_answer_that_was_lost_is_not_a_second_change(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    note = one.write("a")
+    hub.cut = lambda path, when: path == "/v1/changes" and when == "after"
+    assert not one.sync().reached
+    hub.cut = lambda _path, _when: False
+    assert one.sync().reached
+    assert len(hub.spaces["~you"].versions[note]) == 1
+    assert one.bodies() == {note: "a"}
+
+
+def test_a_move_whose_answer_was_lost_leaves_the_note_in_one_space(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer"})
+    one = machine("one")
+    note = one.write("a")
+    one.sync()
+    one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
+    hub.cut = lambda path, when: path == "/v1/changes" and when == "after"
+    one.sync()
+    assert hub.text("core", note)
+    assert hub.text("~you", note)
+    hub.cut = lambda _path, _when: False
+    one.sync()
+    assert hub.text("core", note)
+    assert hub.text("~you", note) is None
+
+
+def _busy(one: Machine, two: Machine, hub: SmallHub) -> dict[str, str]:
+    """Something of everything on both sides of `one`; the notes by what became of them."""
+    names = ("merged", "conflict", "deleted there", "deleted here", "changed there", "moved")
+    notes = {name: one.write("a\nb\nc\nd\ne", title=name) for name in names}
+    one.sync(), two.sync()
+    two.store.update(notes["merged"], body="a\nb\nc\nd\nE")
+    two.store.update(notes["conflict"], body="two")
+    two.store.update(notes["changed there"], body="changed there", type="procedural")
+    two.store.delete(notes["deleted there"])
+    notes["new there"] = two.write("new there")
+    two.sync()
+    one.store.update(notes["merged"], body="A\nb\nc\nd\ne")
+    one.store.update(notes["conflict"], body="one")
+    one.store.update(notes["moved"], extra=with_space(one.store.get(notes["moved"]), "core").extra)
+    one.store.delete(notes["deleted here"])
+    notes["new here"] = one.write("new here")
+    assert hub.spaces["core"]
+    return notes
+
+
+def _check(one: Machine, two: Machine, hub: SmallHub, notes: dict[str, str]) -> None:
+    bodies = one.bodies()
+    assert bodies == two.bodies()
+    assert bodies[notes["merged"]] == "A\nb\nc\nd\nE"
+    assert sorted(body for body in bodies.values() if body in ("one", "two")) == ["one", "two"]
+    assert bodies[notes["changed there"]] == "changed there"
+    assert notes["deleted there"] not in bodies
+    assert notes["deleted here"] not in bodies
+    assert {notes["new here"], notes["new there"], notes["moved"]} <= bodies.keys()
+    assert len(bodies) == 7
+    assert [*hub.spaces["core"].live()] == [notes["moved"]]
+    assert len(hub.spaces["~you"].live()) == 6
+    assert one.store.problems() == []
+    assert one.reasons() == []
+
+
+def test_an_exchange_can_be_killed_at_any_moment(
+    machine: Machines, hub: SmallHub, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    hub.spaces["core"] = Space({"you": "writer"})
+    one, two = machine("one"), machine("two")
+    notes = _busy(one, two, hub)
+    one.store.close()
+    two.store.close()
+    states = {name: (space.seq, {n: [*v] for n, v in space.versions.items()}) for name, space in hub.spaces.items()}
+    shutil.copytree(tmp_path, tmp_path.with_name(f"{tmp_path.name}-saved"))
+    saved = tmp_path.with_name(f"{tmp_path.name}-saved")
+    request.addfinalizer(lambda: shutil.rmtree(saved))
+    moment, killed = 1, True
+    while killed:
+        for name in ("one", "two"):
+            shutil.rmtree(tmp_path / name)
+            shutil.copytree(saved / name, tmp_path / name, symlinks=True)
+        for name, (seq, versions) in states.items():
+            hub.spaces[name].seq, hub.spaces[name].versions = seq, {n: [*v] for n, v in versions.items()}
+
+        def work() -> None:
+            with MemoryStore(tmp_path / "one") as store:
+                exchange_notes(store, one.settings)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the hub's thread is not that of the child
+            killed = wait_for(fork(work, moment))
+        with MemoryStore(tmp_path / "one") as store, MemoryStore(tmp_path / "two") as other:
+            first = Machine("you", store, one.settings)
+            second = Machine("you", other, two.settings)
+            first.sync(), second.sync(), first.sync()
+            _check(first, second, hub, notes)
+        moment += STEP
+
+
+def test_random_edits_by_five_machines_converge_and_lose_no_line(machine: Machines, hub: SmallHub) -> None:
+    """Requests and answers are lost now and then; ANAMNESIS_EDITS and ANAMNESIS_SEED ask for more and for others."""
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    machines = [*map(machine, "abc"), machine("d", "mate"), machine("e", "mate")]
+    chance = random.Random(SEED)
+    hub.cut = lambda _path, _when: chance.random() < 0.03
+    said = edit_at_random(machines, chance, EDITS)
+    hub.cut = lambda _path, _when: False
+    check_convergence(machines, said)
+    assert said <= {
+        line for space in hub.spaces.values() for text in space.live().values() for line in text.split("\n")
+    }
