@@ -16,6 +16,7 @@ from tests.killing import fork, wait_for
 
 from anamnesis.bridge import journal
 from anamnesis.engram import observations, sessions
+from anamnesis.engram.context import context, smart_context
 from anamnesis.engram.database import connect
 from anamnesis.engram.observations import NewObservation
 from anamnesis.notes import Memory, parse, render, utc_time
@@ -363,6 +364,15 @@ def test_of_many_notes_those_that_changed_first_are_reconciled_first(two: Two) -
     assert not two.bridge.follow(most=2)
     assert {row.title for row in two.rows()} == {"Title 0", "Title 1"}
     two.agree()
+
+
+def test_episodes_that_were_folded_into_durable_notes_are_not_injected_into_sessions_of_engram(two: Two) -> None:
+    two.store.write(type="episodic", title="Folded", body="b", tags=["a", "reflected", "z"])
+    two.store.write(type="episodic", title="Reflected upon later", body="- reflected", tags=["reflected-not"])
+    two.agree()
+    for given in (context(two.db), smart_context(two.db, "", 10)):
+        assert ("Folded" in given, "Reflected upon later" in given) == (False, True)
+    assert len(observations.recent(two.db)) == 2
 
 
 def test_the_observation_of_a_superseded_note_says_so_as_long_as_it_is(two: Two) -> None:

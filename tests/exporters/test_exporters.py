@@ -21,7 +21,7 @@ from anamnesis.exporters.obsidian import Written, export_obsidian
 from anamnesis.exporters.portable import portable_store
 from anamnesis.importers import importer_named
 from anamnesis.importers.frame import Imported, bring
-from anamnesis.importers.machine import this_machine
+from anamnesis.importers.machine import Machine, this_machine
 from anamnesis.importers.record import Record
 from anamnesis.notes import Memory
 from anamnesis.notes.lines import as_line, from_value
@@ -73,9 +73,7 @@ def test_a_note_comes_back_from_a_portable_store_as_it_was(
     folder = tmp_path_factory.getbasetemp()
     file = folder / "memory-store.json"
     file.write_text(json.dumps(portable_store([note], "ada", TIME)))
-    with MemoryStore(folder / "portable") as store:
-        machine = this_machine(store, "desk", folder, folder)
-    (record,) = importer_named("portable-ai-memory").read(file, machine)
+    (record,) = importer_named("portable-ai-memory").read(file, Machine("desk", folder, folder, folder, folder))
     assert isinstance(record, Record) and record.whole == note
 
 

@@ -21,12 +21,6 @@ EXAMPLES = {
         "anamnesis search -p . --since 7d lock",
         "anamnesis search --tag sqlite --long timeout",
     ),
-    "anamnesis login": (
-        "anamnesis login https://hub.example",
-        "anamnesis login https://hub.example --token-stdin",
-    ),
-    "anamnesis logout": ("anamnesis logout",),
-    "anamnesis space": ("anamnesis space", "anamnesis space --json"),
     "anamnesis list": (
         "anamnesis list -p .",
         "anamnesis list --tag pinned --sort title",
@@ -55,6 +49,9 @@ EXAMPLES = {
     "anamnesis reflect": ("anamnesis reflect --dry-run", "anamnesis reflect --project ."),
     "anamnesis dream": ("anamnesis dream --dry-run", "anamnesis dream", "anamnesis dream log"),
     "anamnesis sync": ("anamnesis config set remote git@host:notes.git", "anamnesis sync"),
+    "anamnesis login": ("anamnesis login https://hub.example",),
+    "anamnesis logout": ("anamnesis logout",),
+    "anamnesis space": ("anamnesis space",),
     "anamnesis conflicts": ("anamnesis conflicts", "anamnesis conflicts @1 --keep this"),
     "anamnesis init": ("anamnesis init", "anamnesis init --print", "anamnesis init --agent claude --yes"),
     "anamnesis uninstall": ("anamnesis uninstall --print",),

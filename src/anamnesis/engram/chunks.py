@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anamnesis.disk import write_atomically
-from anamnesis.engram import VERSION, exchange, gojson, sessions
+from anamnesis.engram import VERSION, exchange, gojson, observations, sessions
 from anamnesis.engram.clean import Clean, cleaned
 from anamnesis.engram.database import Refused, writing
 from anamnesis.engram.record import Export, Observation, Prompt, Session
@@ -202,10 +202,10 @@ def _new(
 
 def _machine_local(db: sqlite3.Connection) -> set[int]:
     """The observations whose notes are machine-local."""
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone():
+    if not observations.is_bridged(db):
         return set()
-    line = "char(10) || 'scope: machine-local'"
-    return {id for (id,) in db.execute(f"SELECT observation_id FROM anamnesis_twins WHERE instr(front, {line})")}
+    is_local = observations.having_line("scope: machine-local")
+    return {id for (id,) in db.execute(f"SELECT observation_id FROM anamnesis_twins WHERE {is_local}")}
 
 
 def _keys(folder: Path, id: str, warn: Callable[[str], object]) -> set[str]:

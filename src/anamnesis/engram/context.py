@@ -29,7 +29,7 @@ def context(
     """The context; empty if there is nothing. Scope and limit apply to the observations, whose ids go to `shown`."""
     recent_sessions = sessions.recent(db, project, _SESSIONS)
     recent_prompts = prompts.recent(db, project, _PROMPTS)
-    recent_observations = observations.recent(db, project, scope, limit)
+    recent_observations = observations.recent(db, project, scope, limit, unreflected=True)
     shown(each.id for each in recent_observations)
     asked = (f"{each.created_at}: {shorten(each.content, _PROMPT)}" for each in recent_prompts)
     return _headed(
@@ -45,7 +45,7 @@ def smart_context(db: sqlite3.Connection, project: str, limit: int) -> str:
     Recent observations fill the places that the other parts leave.
     """
     limit = min(limit, _MOST_SMART) if limit > 0 else DEFAULT_SMART
-    newest = observations.recent(db, project, "", _HORIZON)
+    newest = observations.recent(db, project, "", _HORIZON, unreflected=True)
     often = [each for each in newest if each.revision_count >= _OFTEN or each.duplicate_count >= _OFTEN]
     often = often[: round(limit * 0.3)]
     known = {each.id for each in often}

@@ -25,6 +25,8 @@ COLUMNS = (
     " topic_key, revision_count, duplicate_count, last_seen_at, created_at, updated_at, deleted_at"
 )
 _DEDUPE_WINDOW = "-15 minutes"
+# The tag of a note that was folded into durable ones, as its front matter has it.
+_REFLECTED = "- reflected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +148,18 @@ def delete(db: sqlite3.Connection, id: int, hard: bool = False, *, strict: bool 
     return True
 
 
-def recent(db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0) -> list[Observation]:
-    """The newest live observations that are not superseded, optionally of a project and a scope."""
+def recent(
+    db: sqlite3.Connection, project: str = "", scope: str = "", limit: int = 0, *, unreflected: bool = False
+) -> list[Observation]:
+    """The newest live observations that are not superseded, optionally of a project and a scope.
+
+    `unreflected` leaves out those whose notes were folded into durable ones.
+    """
     name = projects.meant(db, project)
     index, condition = ("anamnesis_obs_project", "AND project = :project") if name else ("anamnesis_obs_recent", "")
+    if unreflected and is_bridged(db):
+        twin = f"SELECT 1 FROM anamnesis_twins WHERE observation_id = observations.id AND {having_line(_REFLECTED)}"
+        condition += f" AND NOT EXISTS ({twin})"  # looks at the rows that are returned, not at all
     rows = db.execute(
         f"SELECT {COLUMNS} FROM observations INDEXED BY {index}"
         f" WHERE deleted_at IS NULL AND superseded_by IS NULL {condition} {'AND scope = :scope' if scope else ''}"
@@ -157,6 +167,16 @@ def recent(db: sqlite3.Connection, project: str = "", scope: str = "", limit: in
         {"project": name, "scope": normal.scope(scope), "limit": limit if limit > 0 else DEFAULT_RECENT},
     )
     return [Observation(*row) for row in rows]
+
+
+def is_bridged(db: sqlite3.Connection) -> bool:
+    """Whether observations have notes."""
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = 'anamnesis_twins'").fetchone() is not None
+
+
+def having_line(line: str) -> str:
+    """The SQL condition that the note of an observation has this line in its front matter."""
+    return f"instr(replace(front, char(13), ''), char(10) || '{line}' || char(10))"
 
 
 def new_sync_id(prefix: str) -> str:

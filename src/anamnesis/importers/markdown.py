@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,7 +70,7 @@ class Exported(NamedTuple):
 
 
 class Called(NamedTuple):
-    """What links call a note whose file has another name: its title, or its id if others have this title too."""
+    """What links call a note whose file has another name: its title, or its id if another note has this title first."""
 
     id: str
     link: str
@@ -92,12 +91,9 @@ def exported_files(place: Path, ids: Iterable[str]) -> dict[Path, Exported]:
 
 def called_by(exported: Iterable[Exported]) -> dict[str, Called]:
     """What links call the notes of files, by the names of the files."""
-    files = [*exported]
-    titles = Counter(each.title for each in files)
-    return {
-        each.name: Called(each.id, each.title if titles[each.title] == 1 or each.title == each.name else each.id)
-        for each in files
-    }
+    files = sorted(exported)
+    firsts = {each.title: each.id for each in reversed(files)}
+    return {each.name: Called(each.id, each.title if each.id == firsts[each.title] else each.id) for each in files}
 
 
 def edited_record(path: Path, note_id: str, called: Mapping[str, Called]) -> Record | Broken:

@@ -47,6 +47,7 @@ class Watched:
         self.page = page
         self.origin = origin
         self.faults: list[str] = []
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: self._tell(f"error: {error}"))
         page.on("console", lambda message: self._tell(message.text) if message.type == "error" else None)
         page.on("request", lambda asked: None if asked.url.startswith(origin) else self._tell(f"asked {asked.url}"))

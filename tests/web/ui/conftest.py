@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +19,6 @@ from anamnesis.notes import Memory
 from anamnesis.notes.foreign import as_foreign
 from anamnesis.notes.merge import merge
 from anamnesis.store import MemoryStore
-
-_MOST_SECONDS = 240
 
 
 def fill(home: Path) -> dict[str, str]:
@@ -55,20 +52,6 @@ def leave_to_review(home: Path) -> None:
         database = DreamDatabase(home)
         database.save([Found(proposal, REVIEW, "")], hashes, "2026-01-04T00:00:00+00:00")
         database.close()
-
-
-@pytest.fixture(autouse=True)
-def limited() -> Iterator[None]:
-    """No test waits for ever, for instance for a page whose script never ends."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"The test took longer than {_MOST_SECONDS} seconds.")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(_MOST_SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 
+KINDS = ("conflicts", "proposals", "foreign")
 KEY = Proposal("update", ("deploying",), "", 0).key
 
 
@@ -35,7 +36,8 @@ def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 def texts(visitor: Visitor) -> dict[str, str]:
     """The notes of the memory and what waits for a person."""
     notes = {each["id"]: f"{each['excerpt']} {' '.join(each['tags'])}" for each in visitor.data("/ui/notes")["notes"]}
-    cases = [(kind, each) for kind, found in visitor.data("/ui/review").items() for each in found]
+    review = visitor.data("/ui/review")
+    cases = [(kind, each) for kind in KINDS for each in review[kind]]
     return notes | {f"{kind} {each['id']}": str(each.get("beside") or each.get("changes")) for kind, each in cases}
 
 
@@ -58,7 +60,8 @@ def test_every_decision_of_a_review_can_be_undone(
     visitor = Visitor(waiting)
     before = texts(visitor)
     done = visitor.send(f"/ui/review/{path}", **fields)
-    assert {kind for kind, found in visitor.data("/ui/review").items() if found} == set(left.split())
+    review = visitor.data("/ui/review")
+    assert {kind for kind in KINDS if review[kind]} == set(left.split())
     visitor.undo(done)
     assert texts(visitor) == before
 
@@ -198,6 +201,8 @@ def test_the_pages_of_a_timeline_leave_nothing_out_and_repeat_nothing(tmp_path: 
             found = visitor.data(f"/ui/timeline?page={page}")
             seen += [f"{each['kind']} {each['id']}" for each in found["happened"]]
             page = found["next"]
-        assert len(seen) == len(set(seen)) == 106
+        assert len(seen) == len(set(seen))
+        assert sum(each.startswith("note ") for each in seen) == 100
+        assert {"prompt 1", "prompt 2", "prompt 3", "session s-0", "session s-1", "session s-2"} < {*seen}
         times = [each["at"] for each in visitor.data("/ui/timeline?page=2")["happened"]]
         assert times == sorted(times, reverse=True)

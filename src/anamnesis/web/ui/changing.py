@@ -9,6 +9,7 @@ from anamnesis import editing, review
 from anamnesis.dream import reviewing
 from anamnesis.errors import InvalidArgument
 from anamnesis.history import restoring
+from anamnesis.history.diffs import beside, text_of
 from anamnesis.notes import PINNED, Memory, check_id, parse, render
 from anamnesis.notes.authorship import as_edited
 from anamnesis.plain import one_line
@@ -59,17 +60,10 @@ def _edit(site: Site, asked: Asked) -> Data:
     return _form(note.id, render(note), render(note), title=note.title)
 
 
-def _form(note_id: str, text: str, base: str, **also: str) -> Data:
-    return {
-        "id": note_id,
-        "title": note_id,
-        "text": text,
-        "base": base,
-        "theirs": "",
-        "preview": "",
-        "fault": "",
-        **also,
-    }
+def _form(note_id: str, text: str, base: str, **also: object) -> Data:
+    """The form that edits a note; `theirs` compares what was typed with what the note is now."""
+    blank = {"title": note_id, "theirs": [], "preview": "", "fault": ""}
+    return {**blank, "id": note_id, "text": text, "base": base, **also}
 
 
 def _edit_again(given: Given, fault: str) -> Shown:
@@ -91,7 +85,8 @@ def _save(site: Site, given: Given) -> Next | Shown:
     mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
     both = editing.merged_edit(parse(base), mine, theirs)
     merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, theirs))
-    return Shown("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=current), 409)
+    compared = beside(text_of(mine), text_of(theirs))
+    return Shown("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared), 409)
 
 
 def _both_bodies(mine: Memory, theirs: Memory) -> str:

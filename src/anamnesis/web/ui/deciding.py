@@ -21,18 +21,27 @@ from anamnesis.sync.conflicts import KEEP, Conflict, find_conflicts, list_confli
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, Given, Next
 from anamnesis.web.ui.markdown import rendered
+from anamnesis.web.ui.notes import page_of
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 
+# Notes from elsewhere are shown whole, and an import may bring thousands.
+_PAGE = 30
 
-def _read(site: Site, _asked: Asked) -> Data:
-    store = site.vault.notes
+
+def _read(site: Site, asked: Asked) -> Data:
+    store, page = site.vault.notes, page_of(asked)
+    waiting = review.waiting(store)
+    here = waiting[(page - 1) * _PAGE : page * _PAGE]
     return {
         "conflicts": [
             {"id": each.id, "title": (each.note or each.other).title, **_versions(store, each)}
             for each in list_conflicts(store)
         ],
         "proposals": [_proposal(store, each) for each in reviewing.listed(store, date.today())],
-        "foreign": [{**summary(note), "html": str(rendered(note.body))} for note in review.waiting(store)],
+        "foreign": [{**summary(note), "html": str(rendered(note.body))} for note in here],
+        "waiting": len(waiting),
+        "page": page,
+        "next": page + 1 if page * _PAGE < len(waiting) else None,
     }
 
 
