@@ -53,7 +53,7 @@ def parse_edited(note_id: str, text: str) -> Memory:
 
 
 def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> Merged:
-    """An edit of `base` and what became of it meanwhile, in one note; the edit is the newer one."""
+    """Merge an edit of `base` with the current note; the edit counts as the newer version."""
     return merge(base, replace(mine, updated_at=utcnow()), theirs)
 
 

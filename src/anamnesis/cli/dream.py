@@ -260,7 +260,7 @@ def _stop_on_signal() -> Callable[[], bool]:
 
 
 def _end_with_input() -> None:
-    """End when the daemon has ended, which writes nothing. The next to open the notes undoes what is done by halves."""
+    """Exit when the daemon has exited: it never writes. The next opening of the notes undoes an incomplete change."""
     os.read(_INPUT, 1)
     os._exit(1)
 

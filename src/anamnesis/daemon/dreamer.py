@@ -99,7 +99,7 @@ class Dreamer:
             self._wake.set()
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Stop a dream that still runs; undo what it has done by halves."""
+        """Stop a dream that still runs, and undo its incomplete change."""
         from anamnesis.store import changeset
 
         self._metrics.on_work = None

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 _LAST_SECONDS = 10.0
 # Seconds after which a computing thread yields to the event loop; Python's default is 5 ms.
 _SWITCH_SECONDS = 0.0005
-# Bytes that SQLite caches for all connections of the process together. More made neither searches nor writes faster at
-# 50,000 notes: the system caches the files as well.
-_MOST_CACHED = 6_000_000
+# Bytes that SQLite may use for all connections of the process together. Each has a smaller limit: beyond this one, a
+# connection can only reuse its own pages, and one that reads much would leave a writer too few for one transaction.
+_MOST_CACHED = 10_000_000
 
 
 def serve(

@@ -19,7 +19,7 @@ from anamnesis.notes import Memory
 
 # Notes that share less than this of the shorter one's words are not compared sentence by sentence.
 _LEAST_COMMON = 0.3
-# Of the words that one note has, so many and one of so many more may be missing in one that says the same.
+# A note that says the same may lack one word of the other, and one more for each eight of its words.
 _MOST_MISSING, _MISSING_ONE_OF = 1, 8
 # Words of a title that tell notes with the same text apart. Questions such as "When to restart" do not.
 _TELLING = QUALIFIERS | CONDITIONS - {"when", "if", "where"}

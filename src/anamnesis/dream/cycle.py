@@ -39,7 +39,7 @@ _BATCH = 2_500
 # The projects whose notes changed since they were last looked at as a whole.
 _DIRTY = "dirty"
 _LOCK = "dream.lock"
-# How often a change is decided about again because somebody has edited one of its notes meanwhile.
+# Attempts at a change, each decided anew because somebody has edited one of its notes since the last one.
 _TRIES = 3
 DEFAULT_SHARE = 0.05
 BY_HAND = "by hand"

@@ -36,13 +36,13 @@ _MOST_LABELS, _LABEL_WORDS = 4, 4
 _PART = lazy_pattern(r";\s++|(?<=\])\s++(?=[A-Z])")
 # The most words that say when or how often something was noted.
 _STAMP_WORDS = 6
-# A statement of fewer words is told from others by its label too.
+# Statements of fewer words than this are compared by their labels too.
 _SHORT = 3
 # Titles that number notes say nothing about them.
 _LABELS = frozenset(
     ("note", "memory", "item", "entry", "fact", "record", "observation", "untitled", "pair", "case", "document")
 )
-# Titles of so many words are sentences.
+# A title of at least this many words is a sentence.
 _SENTENCE = 6
 # The last word of a title of more words may be a part of one.
 _LEAST_CUT = 3

@@ -24,6 +24,8 @@ NAME = "engram.db"
 # SQLite's own busy timeout; after it, the lock is tried again until PATIENCE_SECONDS.
 BUSY_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
+# KiB of page cache: enough for the pages of one transaction of the daemon.
+_CACHE = 3_000
 _BUSY, _LOCKED = 5, 6
 T = TypeVar("T")
 
@@ -98,7 +100,7 @@ def _opened(uri: str, *, check_same_thread: bool = True) -> Connection:
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA foreign_keys = ON")
         db.execute("PRAGMA temp_store = MEMORY")
-        db.execute("PRAGMA cache_size = -16000")
+        db.execute(f"PRAGMA cache_size = -{_CACHE}")
         db.execute("PRAGMA journal_size_limit = 4000000")  # reads the file: one that cannot be read fails here
     except BaseException:
         db.close()

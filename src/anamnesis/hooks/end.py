@@ -28,7 +28,7 @@ from anamnesis.store.recording import record
 from anamnesis.vault import open_vault
 from anamnesis.working_copies import remember
 
-# Of ids in the model's texts, so many are looked up.
+# The most ids of the model's texts that are looked up.
 _MOST_NAMED = 200
 _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 

@@ -76,7 +76,7 @@ def _usual_front(meta: dict[str, Any]) -> str | None:
     """What YAML writes, if every value is plain or only quoted; takes a tenth of YAML's time. Else None."""
     lines = []
     for key, value in meta.items():
-        if isinstance(value, list | dict):
+        if isinstance(value, (list, dict)):
             pairs = [("- ", each) for each in value] if isinstance(value, list) else _indented(value)
             written = [(lead, _usual(each)) for lead, each in pairs]
             if any(text is None for _, text in written):

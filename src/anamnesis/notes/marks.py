@@ -22,7 +22,7 @@ CONTRADICTS = "contradicts"
 COVERED_BY, SOURCES = "covered_by", "sources"
 # What is gone from the working copy, and the commit that removed it.
 STALE = "stale"
-# Who has edited a note: only a person leaves this mark.
+# The mark of a note that a person has edited.
 EDITED_BY = "edited_by"
 LINKS = (UPDATES, UPDATED_BY, CONTRADICTS, COVERED_BY, SOURCES)
 MARKS = (*LINKS, STALE, EDITED_BY)

@@ -93,7 +93,7 @@ class MemoryStore(NoteReader):
                 getattr(self, name).close()
 
     def _recover(self) -> None:
-        """Undo a change of several notes that was killed; whoever is at work on one holds the lock."""
+        """Undo a killed change of several notes; one that is still being made holds the lock, and is left alone."""
         from anamnesis.store import changeset  # hardly ever
 
         with contextlib.suppress(StoreUnavailable, NoteConflict), self._catalogue.alone(0.0):

@@ -111,7 +111,7 @@ class Usage(MachineDatabase):
         return dict(self.read(lambda db: db.execute(query, (since,)).fetchall()) or ())
 
     def take_in(self) -> int:
-        """Count what was recorded; returns how many lines that were. Each counts once, whoever is killed meanwhile.
+        """Count what was recorded; returns the number of lines. Each is counted once, even if a process is killed.
 
         What cannot be counted now stays, and then no more files are begun: the record is bounded.
         """

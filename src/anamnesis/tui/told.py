@@ -30,7 +30,7 @@ _MOST_EVENTS = 40
 
 
 class Told(NamedTuple):
-    """The notes and the text for the start of a session and for a prompt, and what was told lately."""
+    """The notes and the text for the start of a session and for a prompt, and what was injected lately."""
 
     project: str
     start: list[Memory]

@@ -33,7 +33,7 @@ _THREADS = 2
 _WAITING_THREADS = 4
 _MOST_QUEUED = 256
 # KiB of page cache of a reader's connection: more was no faster, and there are several of them.
-_CACHE = 6_000
+_CACHE = 2_000
 
 
 class Lane(Enum):

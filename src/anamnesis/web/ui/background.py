@@ -44,7 +44,7 @@ class Check(Generic[T]):
         self._running = threading.Lock()
 
     def result(self, seconds: float) -> T:
-        """The last result, unless it is older; then a new one. Who comes meanwhile gets the same."""
+        """The last result, or a new one if that is older than `seconds`. Concurrent callers share the new one."""
         with self._running:
             if self.known is None or time.monotonic() - self._ended > seconds:
                 before, self.known = self.known, self._work()

@@ -14,7 +14,7 @@ from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 
 _PAGE = 30
-# To compare and explain a hit takes half a millisecond, so a search has shorter pages, and only so many of them.
+# To compare and explain a hit takes half a millisecond, so a search has shorter pages, and a limited number of them.
 _HITS = 20
 _MOST_PAGES_OF_HITS = 10
 _FILTERS = ("project", "type", "machine", "source", "since")

@@ -52,7 +52,7 @@ def _named(store: MemoryStore, db: sqlite3.Connection | None, given: str) -> str
 
 
 def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str) -> list[Data]:
-    """What a session wrote, was asked and was told."""
+    """What a session wrote, its prompts, and the notes that were injected into it."""
     found = [*map(_note, notes_of(store, session)), *_told(store, {session, hidden(session)})]
     if db is None:
         return found

@@ -85,7 +85,7 @@ class View(NamedTuple):
         as_json = wants_json(request)
 
         def work() -> tuple[str, Data]:
-            moment = site.moment()  # before reading: what changes meanwhile is another change
+            moment = site.moment()  # before reading: a change during the read is a later one
             data = self.read(site, asked)
             return moment, {**data, **self.later(site, asked)} if self.later and as_json else data
 
