@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.setting import (
+    NONE,
+    Resolved,
+    Setting,
+    git_remote,
+    line_of_text,
+    machine_name,
+    one_of,
+    secret_token,
+    web_address,
+    whole_number,
+)
 
 CONFIG_NAME = "config.json"
 # The folders of a home that hold its notes, by scope.
@@ -24,103 +35,19 @@ DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
 # Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
 DEFAULT_BUDGET = 8_000
-_LEAST_TOKEN = 16
-# The default of a setting that has no value.
-_NONE = "none"
-# They are refused with a sentence where they are used; any other setting falls back to its default.
-_REFUSED_IN_USE = ("machine_id", "remote", "token")
 DEFAULT_VERSIONS = 50
-# Returns a value as it is stored; raises if it cannot be one.
-Rule = Callable[[str], str]
-
-
-def _machine_id(text: str) -> str:
-    if not re.fullmatch(r"[\w.-]{1,64}", text):
-        raise InvalidArgument(
-            f"{text!r} has characters that it cannot have.",
-            "Use up to 64 letters, digits, dots, dashes and underscores.",
-        )
-    return text
-
-
-def _remote(text: str) -> str:
-    """A git remote that git cannot take for an option or a command."""
-    if text.startswith("-") or "::" in text or not text.isprintable() or not text.strip():
-        raise InvalidArgument(
-            f"{text!r} is not the address of a git repository.",
-            "Use a form like git@host:notes.git, https://host/notes.git or /path/to/notes.git.",
-        )
-    return text
-
-
-def _token(text: str) -> str:
-    if len(text) < _LEAST_TOKEN or not text.isascii() or not text.isprintable() or " " in text:
-        raise InvalidArgument(
-            "cannot be used.", f"It needs at least {_LEAST_TOKEN} letters, digits or signs, and no blanks."
-        )
-    return text
-
-
-def _text(text: str) -> str:
-    if not text.strip() or not text.isprintable():
-        raise InvalidArgument("is empty, or not a line of text.")  # it may be a secret
-    return text
-
-
-def _url(text: str) -> str:
-    if not text.startswith(("https://", "http://")) or not text.isprintable():
-        raise InvalidArgument(f"{text!r} is not an http or https address.")
-    return text
-
-
-def _whole(least: int, most: int) -> Rule:
-    def check(text: str) -> str:
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise InvalidArgument(f"{text!r} is not a whole number from {least} to {most}.")
-        return text
-
-    return check
-
-
-def _one_of(*values: str) -> Rule:
-    def check(text: str) -> str:
-        if text not in values:
-            raise InvalidArgument(f"{text!r} is not one of {', '.join(values)}.")
-        return text
-
-    return check
-
-
-class Setting(NamedTuple):
-    """One setting: its key in config.json, its variable, what it is for, and how a value is checked."""
-
-    name: str
-    variable: str
-    purpose: str
-    default: str
-    rule: Rule = str
-    is_secret: bool = False
-
-    def check(self, text: str) -> str:
-        """A value as it is stored; the error of an invalid one names the setting."""
-        try:
-            return self.rule(text)
-        except InvalidArgument as error:
-            raise InvalidArgument(f"{self.name} {error.message}", error.hint) from error
-
-
 SETTINGS = (
     Setting(
-        "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", _machine_id
+        "machine_id", "ANAMNESIS_MACHINE_ID", "The name of this machine in its notes.", "the host name", machine_name
     ),
-    Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", _NONE, _remote),
+    Setting("remote", "ANAMNESIS_GIT_REMOTE", "The git repository that carries the notes.", NONE, git_remote),
     Setting(
         "token",
         "ANAMNESIS_TOKEN",
         "What every client has to send the daemon as `Authorization: Bearer`, on this machine too; only `GET /health`"
         " of a daemon on loopback is answered without it. At least 16 characters. Needed beyond loopback.",
-        _NONE,
-        _token,
+        NONE,
+        secret_token,
         is_secret=True,
     ),
     Setting(
@@ -128,7 +55,7 @@ SETTINGS = (
         "ANAMNESIS_BRIDGE",
         "Whether notes and Engram's observations are one memory, where there is an `engram.db`: `on` or `off`.",
         "on",
-        _one_of("on", "off"),
+        one_of("on", "off"),
     ),
     Setting(
         "versions",
@@ -136,38 +63,42 @@ SETTINGS = (
         "How many earlier versions of each note `history` has besides those in git: 0 to 10000, together at most 20,000"
         " characters for each. They stay on this machine.",
         str(DEFAULT_VERSIONS),
-        _whole(0, 10_000),
+        whole_number(0, 10_000),
     ),
     Setting(
-        "sync_timeout", "ANAMNESIS_SYNC_TIMEOUT", "Seconds to wait for that repository.", "120", _whole(1, 1_000_000)
+        "sync_timeout",
+        "ANAMNESIS_SYNC_TIMEOUT",
+        "Seconds to wait for that repository.",
+        "120",
+        whole_number(1, 1_000_000),
     ),
     Setting(
         "inject_budget",
         "ANAMNESIS_INJECT_BUDGET",
         "How many characters a starting session is told at the most.",
         str(DEFAULT_BUDGET),
-        _whole(500, 100_000),
+        whole_number(500, 100_000),
     ),
     Setting(
         "engram_strength",
         "ANAMNESIS_ENGRAM_STRENGTH",
         "Whether an engram.db without Reverie's columns (strength, stability, ...) gets them: `on` or `off`.",
         "off",
-        _one_of("on", "off"),
+        one_of("on", "off"),
     ),
     Setting(
         "dream",
         "ANAMNESIS_DREAM",
         "Whether the daemon tidies the memory while nobody works: `on` or `off`. `anamnesis dream` does it by hand.",
         "on",
-        _one_of("on", "off"),
+        one_of("on", "off"),
     ),
     Setting(
         "dream_share",
         "ANAMNESIS_DREAM_SHARE",
         "How many of a hundred notes of a project one dream may change: 1 to 100.",
         "5",
-        _whole(1, 100),
+        whole_number(1, 100),
     ),
     Setting(
         "gate",
@@ -175,40 +106,48 @@ SETTINGS = (
         "Whether notes that agents write with `memory_write` pass the gate, which refuses what is known already: `on`"
         " or `off`. What people and other programs write never does.",
         "on",
-        _one_of("on", "off"),
+        one_of("on", "off"),
     ),
     Setting(
         "reflection_provider",
         "ANAMNESIS_REFLECTION_PROVIDER",
         "Who summarises sessions: `heuristic`, or `openai` for any endpoint that speaks its dialect.",
         "heuristic",
-        _one_of("heuristic", "openai"),
+        one_of("heuristic", "openai"),
     ),
-    Setting("reflection_model", "ANAMNESIS_REFLECTION_MODEL", "The model that summarises.", "gpt-4o-mini", _text),
+    Setting(
+        "reflection_model", "ANAMNESIS_REFLECTION_MODEL", "The model that summarises.", "gpt-4o-mini", line_of_text
+    ),
     Setting(
         "reflection_base_url",
         "ANAMNESIS_REFLECTION_BASE_URL",
         "Where the model is served, up to `/v1`.",
         "https://api.openai.com/v1",
-        _url,
+        web_address,
     ),
-    Setting("reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", _NONE, _text, is_secret=True),
     Setting(
-        "reflection_timeout", "ANAMNESIS_REFLECTION_TIMEOUT", "Seconds to wait for it.", "30", _whole(1, 1_000_000)
+        "reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", NONE, line_of_text, is_secret=True
+    ),
+    Setting(
+        "reflection_timeout",
+        "ANAMNESIS_REFLECTION_TIMEOUT",
+        "Seconds to wait for it.",
+        "30",
+        whole_number(1, 1_000_000),
     ),
     Setting(
         "reflection_max_tokens",
         "ANAMNESIS_REFLECTION_MAX_TOKENS",
         "How long its answer may be.",
         "1000",
-        _whole(1, 1_000_000),
+        whole_number(1, 1_000_000),
     ),
     Setting(
         "theme",
         "ANAMNESIS_THEME",
         "The colours of `anamnesis tui`: `dark`, `light`, or `auto` for what the terminal says.",
         "auto",
-        _one_of("auto", "dark", "light"),
+        one_of("auto", "dark", "light"),
     ),
 )
 HOME_VARIABLE = "ANAMNESIS_HOME"
@@ -224,42 +163,6 @@ ENGRAM_VARIABLES = {
     " has all of its words. The differences are in"
     " [HTTP](http-api.md#where-it-differs-from-engram-on-purpose).",
 }
-
-
-class Resolved(NamedTuple):
-    """A setting's value and where it comes from: the environment, config.json or the default."""
-
-    setting: Setting
-    value: str | None
-    source: str
-
-    @property
-    def valid(self) -> str:
-        """The value if its check accepts it, else the default."""
-        return self.setting.default if self.fault else self.value or self.setting.default
-
-    @property
-    def fault(self) -> str:
-        """Why the value cannot be used; "" if it can."""
-        try:
-            if self.value:
-                self.setting.check(self.value)
-        except InvalidArgument as error:
-            return str(error)
-        return ""
-
-    @property
-    def falls_back(self) -> bool:
-        """Whether the default is in force because the value cannot be used."""
-        return self.setting.name not in _REFUSED_IN_USE and bool(self.fault)
-
-    @property
-    def shown(self) -> str | None:
-        """The value in force as it may be shown: of a secret, its end; None if there is none."""
-        if self.setting.is_secret:
-            return f"...{self.value[-4:]}" if self.value else None
-        value = self.setting.default if self.falls_back else self.value or self.setting.default
-        return None if value == _NONE else value
 
 
 class Reflection(NamedTuple):

@@ -22,6 +22,8 @@ _MANY_FILES = 200
 _SWAP = 2
 _AT_FDCWD = -100
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EPERM}
+# Seconds for which a replaced file may stay open in the program that writes to it.
+_WRITER_SECONDS = 0.5
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
@@ -141,11 +143,16 @@ def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) ->
 
 
 def stays_replaced(staged: str, target: str, seen: tuple[int, int]) -> bool:
-    """Whether nobody has written to the file that was replaced, now `staged`; else puts it back.
+    """Whether nobody has written to the file that was replaced, now `staged`, and nobody can; else puts it back.
 
-    A program that has a file open goes on writing to it under any name.
+    A program that has a file open goes on writing to it under any name, so it is given time to close it.
     """
-    if size_and_mtime(staged) in (None, seen):
+    is_open = _is_open_to_write(staged)
+    deadline = time.monotonic() + _WRITER_SECONDS
+    while is_open and time.monotonic() < deadline:
+        time.sleep(0.001)
+        is_open = _is_open_to_write(staged)
+    if not is_open and size_and_mtime(staged) in (None, seen):
         return True
     _put_back(staged, target)
     return False
@@ -159,12 +166,33 @@ def _put_back(staged: str, target: str) -> None:
         exchange(staged, target)
 
 
+def _is_open_to_write(path: str) -> bool:
+    """Whether a program has a file open to write to it. Only Linux can tell: it grants a read lease if none has."""
+    if sys.platform != "linux":
+        return False
+    from fcntl import F_RDLCK, F_SETLEASE, F_SETSIG, fcntl  # only for notes that change
+    from signal import SIGURG
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl(descriptor, F_SETSIG, SIGURG)  # instead of SIGIO, which would end this process
+        fcntl(descriptor, F_SETLEASE, F_RDLCK)
+    except OSError as error:  # any other: the file system has no leases, or the file is another user's
+        return error.errno == errno.EAGAIN
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def remove_unchanged(target: str, aside: str, seen: tuple[int, int]) -> bool:
     """Move `target` to the unused name `aside` if it still has the size and mtime `seen`; returns whether."""
     if size_and_mtime(target) != seen:
         return False
     rename(target, aside)
-    if size_and_mtime(aside) == seen:
+    if size_and_mtime(aside) == seen and not _is_open_to_write(aside):
         return True
     with contextlib.suppress(FileExistsError):  # saved once more
         os.link(aside, target)

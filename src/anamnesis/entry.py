@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from typing import NoReturn
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.terminal import guard
+from anamnesis.plain import plain
 
 HOOKS = ("inject", "recall", "capture")
 _HELP = {"-h", "--help"}
@@ -16,9 +17,17 @@ _HELP = {"-h", "--help"}
 _UNUSED = ("inspect", "ipaddress", "locale")
 
 
+class _Plain(io.TextIOWrapper):
+    """A stream that drops control, format and other hidden characters, so that no text controls the terminal."""
+
+    def write(self, text: str) -> int:
+        super().write(plain(text))
+        return len(text)
+
+
 def main() -> None:
     """Run a hook, a verb of Engram, `serve`, the terminal application, or else the command line."""
-    guard()
+    _guard_streams()
     name, arguments = (sys.argv[1:2] or [""])[0], sys.argv[2:]
     if _is_engram(sys.argv[0]):
         _run_verb(sys.argv[1:])
@@ -94,3 +103,18 @@ def _run_verb(arguments: list[str]) -> None:
     from anamnesis.engram_cli import run
 
     run(arguments)
+
+
+def _guard_streams() -> None:
+    """Pass all that this process prints through `plain`: results, messages, usage errors and tracebacks.
+
+    The streams are guarded, not the commands, so that no command can forget it. Drawing uses `sys.__stdout__`.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # there is none under pythonw
+            # Write-through keeps the order with the unguarded stream, which shares the buffer.
+            guarded = _Plain(
+                stream.buffer, stream.encoding, stream.errors, line_buffering=stream.line_buffering, write_through=True
+            )
+            setattr(sys, name, guarded)

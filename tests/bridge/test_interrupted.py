@@ -16,6 +16,7 @@ from tests.killing import fork, wait_for
 
 from anamnesis.bridge import bridge as bridging
 from anamnesis.bridge import journal
+from anamnesis.disk import exchange
 from anamnesis.engram import database, observations
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.shared import Shared
@@ -45,7 +46,9 @@ def recorded(two: Two, disk: threading.Event | None = None) -> Iterator[list[str
     """
     done: list[str] = []
 
-    def record(_: FrameType, event: str, called: Any) -> None:
+    def record(frame: FrameType, event: str, called: Any) -> None:
+        if event == "call" and frame.f_code is exchange.__code__:
+            done.append("replace")
         if event == "c_call" and called in (os.fsync, os.replace):
             if disk and threading.current_thread().name.startswith("disk"):
                 disk.wait(60)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anamnesis.recall.identifiers import joined_parts, parts_of, sought
 from anamnesis.store import MemoryStore
-from anamnesis.store.queries import damage
+from anamnesis.store.faults import damage
 from anamnesis.store.question import Mode
 
 
@@ -126,7 +126,7 @@ def test_parts_follow_the_changes_of_a_note(store: MemoryStore) -> None:
     assert first(store, "lion", "words") == note
     store.reindex()
     assert first(store, "lion", "words") == note
-    assert store._index.write(damage) == []
+    assert damage(store) == []
 
 
 def test_an_index_of_an_earlier_version_gets_the_parts_by_itself(store: MemoryStore, tmp_path: Path) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from tests.waiting import wait_until
 
-from anamnesis.errors import InvalidNote
+from anamnesis import disk
+from anamnesis.errors import InvalidNote, NoteConflict
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore
+from anamnesis.store.faults import leftovers
 from anamnesis.store.files import NoteFile, NoteFiles
 from anamnesis.store.writing import Writing
 
@@ -124,10 +128,10 @@ def test_a_note_enters_its_folder_whole(tmp_path: Path) -> None:
     files = NoteFiles(tmp_path)
     writing = Writing(files, {"memory/semantic/n.md": note("n")}, {})
     assert [path for path in (tmp_path / "memory").rglob("*") if path.is_file()] == []
-    assert [PurePosixPath(path).name.split(".md.")[0] for path in files.leftovers()] == [".n"]
+    assert [PurePosixPath(path).name.split(".md.")[0] for path in leftovers(tmp_path)] == [".n"]
     writing.finish()
     assert [path.name for path in (tmp_path / "memory").rglob("*") if path.is_file()] == ["n.md"]
-    assert files.leftovers() == []
+    assert leftovers(tmp_path) == []
 
 
 def test_a_note_that_is_removed_while_it_is_flushed_is_no_error(store: MemoryStore) -> None:
@@ -160,3 +164,24 @@ def test_others_files_are_found_after_a_batch(store: MemoryStore, tmp_path: Path
     (folder / "theirs.md").write_text(render(note("theirs")), "utf-8")
     put_whole(store, note("n2"))
     assert {memory.id for memory in store.list()} == {"n1", "n2", "theirs"}
+
+
+@pytest.mark.parametrize("line", ["A late line.\n", ""])
+def test_what_an_editor_writes_to_a_file_that_it_had_open_is_not_lost(
+    store: MemoryStore, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It opens the file before a change replaces it, and writes afterwards, or nothing at all."""
+    monkeypatch.setattr(disk, "_WRITER_SECONDS", 60.0)
+    note = store.write(type="semantic", title="Title", body="body")
+    path = store.memory_dir / f"semantic/{note.id}.md"
+    before = path.stat().st_ino
+    with ThreadPoolExecutor() as pool:
+        with path.open("a") as editor:
+            update = pool.submit(store.update, note.id, title="Changed")
+            wait_until(lambda: path.stat().st_ino != before)
+            editor.write(line)
+        if line:
+            with pytest.raises(NoteConflict):
+                update.result()
+    assert path.read_text().endswith(f"body\n{line}")
+    assert store.get(note.id).title == ("Title" if line else "Changed")

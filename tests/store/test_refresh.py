@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from anamnesis.disk import sync_files
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore, upkeep, writing
+from anamnesis.store import Changes, MemoryStore, faults, writing
 from anamnesis.store.files import Folder, NoteFile, NoteFiles
 from anamnesis.store.index import Connection
 from anamnesis.store.refresh import refresh
@@ -326,9 +326,9 @@ def test_a_folder_that_cannot_be_listed_is_in_nobodys_way(
     assert found(store, "common") == ["x", "y", "z"]
     store.reindex()
     assert found(store, "common") == ["x", "z"]
-    assert upkeep.unlistable(store) == ["memory/semantic/closed"]
+    assert faults.unlistable(store.root) == ["memory/semantic/closed"]
     monkeypatch.undo()
-    assert upkeep.unlistable(store) == []
+    assert faults.unlistable(store.root) == []
     with MemoryStore(store.root) as again:
         assert found(again, "common") == ["new", "x", "y", "z"]
 

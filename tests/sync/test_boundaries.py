@@ -11,7 +11,7 @@ import pytest
 from tests.sync.machine import Machine, assert_same, commit_tree, everything_in, git, settle, text_of
 
 from anamnesis.errors import AnamnesisError, StoreUnavailable
-from anamnesis.store import upkeep
+from anamnesis.store import faults
 
 Make = Callable[..., Machine]
 
@@ -179,8 +179,8 @@ class TestFileInThePlaceOfATypesFolder:
         if mode == "100644":
             with pytest.raises(StoreUnavailable, match=r"doctor --fix"):
                 a.note("refused")
-        for finding in upkeep.blocking(a.store):
-            upkeep.clear(a.store, finding)
+        for finding in faults.blocking(a.store.root):
+            faults.clear(a.store, finding)
         a.note("one")
         assert a.sync().pushed
         assert a.bodies() == {"one"}

@@ -10,7 +10,8 @@ from anamnesis.cli.completing import complete_settings
 from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
-from anamnesis.config import CONFIG_NAME, DEFAULT, Resolved
+from anamnesis.config import CONFIG_NAME, DEFAULT
+from anamnesis.setting import Resolved
 
 # From this width on, the list says what each setting is for.
 _WIDE = 110

@@ -88,21 +88,25 @@ def command(
     elif on_terminal():
         for line in advice:
             console().print(line, style="dim")
-        shown = _worth_showing(hits)
-        remember(hit.memory.id for hit in shown)
-        with paged() as screen:
-            if shown and all(hit.is_weak for hit in shown):
-                screen.print("Nothing clearly fits; the closest notes:", style="yellow")
-            if explain:
-                draw_explained(screen, shown)
-            else:
-                _draw_long(screen, text, shown) if is_long else _draw(screen, text, shown)
+        _draw_hits(text, hits, explain=explain, is_long=is_long)
         if bridge and bridge.waiting.observations:
             waiting = counted(bridge.waiting.observations, "observation is not a note", "observations are not notes")
             console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
     else:
         found = [(hit.memory, _score(hit), hit.marks.told()) for hit in _worth_showing(hits)]
         print_lines([(note.id, score, note.type, note.project, note.title, *told) for note, score, told in found])
+
+
+def _draw_hits(query: str, hits: list[Hit], *, explain: bool, is_long: bool) -> None:
+    shown = _worth_showing(hits)
+    remember(hit.memory.id for hit in shown)
+    with paged() as screen:
+        if shown and all(hit.is_weak for hit in shown):
+            screen.print("Nothing clearly fits; the closest notes:", style="yellow")
+        if explain:
+            draw_explained(screen, shown)
+        else:
+            _draw_long(screen, query, shown) if is_long else _draw(screen, query, shown)
 
 
 def _nothing_found(store: MemoryStore, query: str, project: str | None, *, filtered: bool) -> list[str]:

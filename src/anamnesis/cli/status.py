@@ -47,14 +47,14 @@ def command(as_json: bool) -> None:
         unreadable = len(store.problems())
         embedded = stats.total - store.ranking.pending()
         bridge, fault = _bridge(vault)
-        halves = asdict(bridge) if bridge else None
+        state = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
             kept = {
                 "unreadable_files": unreadable,
                 "embedded": embedded,
                 "sync": asdict(sync),
-                "bridge": halves,
+                "bridge": state,
                 "bridge_fault": fault,
             }
             print_json({**facts, **stats._asdict(), **kept})
@@ -73,7 +73,7 @@ def command(as_json: bool) -> None:
             rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
             rows += [("unreadable_files", unreadable), ("embedded", embedded)]
             rows += [("sync", name, value) for name, value in asdict(sync).items()]
-            rows += [("bridge", name, value) for name, value in (halves or {}).items() if name != "waiting"]
+            rows += [("bridge", name, value) for name, value in (state or {}).items() if name != "waiting"]
             rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
             if bridge and bridge.waiting.total:
                 rows.append(("waiting", "until", RECONCILE))

@@ -16,7 +16,7 @@ from anamnesis.doctor.finding import Finding
 from anamnesis.errors import AnamnesisError
 from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
-from anamnesis.store import MemoryStore, changeset, upkeep
+from anamnesis.store import MemoryStore, changeset, faults
 from anamnesis.vault import find_engram, open_vault
 
 # A temporary file this old belongs to no write that is still going on.
@@ -82,11 +82,11 @@ def _disk(home: Path) -> Iterator[Finding]:
 
 def _index(store: MemoryStore) -> Iterator[Finding]:
     subject = str(store.db_path)
-    if faults := upkeep.damage(store):
-        fault = f"It is damaged: {faults[0]}."
+    if damage := faults.damage(store):
+        fault = f"It is damaged: {damage[0]}."
         yield Finding(subject, fault, "Rebuild it: anamnesis reindex", _with(store, MemoryStore.reindex))
         return
-    drift = upkeep.drift(store)
+    drift = faults.drift(store)
     if drift.added or drift.updated or drift.removed:
         changed = f"{drift.added} new, {drift.updated} edited and {drift.removed} removed"
         fault = f"It has missed files: {changed}."
@@ -94,8 +94,8 @@ def _index(store: MemoryStore) -> Iterator[Finding]:
 
 
 def _vectors(store: MemoryStore) -> Iterator[Finding]:
-    if faults := store.ranking.damage():
-        fault = f"It is damaged: {faults[0]}."
+    if damage := store.ranking.damage():
+        fault = f"It is damaged: {damage[0]}."
         discard = _with(store, lambda again: again.ranking.discard())
         yield Finding(str(store.root / "vectors.db"), fault, "Delete it; the notes are embedded anew.", discard)
 
@@ -104,7 +104,7 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
     for problem in store.problems():
         place = f"{problem.path}:{problem.line}" if problem.line else problem.path
         if problem.owner:
-            discard = _with(store, partial(upkeep.discard_second, path=problem.path))
+            discard = _with(store, partial(faults.discard_second, path=problem.path))
             yield Finding(place, problem.reason, "Move this file to the trash.", discard)
         else:
             yield Finding(place, problem.reason, "Fix the file, or move it out of the folder.")
@@ -112,22 +112,22 @@ def _files(store: MemoryStore) -> Iterator[Finding]:
 
 def _folders(store: MemoryStore) -> Iterator[Finding]:
     """Files and folders that do not belong there or cannot be read."""
-    for path in upkeep.leftovers(store):
+    for path in faults.leftovers(store.root):
         file = store.root / path
         if time.time() - file.stat().st_mtime > _STALE_SECONDS:
             fault = "A write that was killed left this temporary file."
             yield Finding(path, fault, "Remove it.", partial(file.unlink, missing_ok=True))
-    blocking = upkeep.blocking(store)
+    blocking = faults.blocking(store.root)
     for path in blocking:
         fault = "It has the place of the folder of a note type, so no note of the type can be written."
-        clear = _with(store, partial(upkeep.clear, path=path))
+        clear = _with(store, partial(faults.clear, path=path))
         yield Finding(path, fault, "Move it to the trash.", clear)
-    for path in upkeep.links(store):
+    for path in faults.links(store.root):
         if path in blocking:
             continue
         fault = "It is a symbolic link, and links are not followed."
         yield Finding(path, fault, "Put the file or the folder itself there.")
-    for path in upkeep.unlistable(store):
+    for path in faults.unlistable(store.root):
         yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
 
 

@@ -12,7 +12,8 @@ from anamnesis.notes import SCOPES, TYPES, Memory, decode, parse
 from anamnesis.notes.bare import bare_note, is_bare
 from anamnesis.store.files import TREES
 from anamnesis.sync.machines import author
-from anamnesis.sync.repository import Blob, Repository
+from anamnesis.sync.repository import Repository
+from anamnesis.sync.tree import Blob
 
 _PORTABLE = SCOPES[0]
 _SHORT = 7

@@ -217,13 +217,23 @@ def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
         (deleted,) = fitted([described(store().delete(id), body=False)])
         return {"deleted": deleted, "restore": f"anamnesis restore {id}"}
 
+    written, changed = _fields_of_a_note()
+    return [
+        Tool(memory_write, "Write a note", parameters(**written)),
+        Tool(memory_update, "Change a note", parameters(id=_ID, **changed), destructive=True, idempotent=True),
+        Tool(memory_delete, "Delete a note", parameters(id=_ID), destructive=True),
+    ]
+
+
+def _fields_of_a_note() -> tuple[dict[str, Message], dict[str, Message]]:
+    """The parameters for a new note, and for a change of one."""
     kind = text("procedural, semantic or episodic.", enum=list(TYPES))
     title, body = text("A short title."), text("The note itself, in markdown.")
     tags = optional(texts("Words to find it by."))
     scope = text("portable or machine-local.", enum=list(SCOPES), default="portable")
     project = text("The project key the note belongs to.", default="global")
-    written = parameters(type=kind, title=title, body=body, project=project, tags=tags, scope=scope)
-    new = {
+    written = {"type": kind, "title": title, "body": body, "project": project, "tags": tags, "scope": scope}
+    changed = {
         "title": optional(title),
         "body": optional(body),
         "type": optional(kind),
@@ -231,11 +241,7 @@ def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
         "tags": tags,
         "scope": optional(text("portable or machine-local.", enum=list(SCOPES))),
     }
-    return [
-        Tool(memory_write, "Write a note", written),
-        Tool(memory_update, "Change a note", parameters(id=_ID, **new), destructive=True, idempotent=True),
-        Tool(memory_delete, "Delete a note", parameters(id=_ID), destructive=True),
-    ]
+    return written, changed
 
 
 def _as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anamnesis.meaning.database import MOST_PASSAGES, Database
 from anamnesis.meaning.model import WIDTH, Vectors
+from anamnesis.meaning.vectors_file import MOST_PASSAGES, Database
 
 # A passage: int8 values, and the factor that makes them a vector of length one.
 PASSAGE = np.dtype([("scale", "<f4"), ("values", "i1", (WIDTH,))])

@@ -2,9 +2,10 @@
 
 from anamnesis.notes import Memory, MemoryType, Scope
 from anamnesis.store.files import NoteFile, Trashed
-from anamnesis.store.queries import Problem, StoreStats
+from anamnesis.store.note_reader import Hit
+from anamnesis.store.queries import StoreStats
 from anamnesis.store.refresh import Changes
-from anamnesis.store.store import CHANGEABLE, Hit, MemoryStore
+from anamnesis.store.store import CHANGEABLE, MemoryStore
 
 __all__ = [
     "CHANGEABLE",
@@ -14,7 +15,6 @@ __all__ = [
     "MemoryStore",
     "MemoryType",
     "NoteFile",
-    "Problem",
     "Scope",
     "StoreStats",
     "Trashed",

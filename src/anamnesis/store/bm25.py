@@ -15,7 +15,7 @@ from anamnesis.meaning.matrix import Numbers
 from anamnesis.meaning.model import Vectors
 from anamnesis.recall.identifiers import sought
 from anamnesis.recall.pruning import Word, any_of, any_term, head_within, rarest_first
-from anamnesis.store.search import MOST_ASKED, about_total, count_notes, counted, holding
+from anamnesis.store.word_search import MOST_ASKED, about_total, count_notes, counted, holding
 
 if TYPE_CHECKING:
     from anamnesis.meaning.vectors import VectorFile

@@ -316,56 +316,6 @@ class NoteFiles:
             return Folder(folder, 0, {}, [], is_listed=False)
         return listed
 
-    def leftovers(self) -> list[str]:
-        """Temporary files of writes that were killed."""
-        stage = self.root / STAGE
-        staged = [f"{STAGE}/{name}" for name in os.listdir(stage)] if stage.is_dir() else []
-        names = ((path, path.rpartition("/")[2]) for path in (*self._walk(), *sorted(staged)))
-        return [path for path, name in names if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX)]
-
-    def links(self) -> list[str]:
-        """Symbolic links in the trees."""
-        return [path for path in self._walk() if os.path.islink(self.root / path)]
-
-    def blocking(self) -> list[str]:
-        """Files and links in the place of a note type's folder, so that no note of the type can be written."""
-        found: list[str] = []
-        for tree in TREES.values():
-            with contextlib.suppress(OSError), os.scandir(self.root / tree) as entries:
-                named = (entry for entry in entries if is_type_folder(entry.name))
-                found += [f"{tree}/{each.name}" for each in named if not each.is_dir(follow_symlinks=False)]
-        return sorted(found)
-
-    def clear(self, path: str, moment: str) -> None:
-        """Move what blocks a note type's folder to the trash; of a link, the link itself."""
-        source = self.root / path
-        target = _free_place(self.root / TRASH / folder_of(path), source.name, moment)
-        with telling("move", source):
-            if source.is_symlink():
-                target.symlink_to(os.readlink(source))
-                source.unlink()
-            else:
-                move(source, target)
-
-    def unlistable(self) -> list[str]:
-        """Folders in the trees that cannot be listed."""
-        failed: list[OSError] = []
-        for tree in TREES.values():
-            for _ in os.walk(self.root / tree, onerror=failed.append):
-                pass
-        there = [error.filename for error in failed if not isinstance(error, FileNotFoundError)]
-        return sorted(Path(name).relative_to(self.root).as_posix() for name in there)
-
-    def _walk(self) -> list[str]:
-        """Every path in the trees, except inside hidden folders such as git's."""
-        found: list[str] = []
-        for tree in TREES.values():
-            for folder, folders, names in os.walk(self.root / tree):
-                folders[:] = [name for name in folders if not name.startswith(".")]
-                inside = Path(folder).relative_to(self.root).as_posix()
-                found += [f"{inside}/{name}" for name in (*folders, *names)]
-        return sorted(found)
-
     def prepare(self, folder: str) -> str:
         """Create a folder to write to, if it is missing; returns its absolute path."""
         place = f"{self._root}/{folder}"
@@ -397,10 +347,11 @@ class NoteFiles:
 def trash_place(root: Path, tree: str, memory: Memory, moment: str) -> Path:
     """A free path in the trash for a note of a tree; creates its folder."""
     (root / TRASH).mkdir(mode=0o700, exist_ok=True)
-    return _free_place(root / TRASH / tree / memory.type, memory.id, moment, ".md")
+    return free_place(root / TRASH / tree / memory.type, memory.id, moment, ".md")
 
 
-def _free_place(folder: Path, name: str, moment: str, suffix: str = "") -> Path:
+def free_place(folder: Path, name: str, moment: str, suffix: str = "") -> Path:
+    """A free path in a folder of the trash, which is created if it is missing."""
     stamp = "".join(character for character in moment if character.isalnum())[:15]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     serial = 0

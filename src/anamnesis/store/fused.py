@@ -18,7 +18,7 @@ from anamnesis.store.priors import Candidate, candidates, priors, with_use
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, Ranked, Why
-from anamnesis.store.search import ranked, word_scores
+from anamnesis.store.word_search import ranked, word_scores
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection

@@ -1,7 +1,7 @@
-"""index.db: its connections, its transactions, and its rebuilding from the files. Contains no query.
+"""index.db: its connections and transactions. Contains no query.
 
-Reads take no lock. A rebuild happens in a file beside the live index and replaces its content in one
-transaction; readers in other processes switch from the old content to the new between two statements.
+Reads take no lock. A rebuild replaces the content of the live index in one transaction; readers in other processes
+switch from the old content to the new between two statements.
 Where the disk cannot be written, reads go to a private index, which is index.db as it is or a copy in memory.
 """
 
@@ -113,6 +113,8 @@ class Index:
 
     def rebuild(self, progress: Progress | None = None) -> None:
         """Rebuild the index from the files and replace the live one with it."""
+        from anamnesis.store.rebuilding import rebuild  # that hooks hardly ever need
+
         if usable := self._usable():
             usable.close()
             with contextlib.suppress(sqlite3.Error, OSError):  # so that versions replaced since the last one are kept
@@ -121,18 +123,19 @@ class Index:
             usable = self._usable()
             if usable:
                 usable.close()
-            self._rebuild(progress, in_place=usable is not None)
+            rebuild(self.path, self._files, progress, in_place=usable is not None)
         self._leave_private()
 
     def erase(self) -> bool:
         """Erase what deleted rows left in index.db and the files beside it; False if another program prevented it."""
-        from anamnesis.erasure import erase_deleted  # only a purge needs it
+        from anamnesis.erasure import erase_deleted  # only a purge needs them
+        from anamnesis.store.rebuilding import discard
 
         with self._translated(), locked(self.path.with_name("index.lock")):
             self.path.with_name(f"{self.path.name}.new").unlink(missing_ok=True)  # left by a killed rebuild
             usable = self._usable()
             if usable is None:
-                self._discard()  # it is rebuilt from the files
+                discard(self.path)  # it is rebuilt from the files
                 return True
             with contextlib.closing(usable) as db:
                 return erase_deleted(db)
@@ -193,7 +196,7 @@ class Index:
         try:
             db = self._idle.pop()
         except IndexError:
-            db = _connect(self.path)
+            db = connect(self.path)
         try:
             yield db
         finally:
@@ -226,7 +229,7 @@ class Index:
             return None
         db = None
         try:
-            db = _connect(self.path)
+            db = connect(self.path)
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if version == SCHEMA_VERSION:
                 return db
@@ -242,7 +245,7 @@ class Index:
         if not self.path.exists():  # SQLite would create it
             return None
         try:
-            with contextlib.closing(_connect(self.path)) as db:
+            with contextlib.closing(connect(self.path)) as db:
                 (cookie,) = db.execute("PRAGMA schema_version").fetchone()
             return self.path.stat().st_ino, cookie
         except (sqlite3.DatabaseError, FileNotFoundError):
@@ -250,58 +253,15 @@ class Index:
 
     def _replace(self) -> None:
         """Rebuild an unusable index, unless another process has just replaced it."""
+        from anamnesis.store.rebuilding import rebuild  # that hooks hardly ever need
+
         self.close()
         found = self._stamp()
         with locked(self.path.with_name("index.lock")):
             if self._stamp() != found and (db := self._usable()):
                 db.close()
             else:
-                self._rebuild(None, in_place=False)
-
-    def _rebuild(self, progress: Progress | None, *, in_place: bool) -> None:
-        beside = self.path.with_name(f"{self.path.name}.new")
-        beside.unlink(missing_ok=True)
-        try:
-            with contextlib.closing(_connect(beside, create=True)) as db:
-                self._build(db, progress, in_place=in_place)
-        finally:
-            beside.unlink(missing_ok=True)
-
-    def _build(self, db: Connection, progress: Progress | None, *, in_place: bool) -> None:
-        db.execute("PRAGMA journal_mode = OFF")
-        db.execute("PRAGMA synchronous = OFF")
-        db.execute("PRAGMA cache_size = -200000")
-        create_indexes = create_tables(db)
-        bring_up = partial(refresh, partial(_apply, db), partial(_apply, db), self._files)
-        db.execute("BEGIN")
-        bring_up(progress=progress)
-        db.execute("COMMIT")
-        db.executescript(create_indexes)
-        if not in_place:
-            self._discard()
-        self._copy(db, bring_up)
-
-    def _discard(self) -> None:
-        """Remove an unusable index. Processes that have it open notice that the file was replaced, and reopen it."""
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-
-    def _copy(self, new: Connection, bring_up: Callable[[], Difference]) -> None:
-        """Copy the new index over the live one in one transaction, so that no reader sees half of it."""
-        caught_up = False
-
-        def catch_up(status: int, *_: int) -> None:
-            # From the first copied page on, no other process can write: a refresh at this point indexes everything
-            # that changed while the new index was being built.
-            nonlocal caught_up
-            if status == sqlite3.SQLITE_OK and not caught_up:
-                caught_up = True
-                bring_up()
-
-        (pages,) = new.execute("PRAGMA page_count").fetchone()
-        with contextlib.closing(_connect(self.path, create=True)) as live:
-            live.execute("PRAGMA journal_mode = WAL")
-            new.backup(live, pages=pages // 2, progress=catch_up)  # at least two steps: `catch_up` runs between
+                rebuild(self.path, self._files, None, in_place=False)
 
 
 class Learned:
@@ -338,7 +298,7 @@ class Connection(sqlite3.Connection):
 _inherited: list[Connection] = []
 
 
-def _connect(path: Path, *, create: bool = False) -> Connection:
+def connect(path: Path, *, create: bool = False) -> Connection:
     if create:
         path.touch(mode=0o600)  # SQLite would let other users read it; its other files get the same mode
     db = sqlite3.connect(
@@ -359,14 +319,6 @@ def _connect(path: Path, *, create: bool = False) -> Connection:
         db.close()
         raise
     return db
-
-
-def create_tables(db: Connection) -> str:
-    """Create the tables of a new index; returns the SQL for what is cheaper to create once they are filled."""
-    tables, _, rest = Path(__file__).with_name("schema.sql").read_text("utf-8").partition("\n-- Indexes")
-    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION:d}")
-    db.executescript(tables)
-    return rest.partition("\n")[2]
 
 
 def transact(db: Connection, work: Callable[[Connection], T], mode: str = _READ) -> T:
@@ -394,10 +346,6 @@ def _begin(db: Connection, mode: str) -> None:
             db.execute("BEGIN IMMEDIATE")
         finally:
             db.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT * 1000:.0f}")
-
-
-def _apply(db: Connection, query: Callable[[Connection], T]) -> T:
-    return query(db)
 
 
 def is_unusable(error: sqlite3.DatabaseError) -> bool:

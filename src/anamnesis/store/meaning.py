@@ -10,12 +10,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.meaning.database import MOST_PASSAGES
 from anamnesis.meaning.fusion import likeness
 from anamnesis.meaning.matrix import Close, Matrix, Note
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
 from anamnesis.meaning.vectors import NewText, Passages, VectorFile, hash_of, joined, packed
+from anamnesis.meaning.vectors_file import MOST_PASSAGES
 from anamnesis.store import queries
 from anamnesis.store.change_log import Change, ChangeLog, last_seq
 from anamnesis.store.ranking import FOLLOWER

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from anamnesis.readonly import read_only_uri
 from anamnesis.store.files import NoteFiles
-from anamnesis.store.index import SCHEMA_VERSION, Connection, create_tables, transact
+from anamnesis.store.index import SCHEMA_VERSION, Connection, transact
+from anamnesis.store.rebuilding import create_tables
 from anamnesis.store.refresh import outdated, refresh
 
 T = TypeVar("T")

@@ -8,8 +8,10 @@ from pathlib import PurePosixPath
 from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import check_id, named_ids
 from anamnesis.notes.merge import CONFLICT_TAG, conflict_of
-from anamnesis.store import changeset, queries
+from anamnesis.store import changeset
+from anamnesis.store.faults import leftovers
 from anamnesis.store.files import telling
+from anamnesis.store.problems import paths_of, unreadable
 from anamnesis.store.store import MemoryStore
 from anamnesis.store.tombstones import bury, purged_ids
 
@@ -45,7 +47,7 @@ def versions_of(store: MemoryStore, note_id: str) -> list[str]:
 def erase(store: MemoryStore) -> bool:
     """Erase purged notes from the databases and from files of killed writes; False if another program prevented it."""
     purged = purged_ids(store.root)
-    for path in store._files.leftovers():
+    for path in leftovers(store.root):
         if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
             store._files.remove(path)
     for database in (store.kept, store.usage, store.decisions):
@@ -59,8 +61,8 @@ def erase(store: MemoryStore) -> bool:
 def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:
     """The files of a note: those that hold it, and those that cannot be read but are about it."""
     yield from (file.path for file in store._catalogue.find([note_id]).values())
-    yield from store._catalogue.ask(lambda db: queries.paths_of(db, note_id))
-    for problem in store._catalogue.ask(queries.unreadable):
+    yield from store._catalogue.ask(lambda db: paths_of(db, note_id))
+    for problem in store._catalogue.ask(unreadable):
         if _is_about(store, problem.path, note_id):
             yield problem.path
 

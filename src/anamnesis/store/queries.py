@@ -1,4 +1,4 @@
-"""Queries of the index: lists, counts and problems with files. Reads no file."""
+"""Queries of the index: lists, counts and links of notes. Reads no file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import REFLECTED, SCOPES, SOURCES, TYPES, Memory, MemoryType, Scope, writable
-from anamnesis.store.files import TREES, describes_repository
+from anamnesis.store.files import TREES
 
 # The fields of a note that the index has, with their SQL expressions.
 _FIELDS = {
@@ -124,15 +124,6 @@ class StoreStats(NamedTuple):
     by_scope: dict[str, int]
 
 
-class Problem(NamedTuple):
-    """A file that is not a note, or not the one that stands for its id."""
-
-    path: str
-    line: int
-    reason: str
-    owner: str = ""  # the file that stands for the id, where there are two
-
-
 def at_least_zero(name: str, value: int) -> int:
     """Check a limit, and cap it at what SQLite accepts."""
     if value < 0:
@@ -158,15 +149,6 @@ def hidden(db: sqlite3.Connection) -> list[tuple[str, str, Scope, str, str]]:
 def ids_ending(db: sqlite3.Connection, ending: str) -> list[str]:
     """The ULIDs that have this ending after their time."""
     rows = db.execute("SELECT id FROM memories WHERE substr(id, -length(:ending)) = :ending", {"ending": ending})
-    return [row[0] for row in rows]
-
-
-def paths_of(db: sqlite3.Connection, note_id: str) -> list[str]:
-    """Every file that holds a note."""
-    rows = db.execute(
-        "SELECT folders.path || '/' || name FROM files JOIN folders ON folders.number = folder WHERE memory_id = :id",
-        {"id": note_id},
-    )
     return [row[0] for row in rows]
 
 
@@ -298,17 +280,6 @@ def activity(db: sqlite3.Connection, since: str) -> dict[str, int]:
     )
 
 
-def damage(db: sqlite3.Connection) -> list[str]:
-    """What the two integrity checks of SQLite find; FTS5's needs a write transaction."""
-    found = [row[0] for row in db.execute("PRAGMA quick_check(5)") if row[0] != "ok"]
-    for table in ("memories_fts", "memory_parts"):
-        try:
-            db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
-        except sqlite3.DatabaseError as error:
-            found.append(f"full-text index: {error}")
-    return found
-
-
 def hashes(db: sqlite3.Connection, hidden: bool) -> dict[str, bytes]:
     live = "" if hidden else "WHERE memory_id IN (SELECT id FROM memories WHERE deleted_at IS NULL)"
     return dict(db.execute(f"SELECT memory_id, hash FROM standing_files {live}").fetchall())
@@ -400,36 +371,3 @@ def supersessions(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, set[s
 
 def superseded_ids(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT superseded_id FROM supersessions")}
-
-
-def unreadable(db: sqlite3.Connection) -> list[Problem]:
-    """Files that could not be read as notes, without those that describe the repository."""
-    rows = db.execute(
-        "SELECT f.path || '/' || name, line, problem FROM files JOIN folders f ON f.number = folder"
-        " WHERE problem IS NOT NULL"
-    )
-    return [Problem(*row) for row in rows if not describes_repository(row[0].partition("/")[2])]
-
-
-def _has_duplicates(db: sqlite3.Connection) -> bool:
-    """Whether more files hold notes than there are notes. To find duplicates takes five times as long as to count."""
-    query = "SELECT (SELECT count(memory_id) FROM files) > (SELECT count(*) FROM memories)"
-    return bool(db.execute(query).fetchone()[0])
-
-
-def problems(db: sqlite3.Connection) -> list[Problem]:
-    """Files that could not be read as notes, and files whose note another file stands for."""
-    found = unreadable(db)
-    if not _has_duplicates(db):
-        return sorted(found, key=lambda problem: problem.path)
-    repeated = db.execute(
-        "SELECT f.path || '/' || name AS path, m.scope, m.body_path FROM files"
-        " JOIN folders f ON f.number = folder JOIN memories m ON m.id = memory_id"
-        " WHERE memory_id IN (SELECT memory_id FROM files GROUP BY memory_id HAVING count(*) > 1)"
-    )
-    for path, scope, body_path in repeated:
-        other = f"{TREES[scope]}/{body_path}"
-        if path != other:
-            reason = f"Its id is that of {other}, which is newer or in its proper place."
-            found.append(Problem(path, 0, reason, other))
-    return sorted(found, key=lambda problem: problem.path)

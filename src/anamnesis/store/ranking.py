@@ -19,10 +19,10 @@ from anamnesis.store.change_log import ChangeLog
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.question import MODES, Question, Ranked, Ranker
-from anamnesis.store.search import search
+from anamnesis.store.word_search import search
 
 if TYPE_CHECKING:
-    from anamnesis.meaning.database import Database
+    from anamnesis.meaning.vectors_file import Database
     from anamnesis.store.meaning import Meaning
     from anamnesis.store.usage import Usage
 
@@ -127,7 +127,7 @@ class Ranking:
 
     def pending(self) -> int:
         """How many notes are not embedded yet."""
-        from anamnesis.meaning.database import identity_of
+        from anamnesis.meaning.vectors_file import identity_of
 
         values = {"name": FOLLOWER, "identity": identity_of(self._path)}
         (count,) = self._index.read(lambda db: db.execute(_PENDING, values).fetchone())
@@ -203,7 +203,7 @@ class Ranking:
 
     def _with_vectors(self, work: Callable[[Database], T], default: T) -> T:
         """Work on vectors.db, on a connection of its own: no search waits. `default` if there is no such file."""
-        from anamnesis.meaning.database import Database
+        from anamnesis.meaning.vectors_file import Database
 
         if not self._path.exists():
             return default

@@ -13,7 +13,7 @@ from anamnesis.recall.pruning import any_of, rarest_first
 from anamnesis.recall.query import telling_words
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.question import Question, Ranked
-from anamnesis.store.search import counted, search
+from anamnesis.store.word_search import counted, search
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
@@ -41,7 +41,7 @@ def related_by_meaning(db: Connection, asked: Question, meaning: Meaning) -> lis
     import numpy as np
 
     from anamnesis.store.fused import newest_first, selected
-    from anamnesis.store.search import ranked
+    from anamnesis.store.word_search import ranked
 
     close = meaning.compare_with(db, asked.like)
     if close is None:

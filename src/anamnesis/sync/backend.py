@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from anamnesis.store.steps import Step
 
 if TYPE_CHECKING:
-    from anamnesis.sync.repository import Difference
+    from anamnesis.sync.tree import Difference
 
 # Is called with what a sync is doing now, for a person who waits for it.
 Announce = Callable[[str], None]

@@ -20,7 +20,8 @@ from anamnesis.sync.bare_ids import lines_for, receive_ids
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
 from anamnesis.sync.remote import Foreign, Rejected, Remote, has_sync
-from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, Blob, Difference, Dirt, Repository
+from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, Dirt, Repository
+from anamnesis.sync.tree import Blob, Difference
 from anamnesis.sync.worktree import Replacement, replace_files
 
 SHORT = 7

@@ -17,7 +17,8 @@ from anamnesis.sync.backend import Announce, SyncResult, SyncState
 from anamnesis.sync.checkpoint import Checkpoint, take_checkpoint, version_of, write_checkpoint
 from anamnesis.sync.cycle import SHORT, Cycle
 from anamnesis.sync.remote import CONNECT_TIMEOUT, Remote
-from anamnesis.sync.repository import Repository, is_safe
+from anamnesis.sync.repository import Repository
+from anamnesis.sync.tree import is_safe
 from anamnesis.sync.worktree import LOCK
 
 # To compare the files of an index of this size, some 20,000 notes, takes 30 ms.

@@ -13,7 +13,8 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.files import is_type_folder
 from anamnesis.sync.backend import SyncResult
 from anamnesis.sync.integrate import File
-from anamnesis.sync.repository import Difference, Repository
+from anamnesis.sync.repository import Repository
+from anamnesis.sync.tree import Difference
 
 # `back`: a note that was deleted here, and that another machine changed or restored.
 KINDS = ("back", "new", "changed", "deleted")

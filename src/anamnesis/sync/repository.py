@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,8 +12,9 @@ from pathlib import Path, PurePosixPath
 
 from anamnesis.disk import TEMPORARY_SUFFIX
 from anamnesis.git import LOCAL_TIMEOUT, GitFailed, git
-from anamnesis.store.files import is_type_folder, without_shapeless
+from anamnesis.store.files import is_type_folder
 from anamnesis.sync.checkpoint import Checkpoint, version_of
+from anamnesis.sync.tree import Blob, Difference, is_safe
 
 BRANCH = "main"
 # Who makes the commits of a sync, and how their messages begin.
@@ -26,7 +25,6 @@ _PENDING = "refs/anamnesis/pending"
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _EXCLUDED = f".*{TEMPORARY_SUFFIX}"
 _FILE_MODE = "100644"
-_GITLINK = "160000"
 # The tree that a merge by git has written to the files, with its markers.
 LEFT_BY_MERGE = "AUTO_MERGE"
 # A sync makes four or five. `--geometric` packs those, and each pack that is not twice as large as all smaller ones.
@@ -51,44 +49,6 @@ _UNFINISHED = (
     "rebase-apply",
     "sequencer",
 )
-
-
-# Paths that no repository may make us write: git's own folder in all its spellings, and ways out of the folder.
-_UNSAFE = re.compile(
-    r"(?:^|/)(?:|\.{1,2}|\.git[ .]*|git~\d+)(?:/|$)|\0" + (r"|[\\:]" if sys.platform == "win32" else ""), re.IGNORECASE
-)
-
-
-def is_safe(path: str) -> bool:
-    """Whether a file of a tree may be written to this path."""
-    return not _UNSAFE.search(without_shapeless(path)) and not is_type_folder(path)
-
-
-@dataclass(frozen=True, slots=True)
-class Blob:
-    """A file in a tree."""
-
-    mode: str
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One path of two trees; None in the tree that does not have it."""
-
-    path: str
-    before: Blob | None
-    after: Blob | None
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it is a file, and not a reference to another repository."""
-        return not any(blob and blob.mode == _GITLINK for blob in (self.before, self.after))
-
-    @property
-    def is_blocking(self) -> bool:
-        """Whether it brings a file, a link or a repository with the name of a note type's folder."""
-        return self.after is not None and is_type_folder(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from anamnesis.disk import (
     move,
     replace_unchanged,
     size_and_mtime,
+    stays_replaced,
     sync_files,
     sync_folder,
 )
@@ -25,7 +26,7 @@ from anamnesis.errors import LockHeld, StoreUnavailable
 from anamnesis.store.files import trash_place
 from anamnesis.store.steps import Step, Steps
 from anamnesis.sync.integrate import File
-from anamnesis.sync.repository import is_safe
+from anamnesis.sync.tree import is_safe
 
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _STAGE = Path(".git", "anamnesis-new")
@@ -143,7 +144,8 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
         return False
     if staged:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return replace_unchanged(staged, str(target), seen)
+        is_replaced = replace_unchanged(staged, str(target), seen)
+        return is_replaced and (seen is None or stays_replaced(staged, str(target), seen))
     _remove(folder, wanted, kept)
     return True
 

@@ -25,9 +25,9 @@ from anamnesis.store.use_report import use_report
 from anamnesis.tui import drawing
 from anamnesis.tui.chrome import Page
 from anamnesis.tui.dialogs import Ask, Confirm
-from anamnesis.tui.editing import edit
 from anamnesis.tui.latest import Latest
 from anamnesis.tui.rows import Pane, Rows
+from anamnesis.tui.user_editor import edit
 from anamnesis.vault import Vault
 
 _RELATED = 5

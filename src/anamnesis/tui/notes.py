@@ -301,13 +301,13 @@ class Section(Search):
         self.program.open_note(event.option_id or "")
 
     def action_edit(self) -> None:
-        from anamnesis.tui.editing import edit
+        from anamnesis.tui.user_editor import edit
 
         if note := self.chosen:
             edit(self.program, note.id)
 
     def action_new(self) -> None:
-        from anamnesis.tui.editing import write
+        from anamnesis.tui.user_editor import write
 
         write(self.program, project=self._wanted.get("project") or "global")
 

@@ -140,7 +140,7 @@ class Section(Listing):
         self.program.reload()
 
     def action_edit(self) -> None:
-        from anamnesis.tui.editing import edit
+        from anamnesis.tui.user_editor import edit
 
         key = self._key
         edit(self.program, self._waiting.conflicts[key][0].id if key in self._waiting.conflicts else key)

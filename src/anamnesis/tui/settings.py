@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
-from anamnesis.config import DEFAULT, Resolved, change_config, resolve_settings
+from anamnesis.config import DEFAULT, change_config, resolve_settings
 from anamnesis.errors import InvalidArgument
+from anamnesis.setting import Resolved
 from anamnesis.tui import drawing
 from anamnesis.tui.dialogs import Ask
 from anamnesis.tui.latest import tell_error

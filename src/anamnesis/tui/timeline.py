@@ -152,7 +152,7 @@ class Around(Listing):
         self.program.open_note(self.rows.key or "")
 
     def action_edit(self) -> None:
-        from anamnesis.tui.editing import edit
+        from anamnesis.tui.user_editor import edit
 
         if self.rows.key:
             edit(self.program, self.rows.key)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from anamnesis.config import Resolved, change_config, read_config, setting
+from anamnesis.config import change_config, read_config, setting
 from anamnesis.errors import InvalidArgument
+from anamnesis.setting import Resolved
 from anamnesis.store.deleted import deleted
 from anamnesis.sync.remote import without_password
 from anamnesis.web.lanes import Lane

@@ -1,0 +1,47 @@
+"""Files in git's trees: which of two trees has which, and where one may be written. Pure."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+
+from anamnesis.store.files import is_type_folder, without_shapeless
+
+_GITLINK = "160000"
+# Paths that no repository may make us write: git's own folder in all its spellings, and ways out of the folder.
+_UNSAFE = re.compile(
+    r"(?:^|/)(?:|\.{1,2}|\.git[ .]*|git~\d+)(?:/|$)|\0" + (r"|[\\:]" if sys.platform == "win32" else ""), re.IGNORECASE
+)
+
+
+def is_safe(path: str) -> bool:
+    """Whether a file of a tree may be written to this path."""
+    return not _UNSAFE.search(without_shapeless(path)) and not is_type_folder(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """A file in a tree."""
+
+    mode: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One path of two trees; None in the tree that does not have it."""
+
+    path: str
+    before: Blob | None
+    after: Blob | None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, and not a reference to another repository."""
+        return not any(blob and blob.mode == _GITLINK for blob in (self.before, self.after))
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether it brings a file, a link or a repository with the name of a note type's folder."""
+        return self.after is not None and is_type_folder(self.path)
