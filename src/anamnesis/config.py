@@ -164,6 +164,16 @@ ENGRAM_VARIABLES = {
     " [HTTP](http-api.md#where-it-differs-from-engram-on-purpose).",
 }
 
+HUB_DATABASE = "ANAMNESIS_HUB_DATABASE"
+HUB_KEY = "ANAMNESIS_HUB_KEY"
+HUB_KEY_FILE = "ANAMNESIS_HUB_KEY_FILE"
+# For the commands `anamnesis hub`, on a hub's server; config.json has none of them.
+HUB_VARIABLES = {
+    HUB_DATABASE: "The hub's database: `postgresql://user:password@host/name`.",
+    HUB_KEY: "The key under which the hub hashes tokens, at least 32 characters.",
+    HUB_KEY_FILE: "The file with that key; else `hub.key` in ANAMNESIS_HOME.",
+}
+
 
 class Reflection(NamedTuple):
     """Who summarises sessions, and how it is reached."""
@@ -205,6 +215,7 @@ class Settings(NamedTuple):
     engram_data_dir: str
     engram_port: str
     engram_project: str
+    hub_key: str
     user: str
     found: tuple[Resolved, ...]
 
@@ -272,6 +283,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         engram_data_dir=environ.get("ENGRAM_DATA_DIR", ""),
         engram_port=environ.get("ENGRAM_PORT", ""),
         engram_project=environ.get("ENGRAM_PROJECT", ""),
+        hub_key=environ.get(HUB_KEY, ""),
         user=environ.get("USER") or environ.get("USERNAME") or _host_name() or "unknown",
         found=tuple(found.values()),
     )

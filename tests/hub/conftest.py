@@ -1,7 +1,9 @@
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator
 
+import pytest
+from tests.hub.running import RunningHub
 from tests.postgres import Postgres, server
 
 
@@ -15,3 +17,10 @@ def postgres() -> Postgres:
 def hub_url(postgres: Postgres) -> str:
     """The database of a new hub."""
     return postgres.new_hub()
+
+
+@pytest.fixture
+def running(hub_url: str) -> Iterator[RunningHub]:
+    """A new hub that serves."""
+    with RunningHub(hub_url) as hub:
+        yield hub

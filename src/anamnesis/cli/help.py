@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -62,6 +62,13 @@ EXAMPLES = {
     "anamnesis export": ("anamnesis export obsidian ~/vault --project .", "anamnesis export jsonl notes.jsonl"),
     "anamnesis backup": ("anamnesis backup memory.zip", "anamnesis backup restore memory.zip"),
     "anamnesis completion": ("anamnesis completion bash",),
+    "anamnesis hub": (
+        "anamnesis hub init",
+        "anamnesis hub user add you",
+        "anamnesis hub space add core --member you:writer --member mate:reader",
+        "anamnesis hub token create you",
+        "anamnesis hub serve --port 8437",
+    ),
     "anamnesis doctor": ("anamnesis doctor", "anamnesis doctor --fix"),
     "anamnesis reindex": ("anamnesis reindex",),
     "anamnesis bridge": ("anamnesis bridge status", "anamnesis bridge reconcile"),
@@ -136,11 +143,20 @@ HELP_OPTION = click.Option(
 )
 
 
+def _help_option(_: click.Context) -> click.Option:
+    return HELP_OPTION
+
+
 def add_help(command: click.Command) -> None:
     """Let a command and those inside of it show their help our way."""
-    inner = command.commands.values() if isinstance(command, click.Group) else ()
-    for each in (command, *inner):
-        each.get_help_option = lambda _: HELP_OPTION
+    for each in (command, *_inside(command)):
+        each.get_help_option = _help_option  # type: ignore[assignment, method-assign]
+
+
+def _inside(command: click.Command) -> Iterator[click.Command]:
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        yield each
+        yield from _inside(each)
 
 
 def suggestion(typed: str, names: Sequence[str]) -> str:

@@ -1,1 +1,1 @@
-"""The hub: one memory for a team, on PostgreSQL. Only the commands `anamnesis hub …` import it; it needs the extra `hub`."""
+"""The hub: one memory for a team, on PostgreSQL. Only `anamnesis hub` imports it; needs the extra [hub]."""

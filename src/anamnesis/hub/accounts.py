@@ -1,4 +1,4 @@
-"""Users, spaces, members, the projects that spaces have, and tokens. Each change is recorded in the audit log with its actor."""
+"""Users, spaces, members, projects of spaces, and tokens. Each change is recorded in the audit log with its actor."""
 
 from __future__ import annotations
 

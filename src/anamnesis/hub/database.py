@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: a pool for the server, which works as the role `anamnesis_hub`, and one for administrators.
+"""Connections to PostgreSQL: the server's pool, which works as the role `anamnesis_hub`, and an administrator's.
 
 A transaction lasts for one request and never waits for the network of a client.
 """
@@ -20,8 +20,8 @@ from anamnesis.hub.tenancy import Caller
 SERVER_ROLE = "anamnesis_hub"
 Connection: TypeAlias = psycopg.Connection[DictRow]
 
-# In one statement, and for the transaction only: so it works behind a pooler of transactions too. A server that vanishes in the
-# middle of a transaction holds no lock for longer than this.
+# In one statement, and for the transaction only: so it works behind a pooler of transactions too. A server that
+# vanishes in the middle of a transaction holds no lock for longer than this.
 _BEGIN = """
 SELECT set_config('role', %(role)s, true), set_config('statement_timeout', '30s', true),
     set_config('lock_timeout', '20s', true), set_config('idle_in_transaction_session_timeout', '30s', true)
@@ -57,6 +57,12 @@ class Database:
     def close(self) -> None:
         self._pool.close()
 
+    def gauges(self) -> dict[str, float]:
+        """How the pool is used."""
+        found = self._pool.get_stats()
+        wanted = {"pool_size": "connections", "pool_available": "connections_idle", "requests_waiting": "waiting"}
+        return {f"anamnesis_hub_{name}": float(found.get(key, 0)) for key, name in wanted.items()}
+
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """A transaction of the server that sees nothing of any space yet."""
@@ -89,9 +95,8 @@ class Database:
 @contextmanager
 def administrator(url: str) -> Iterator[Connection]:
     """A transaction of an administrator, who owns the schema and sees all."""
-    with _in_sentences():
-        with psycopg.connect(url, row_factory=dict_row, connect_timeout=_CONNECT_SECONDS) as db:
-            yield db
+    with _in_sentences(), psycopg.connect(url, row_factory=dict_row, connect_timeout=_CONNECT_SECONDS) as db:
+        yield db
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The schema, step by step: `schema/NNN_name.sql`, each applied once, in order, never changed after a release, never undone."""
+"""The schema, step by step: `schema/NNN_name.sql`, each applied once, in order, never changed once released."""
 
 from __future__ import annotations
 

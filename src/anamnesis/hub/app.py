@@ -1,0 +1,105 @@
+"""The hub's ASGI application: its routes, and every error as one sentence of JSON.
+
+A new surface is a module with a list of routes, added to `_routes`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
+from anamnesis.hub import device_routes, exchange_routes, health_routes
+from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooMany
+from anamnesis.hub.routes import Hub
+from anamnesis.web.metrics import Metrics
+
+_log = logging.getLogger("anamnesis.hub")
+_NO_STORE = (b"cache-control", b"no-store")
+_NO_SNIFF = (b"x-content-type-options", b"nosniff")
+
+
+def build(hub: Hub) -> Starlette:
+    app = Starlette(
+        routes=_routes(),
+        middleware=[Middleware(_Counting, metrics=hub.metrics)],
+        exception_handlers={AnamnesisError: _refuse, HTTPException: _refuse_http, Exception: _fail},
+    )
+    app.state.hub = hub
+    return app
+
+
+def _routes() -> Sequence[BaseRoute]:
+    return [*health_routes.ROUTES, *exchange_routes.ROUTES, *device_routes.ROUTES]
+
+
+def answer_of(error: AnamnesisError) -> JSONResponse:
+    """An error as JSON, with its status."""
+    if isinstance(error, Refusal):
+        status = error.status
+    elif isinstance(error, NoteNotFound):
+        status = 404
+    else:
+        status = 400 if isinstance(error, InvalidNote | InvalidArgument) else 503
+    headers = {}
+    if isinstance(error, TooMany):
+        headers["Retry-After"] = str(error.seconds)
+    elif isinstance(error, NotAuthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    return JSONResponse({"error": error.message, "hint": error.hint}, status, headers)
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, AnamnesisError)  # noqa: S101  it is registered for this class
+    if getattr(error, "status", 0) == 503:
+        _log.warning("%s", error)
+    return answer_of(error)
+
+
+async def _refuse_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  it is registered for this class
+    known = {404: f"There is nothing at {request.url.path}.", 405: f"{request.method} is not possible here."}
+    sentence = known.get(error.status_code, error.detail)
+    return JSONResponse({"error": sentence, "hint": ""}, error.status_code, error.headers)
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return JSONResponse({"error": "The hub failed at this request.", "hint": "Its log says more."}, 500)
+
+
+class _Counting:
+    """Counts answers by route and status, and keeps them out of caches."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def counted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], _NO_STORE, _NO_SNIFF]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counted)
+        finally:
+            route = scope.get("route")
+            path = getattr(route, "path", "")
+            self._metrics.count(scope["method"], path, status, time.perf_counter() - started)

@@ -1,0 +1,223 @@
+"""The exchange: what changed in which space since when, and changes on top of known versions.
+
+A space's sequence is incremented under its row's lock, which is held until the commit: versions become visible in
+order, and whoever has read up to one has missed none before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from anamnesis.hub.database import Connection
+from anamnesis.hub.incoming import Incoming
+from anamnesis.hub.tenancy import Caller, Held
+from anamnesis.hub.versions import Version, current_versions, moment
+from anamnesis.hub.words import document
+
+MOST_PULLED = 500
+# The texts of one answer, in bytes; one note may exceed it.
+_MOST_BYTES = 4_000_000
+_ABSENT = "There is no space {!r} that you may see."
+
+
+def changes_since(db: Connection, caller: Caller, cursors: Mapping[str, int], limit: int) -> dict[str, dict[str, Any]]:
+    """Of each space that the caller may see, the current versions after its cursor, in order.
+
+    The sequences were read before: what commits meanwhile is for the next time, and is not skipped then. A cursor
+    beyond the sequence is of a history that this database does not have, so that everything is new.
+    """
+    answer: dict[str, dict[str, Any]] = {name: {"gone": True} for name in cursors if name not in caller.spaces}
+    room, budget = min(limit, MOST_PULLED), _MOST_BYTES
+    for held in caller.spaces.values():
+        cursor = cursors.get(held.name, 0)
+        is_reset = cursor > held.seq
+        found: list[Version] = []
+        more = False
+        if is_reset or cursor < held.seq:
+            found, more = _after(db, held, 0 if is_reset else cursor, room, budget)
+        room -= len(found)
+        budget -= sum(len(each.text or "") for each in found)
+        answer[held.name] = {
+            "role": held.role,
+            "projects": held.projects,
+            "seq": held.seq,
+            "changes": [each.shown() for each in found],
+            "more": more,
+        }
+        if is_reset:
+            answer[held.name]["reset"] = True
+    return answer
+
+
+def _after(db: Connection, held: Held, cursor: int, room: int, budget: int) -> tuple[list[Version], bool]:
+    """The versions after a cursor, up to the caller's sequence, and whether there are more than there is room for."""
+    if room <= 0 or budget <= 0:
+        return [], True
+    rows = db.execute(
+        """
+        SELECT * FROM (
+            SELECT n.id, n.version, v.text, v.author, v.machine, v.at, v.erased,
+                sum(coalesce(octet_length(v.text), 0)) OVER before AS bytes
+            FROM (
+                SELECT id, version FROM anamnesis.notes
+                WHERE space = %(space)s AND version > %(cursor)s AND version <= %(seq)s ORDER BY version LIMIT %(limit)s
+            ) AS n
+            JOIN anamnesis.versions v ON v.space = %(space)s AND v.id = n.id AND v.version = n.version
+            WINDOW before AS (ORDER BY n.version ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        ) AS found WHERE coalesce(bytes, 0) < %(budget)s ORDER BY version
+        """,
+        {"space": held.id, "cursor": cursor, "seq": held.seq, "limit": room + 1, "budget": budget},
+    ).fetchall()
+    found = [Version.of(row) for row in rows[:room]]
+    if len(rows) > room:
+        return found, True
+    last = {"space": held.id, "cursor": found[-1].version if found else cursor, "seq": held.seq}
+    query = """
+        SELECT EXISTS (
+            SELECT FROM anamnesis.notes WHERE space = %(space)s AND version > %(cursor)s AND version <= %(seq)s
+        ) AS more
+    """
+    return found, bool((db.execute(query, last).fetchone() or {})["more"])
+
+
+def accept(db: Connection, caller: Caller, machine: str, changes: Sequence[Incoming]) -> list[dict[str, Any]]:
+    """Apply changes, each if the version it was made on is the current one; returns what became of each, in order.
+
+    One that the hub has already, because its answer was lost, is accepted as it is.
+    """
+    spaces = {name: held for name, held in caller.spaces.items() if not caller.refusal(held, "writer")}
+    wanted = [each for each in changes if not each.refused and each.space in spaces]
+    seqs = _lock(db, {spaces[each.space].id for each in wanted})
+    current = current_versions(db, [(spaces[each.space].id, each.id) for each in wanted])
+    at = moment(datetime.now(UTC))
+    results, new = [], []
+    for each in changes:
+        result: dict[str, Any] = {"id": each.id, "space": each.space}
+        results.append(result)
+        if reason := each.refused or _refusal(caller, each.space, seqs):
+            result["refused"] = reason
+            continue
+        space = spaces[each.space].id
+        known = current.get((space, each.id)) or Version(each.id)
+        if each.text == known.text:
+            result["version"] = known.version
+        elif each.base != known.version:
+            result["conflict"] = known.shown()
+            continue
+        else:
+            seqs[space] += 1
+            result["version"] = seqs[space]
+            current[space, each.id] = Version(each.id, seqs[space], each.text, caller.name, machine, at)
+            new.append((space, seqs[space], each))
+        if each.redacted:
+            result["text"] = each.text
+    if new:
+        _store(db, caller, machine, new, seqs)
+    return results
+
+
+def _refusal(caller: Caller, space: str, seqs: Mapping[int, int]) -> str:
+    held = caller.spaces.get(space)
+    if held is None:
+        return _ABSENT.format(space)
+    return caller.refusal(held, "writer") or ("" if held.id in seqs else _ABSENT.format(space))
+
+
+def _lock(db: Connection, spaces: set[int]) -> dict[int, int]:
+    """Lock the spaces until the commit, in one order, so that no two requests wait for each other; their sequences."""
+    if not spaces:
+        return {}
+    rows = db.execute(
+        "SELECT id, seq FROM anamnesis.spaces WHERE id = ANY (%(spaces)s) ORDER BY id FOR UPDATE",
+        {"spaces": sorted(spaces)},
+    )
+    return {row["id"]: row["seq"] for row in rows}
+
+
+def _store(
+    db: Connection, caller: Caller, machine: str, new: Sequence[tuple[int, int, Incoming]], seqs: Mapping[int, int]
+) -> None:
+    """Write new versions and the sequences. Three statements and one round trip, however many versions there are."""
+    versions = [
+        {"space": space, "id": each.id, "version": version, "text": each.text, "redacted": each.redacted}
+        for space, version, each in new
+    ]
+    notes = {(space, each.id): _row(space, version, each) for space, version, each in new}  # the last of each
+    replaced = [
+        {"space": space, "id": each.id, "superseded": id}
+        for space, version, each in new
+        if each.note and notes[space, each.id]["version"] == version
+        for id in each.note.superseded
+    ]
+    with db.pipeline():
+        db.execute(_ADD_VERSIONS, {"rows": _json(versions), "author": caller.name, "machine": machine})
+        db.execute(_PUT_NOTES, {"rows": _json([*notes.values()])})
+        db.execute(_REMOVE_SUPERSESSIONS, {"spaces": [key[0] for key in notes], "ids": [key[1] for key in notes]})
+        if replaced:
+            db.execute(_ADD_SUPERSESSIONS, {"rows": _json(replaced)})
+        changed = {space for space, _, _ in new}
+        values = {"spaces": [*changed], "seqs": [seqs[space] for space in changed]}
+        db.execute(_MOVE_SEQUENCES, values)
+
+
+_ADD_VERSIONS = """
+INSERT INTO anamnesis.versions (space, id, version, text, author, machine, redacted)
+SELECT space, id, version, text, %(author)s, %(machine)s, redacted
+FROM json_to_recordset(%(rows)s::json) AS r (space bigint, id text, version bigint, text text, redacted boolean)
+"""
+# The columns of `notes` that come as they are, with their types.
+_COLUMNS = {
+    "space": "bigint",
+    "id": "text",
+    "version": "bigint",
+    "deleted": "boolean",
+    "hidden": "boolean",
+    **dict.fromkeys(("type", "title", "project", "machine_id", "source", "created_at", "updated_at"), "text"),
+    "tags": "text[]",
+    "words": "integer",
+}
+_PUT_NOTES = f"""
+INSERT INTO anamnesis.notes ({", ".join(_COLUMNS)}, tsv)
+SELECT {", ".join(_COLUMNS)}, anamnesis.document(space, heading, body) FROM json_to_recordset(%(rows)s::json)
+    AS r ({", ".join(f"{name} {type}" for name, type in _COLUMNS.items())}, heading text, body text)
+ON CONFLICT (space, id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in [*_COLUMNS, "tsv"][2:])}
+"""
+_REMOVE_SUPERSESSIONS = """
+DELETE FROM anamnesis.supersessions s USING unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
+WHERE s.space = given.space AND s.id = given.id
+"""
+_ADD_SUPERSESSIONS = """
+INSERT INTO anamnesis.supersessions (space, superseded, id)
+SELECT space, superseded, id FROM json_to_recordset(%(rows)s::json) AS r (space bigint, superseded text, id text)
+ON CONFLICT DO NOTHING
+"""
+_MOVE_SEQUENCES = """
+UPDATE anamnesis.spaces s SET seq = given.seq FROM unnest(%(spaces)s::bigint[], %(seqs)s::bigint[]) AS given (id, seq)
+WHERE s.id = given.id
+"""
+
+
+def _row(space: int, version: int, change: Incoming) -> dict[str, Any]:
+    """What lists and searches need of a note. A tombstone has no fields, and a note that Engram hides no words."""
+    note = change.note
+    row = {"space": space, "id": change.id, "version": version, "deleted": note is None, "hidden": False}
+    if note is None:
+        return _EMPTY | row
+    row |= {name: getattr(note, name) for name in ("type", "title", "project", "machine_id", "tags", *_TIMES)}
+    row |= {"source": note.prov_source, "hidden": note.is_hidden}
+    return _EMPTY | row | ({} if note.is_hidden else document(note)._asdict())
+
+
+_TIMES = ("created_at", "updated_at")
+_EMPTY: dict[str, Any] = {
+    **dict.fromkeys(("type", "title", "project", "machine_id", "source", *_TIMES, "heading", "body"), ""),
+    "tags": [],
+    "words": 0,
+}
+
+
+def _json(rows: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(rows, ensure_ascii=False)

@@ -1,0 +1,69 @@
+"""Everything that one may see, page by page, with all versions. No transaction is open while somebody takes a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeAlias
+
+from anamnesis.hub import audit
+from anamnesis.hub.database import Connection
+from anamnesis.hub.tenancy import Caller, Held
+from anamnesis.hub.versions import Version
+
+Entering: TypeAlias = Callable[[], AbstractContextManager[tuple[Connection, Caller]]]
+_PAGE = 200
+
+
+class Export:
+    """An export in progress. Its first line says whose it is; a line per space follows, then a line per version."""
+
+    def __init__(self, entering: Entering) -> None:
+        self._entering = entering
+        with entering() as (db, caller):
+            self._left = [*caller.spaces.values()]
+            self._first = [_head(caller), *(_of_space(db, each) for each in self._left)]
+            audit.record(db, caller.name, "export", spaces=[each.name for each in self._left])
+        self._after = ("", 0)
+
+    def next_page(self) -> list[dict[str, Any]]:
+        """The next lines; none at the end."""
+        if self._first:
+            page, self._first = self._first, []
+            return page
+        while self._left:
+            if page := self._versions(self._left[0]):
+                self._after = page[-1]["id"], page[-1]["version"]
+                return page
+            self._left.pop(0)
+            self._after = ("", 0)
+        return []
+
+    def _versions(self, held: Held) -> list[dict[str, Any]]:
+        with self._entering() as (db, caller):
+            if held.name not in caller.spaces:
+                return []
+            rows = db.execute(
+                """
+                SELECT id, version, text, author, machine, at, erased FROM anamnesis.versions
+                WHERE space = %(space)s AND (id, version) > (%(id)s, %(version)s) ORDER BY id, version LIMIT %(limit)s
+                """,
+                {"space": held.id, "id": self._after[0], "version": self._after[1], "limit": _PAGE},
+            ).fetchall()
+        return [{"space": held.name, **Version.of(row).shown()} for row in rows]
+
+
+def _head(caller: Caller) -> dict[str, Any]:
+    return {"hub": caller.hub, "user": caller.name, "spaces": [*caller.spaces]}
+
+
+def _of_space(db: Connection, held: Held) -> dict[str, Any]:
+    rows = db.execute(
+        """
+        SELECT u.name, m.role FROM anamnesis.members m JOIN anamnesis.users u ON u.id = m.member
+        WHERE m.space = %(space)s ORDER BY u.name
+        """,
+        {"space": held.id},
+    )
+    members = {row["name"]: row["role"] for row in rows}
+    return {"space": held.name, "role": held.role, "seq": held.seq, "projects": held.projects, "members": members}

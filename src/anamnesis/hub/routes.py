@@ -1,0 +1,132 @@
+"""What a route is: a path and a short function. The function runs in a thread, in the transaction of its caller."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import anyio
+from anyio.to_thread import run_sync
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from anamnesis.hub.database import Connection, Database
+from anamnesis.hub.keys import PREFIX, Key
+from anamnesis.hub.limits import Limits
+from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooLarge
+from anamnesis.hub.tenancy import Caller
+from anamnesis.web.metrics import Metrics
+
+MOST_BODY_BYTES = 10_000_000
+_LONGEST_TOKEN = 200
+
+
+class Hub:
+    """What all routes share: the database, the key, the limits, the counters, and the address that clients know."""
+
+    def __init__(self, database: Database, key: Key, url: str = "") -> None:
+        self.database = database
+        self.key = key
+        self.url = url
+        self.limits = Limits()
+        self.metrics = Metrics()
+        # As many requests at once as there are connections; the others wait here and not for a connection.
+        self.threads = anyio.CapacityLimiter(database.size)
+
+    async def run(self, work: Callable[[], Any]) -> Any:
+        """Do what waits for the database in a thread. It is finished even if the client hangs up."""
+        return await run_sync(work, limiter=self.threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One authenticated request, in its transaction."""
+
+    hub: Hub
+    db: Connection
+    caller: Caller
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Any
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """A whole number of the query, from 1 on."""
+        text = self.query.get(name)
+        if text is None:
+            return default
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise Refusal(f"`{name}` {text[:40]!r} is not a whole number from 1 to {most}.")
+        return int(text)
+
+
+Work = Callable[[Call], Any]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def get(path: str, work: Work) -> Route:
+    """A route that reads, for whoever has a token. What `work` returns is sent as JSON, unless it is a response."""
+    return Route(path, _authenticated(work, has_body=False), methods=["GET"])
+
+
+def post(path: str, work: Work) -> Route:
+    return Route(path, _authenticated(work, has_body=True), methods=["POST"])
+
+
+def hub_of(request: Request) -> Hub:
+    hub: Hub = request.app.state.hub
+    return hub
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else "unknown"
+
+
+def token_of(request: Request) -> bytes:
+    """The hash of the token of a request."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() != "bearer" or not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN:
+        raise NotAuthenticated("This needs a token.", "Send it as `Authorization: Bearer anh_…`.")
+    return hub_of(request).key.hash(token.strip())
+
+
+async def body_of(request: Request) -> Any:
+    """The JSON of a body, which may not be longer than the hub accepts, whatever its head says."""
+    data = bytearray()
+    try:
+        async for part in request.stream():
+            data += part
+            if len(data) > MOST_BODY_BYTES:
+                raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
+    except ClientDisconnect as error:
+        raise Refusal("The body is not complete.") from error
+    try:
+        return json.loads(data) if data else {}
+    except (ValueError, RecursionError) as error:
+        raise Refusal("The body is not JSON.") from error
+
+
+def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        hub = hub_of(request)
+        hub.limits.address.take(address_of(request))
+        token = token_of(request)
+        hub.limits.token.take(token)
+        body = await body_of(request) if has_body else None
+        call = partial(_call, hub, token, work, request.path_params, request.query_params, body)
+        try:
+            answer = await hub.run(call)
+        except NotAuthenticated:
+            hub.limits.failure.take(address_of(request))
+            raise
+        return answer if isinstance(answer, Response) else JSONResponse(answer)
+
+    return endpoint
+
+
+def _call(hub: Hub, token: bytes, work: Work, path: Mapping[str, str], query: Mapping[str, str], body: Any) -> Any:
+    with hub.database.entered(token) as (db, caller):
+        return work(Call(hub, db, caller, path, query, body))

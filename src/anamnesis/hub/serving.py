@@ -1,0 +1,110 @@
+"""Runs the hub under uvicorn: address, TLS, signals. Beyond loopback it speaks TLS, or says that a proxy does."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import uvicorn
+
+from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.hub.app import build
+from anamnesis.hub.routes import Hub
+
+DEFAULT_PORT = 8437
+LOOPBACK = "127.0.0.1"
+# How long requests that are in progress may take after a signal to stop.
+_GRACE_SECONDS = 15
+_MOST_CONNECTIONS = 1_000
+
+
+class Address(NamedTuple):
+    """Where to listen, and how clients are protected on the way."""
+
+    host: str = LOOPBACK
+    port: int = DEFAULT_PORT
+    certificate: Path | None = None
+    key: Path | None = None
+    behind_proxy: bool = False
+
+    def check(self) -> None:
+        """Refuse to send tokens and notes in the clear."""
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidArgument("TLS needs a certificate and its key.", "Give --tls-certificate and --tls-key.")
+        if not self.certificate and not self.behind_proxy and not _is_loopback(self.host):
+            raise InvalidArgument(
+                f"{self.host} is reached from other machines, and tokens would travel in the clear.",
+                "Give --tls-certificate and --tls-key, or --behind-proxy if a proxy in front speaks TLS.",
+            )
+
+
+def serve(hub: Hub, address: Address, announce: Callable[[str], None]) -> None:
+    """Serve until a signal; requests in progress are finished. `announce` is called with the URL when it is ready."""
+    address.check()
+    listener = listen(address.host, address.port)
+    host, port = listener.getsockname()[:2]
+    scheme = "https" if address.certificate else "http"
+    shown = f"[{host}]" if ":" in host else host
+    config = uvicorn.Config(
+        build(hub),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        proxy_headers=address.behind_proxy,
+        forwarded_allow_ips="*" if address.behind_proxy else "",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_keep_alive=75,
+        ssl_certfile=str(address.certificate) if address.certificate else None,
+        ssl_keyfile=str(address.key) if address.key else None,
+    )
+    _log_to_stderr()
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InvalidArgument(f"The certificate {address.certificate} or its key cannot be used: {error}.") from error
+    with listener:
+        _Server(config, lambda: announce(f"{scheme}://{shown}:{port}")).run([listener])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, which says when it has started."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        self._captured_signals.clear()  # uvicorn would end by the signal; a server that was asked to stop ends with 0
+
+
+def listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        raise StoreUnavailable(f"{host}:{port} cannot be listened on: {error}.", "Choose another --port.") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)

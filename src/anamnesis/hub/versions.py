@@ -1,0 +1,89 @@
+"""The versions of a note: the current one, an earlier one, and the list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from anamnesis.hub.database import Connection
+from anamnesis.hub.refusal import NotFound
+from anamnesis.hub.tenancy import Held
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a note, as clients get it. Version 0 is a note that the hub has never had."""
+
+    id: str
+    version: int = 0
+    text: str | None = None
+    author: str = ""
+    machine: str = ""
+    at: str = ""
+    erased: bool = False
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Version:
+        names = ("id", "version", "text", "author", "machine", "erased")
+        return cls(**{name: row[name] for name in names}, at=moment(row["at"]))
+
+    def shown(self) -> dict[str, Any]:
+        """JSON of it; `erased` only where it is so."""
+        fields = asdict(self)
+        return fields if self.erased else {name: value for name, value in fields.items() if name != "erased"}
+
+
+def current_versions(db: Connection, notes: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Version]:
+    """The current versions of notes, given by space and id, of those that the hub has."""
+    if not notes:
+        return {}
+    rows = db.execute(
+        """
+        SELECT v.space, v.id, v.version, v.text, v.author, v.machine, v.at, v.erased
+        FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
+        JOIN anamnesis.notes n ON n.space = given.space AND n.id = given.id
+        JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+        """,
+        {"spaces": [space for space, _ in notes], "ids": [id for _, id in notes]},
+    )
+    return {(row["space"], row["id"]): Version.of(row) for row in rows}
+
+
+def current_version(db: Connection, held: Held, id: str) -> Version:
+    found = current_versions(db, [(held.id, id)]).get((held.id, id))
+    if found is None:
+        raise NotFound(f"There is no note {id!r} in {held.name!r}.")
+    return found
+
+
+def past_version(db: Connection, held: Held, id: str, version: int) -> Version:
+    row = db.execute(
+        """
+        SELECT id, version, text, author, machine, at, erased FROM anamnesis.versions
+        WHERE space = %(space)s AND id = %(id)s AND version = %(version)s
+        """,
+        {"space": held.id, "id": id, "version": version},
+    ).fetchone()
+    if row is None:
+        raise NotFound(f"There is no version {version} of note {id!r} in {held.name!r}.")
+    return Version.of(row)
+
+
+def list_versions(db: Connection, held: Held, id: str, limit: int = 1000) -> list[dict[str, Any]]:
+    """The versions of a note without their texts, the newest first."""
+    rows = db.execute(
+        """
+        SELECT version, author, machine, at, text IS NULL AS deleted, redacted, erased FROM anamnesis.versions
+        WHERE space = %(space)s AND id = %(id)s ORDER BY version DESC LIMIT %(limit)s
+        """,
+        {"space": held.id, "id": id, "limit": limit},
+    ).fetchall()
+    if not rows:
+        raise NotFound(f"There is no note {id!r} in {held.name!r}.")
+    return [{**row, "at": moment(row["at"])} for row in rows]
+
+
+def moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")
