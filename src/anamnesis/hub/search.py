@@ -1,0 +1,115 @@
+"""Search within what a caller may see: words by BM25, with the frequencies of the spaces that are searched.
+
+A word of many notes costs as much as all others together and says least. So rare words find the notes, and common
+ones count for those; where a query has no rare word, notes are found that hold two of its words or have one in the title.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from anamnesis.hub.database import Connection
+from anamnesis.hub.tenancy import Caller
+from anamnesis.hub.words import cut
+from anamnesis.notes import Memory, parse
+from anamnesis.recall.identifiers import sought
+from anamnesis.recall.pruning import Word, head_within, rarest_first
+from anamnesis.recall.query import asked
+from anamnesis.store.projects import names_of
+
+MOST_HITS = 100
+# Terms that are scored; the rarest of a longer query.
+_MOST_TERMS = 32
+# Words that few notes hold: so many notes are scored in 5 ms.
+_FEW_NOTES = 800
+# Of commoner words, so many are looked for two by two and in titles, and up to so many notes of each kind are scored.
+_MOST_COMMON, _REACH = 8, 400
+
+
+class Wanted(NamedTuple):
+    """Which notes are searched: those of some spaces, of a project by all of its names, of a type; None for any."""
+
+    spaces: Sequence[int] | None = None
+    projects: Sequence[str] | None = None
+    type: str | None = None
+
+
+class Found(NamedTuple):
+    """A note that a search found."""
+
+    space: int
+    id: str
+    score: float
+    held: frozenset[str]
+
+
+class Counted(NamedTuple):
+    """What a query asks for: its terms as stems, the rarest first, of the notes of the spaces that are searched."""
+
+    words: list[Word]
+    total: int
+    average: float
+
+
+def by_words(db: Connection, query: str, wanted: Wanted, k: int) -> list[Found]:
+    """The k best notes by words, the newest first on a tie, superseded ones left out.
+
+    Where fewer than k hold a term of the query, notes follow that hold the parts of its identifiers.
+    """
+    found = _best(db, count(db, asked(query).terms, wanted), wanted, k)
+    parts = sought(query)
+    if len(found) < k and parts.named:
+        known = {(each.space, each.id) for each in found}
+        more = _best(db, count(db, parts.words, wanted), wanted, k)
+        found += [each._replace(score=0.0) for each in more if (each.space, each.id) not in known]
+    return found[:k]
+
+
+def count(db: Connection, terms: Mapping[str, int], wanted: Wanted) -> Counted:
+    """The terms that any note of the spaces holds, as stems, with the numbers of these notes."""
+    given = [(" ".join(words), times) for term, times in terms.items() if (words := cut(term))]
+    rows = db.execute(
+        "SELECT * FROM anamnesis.count_terms(%(terms)s, %(spaces)s)",
+        {"terms": [term for term, _ in given], "spaces": _list(wanted.spaces)},
+    ).fetchall()
+    known: dict[str, Word] = {}
+    for row in rows:
+        times = given[row["number"] - 1][1] + (known[row["stems"]].times if row["stems"] in known else 0)
+        known[row["stems"]] = Word(row["stems"], times, row["notes"])
+    total, words = (rows[0]["total"], rows[0]["words"]) if rows else (0, 0)
+    there = [word for word in known.values() if word.notes]
+    return Counted(rarest_first(there)[:_MOST_TERMS], total, max(words / max(total, 1), 1.0))
+
+
+def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found]:
+    words = counted.words
+    if not words or not k:
+        return []
+    rare = head_within(words, _FEW_NOTES)
+    rows = db.execute(
+        """
+        SELECT * FROM anamnesis.search_words(%(terms)s, %(weights)s, %(rare)s, %(common)s, %(reach)s, %(average)s,
+            %(spaces)s, %(projects)s, %(type)s, %(most)s)
+        """,
+        {
+            "terms": [word.text for word in words],
+            "weights": [word.times * word.weight(counted.total) for word in words],
+            "rare": rare,
+            "common": _MOST_COMMON,
+            "reach": _REACH,
+            "average": counted.average,
+            "spaces": _list(wanted.spaces),
+            "projects": _list(wanted.projects),
+            "type": wanted.type,
+            "most": k,
+        },
+    )
+    return [
+        Found(row["space"], row["id"], row["score"], frozenset(words[place - 1].text for place in row["held"]))
+        for row in rows
+    ]
+
+
+def _list(values: Sequence[Any] | None) -> list[Any] | None:
+    return None if values is None else list(values)
