@@ -22,7 +22,7 @@ tests: $(VENV)/.installed-dev browser
 # The tests of the dashboard need Chromium; where packages may be installed, it is.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	|| { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+	|| { command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ] && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	|| { echo "Install Chromium for the tests of the dashboard."; exit 1; }
 
 # The real clients, from the package registries (over a gigabyte), against a stand-in model on loopback.

@@ -25,7 +25,7 @@ _MANIFEST = "anamnesis-backup.json"
 _VERSION = 1
 _HOME, _ENGRAM = "home", "engram/engram.db"
 # In the order in which a sync takes them.
-_LOCKS = ("memory/.git/anamnesis.lock", "store.lock")
+_LOCKS = ("memory/.git/anamnesis.lock", "exchange.lock", "store.lock")
 # Made anew from the notes, of this process's time, or no part of a memory.
 _DERIVED = ("index.db", "vectors.db", "sketches.db", "staged", "daemon.json", "bin", "sync.begun")
 _PASSED_OVER = (".lock", ".tmp", "-wal", "-shm", "-journal")

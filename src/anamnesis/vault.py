@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from anamnesis.engram.record import SearchResult
     from anamnesis.engram.search import Filters
     from anamnesis.engram.shared import Shared
+    from anamnesis.exchange.syncing import Synced
     from anamnesis.history.version import Revision
     from anamnesis.store.change_log import Written
-    from anamnesis.sync.backend import SyncBackend, SyncResult
+    from anamnesis.sync.backend import Announce, SyncBackend
 
 # How many changes the opening of a vault reconciles; a background process does the rest.
 _AT_ONCE = 200
@@ -235,11 +236,16 @@ class Vault:
 
         return revisions(self.notes, note_id, self.engram, self._user_home)
 
-    def sync(self, backend: SyncBackend) -> SyncResult:
-        """Exchange notes with the other machines."""
-        from anamnesis.sync import sync_store
+    def sync(
+        self, backend: SyncBackend, settings: Settings, *, announce: Announce | None = None, retries: bool = False
+    ) -> Synced:
+        """Bring together the notes of all machines: by git, and with the hub if there is a login.
 
-        return sync_store(self.notes, backend)
+        `retries` offers again what the hub has refused.
+        """
+        from anamnesis.exchange.syncing import sync_both
+
+        return sync_both(self.notes, backend, settings, announce=announce, retries=retries, purge=self.purge)
 
     def purge(self, note_id: str) -> None:
         """Remove a note for good, with its observation and every version of both; see `erase`."""

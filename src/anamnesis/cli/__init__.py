@@ -17,7 +17,7 @@ GROUPS = {
     "Write and change": ("write", "edit", "tag", "untag", "move", "pin", "unpin", "delete", "restore", "review"),
     "Other machines": ("sync", "conflicts"),
     "Set up": ("init", "uninstall", "config", "project", "import", "export", "service", "completion"),
-    "For a team": ("hub",),
+    "For a team": ("login", "logout", "space", "hub"),
     "Look after": ("reflect", "dream", "doctor", "reindex", "bridge", "backup", "eval"),
     "For agents": ("serve", "daemon", "engram", "inject", "recall", "capture"),
 }

@@ -278,15 +278,16 @@ def _first_sync(adopt: bool) -> dict[str, Any] | None:
     """Sync for the first time; None if there is no remote."""
     if not settings().remote:
         return None
-    from anamnesis.sync import configured_backend, report
+    from anamnesis.sync import configured_backend
 
     try:
         with open_memory() as vault:
             with activity() as announce:
-                result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
-            if not result.reached:
-                click.echo(f"anamnesis: {result.detail}", err=True)
-            return report(vault.notes, result)
+                backend = configured_backend(vault.notes, settings(), adopt=adopt, announce=announce)
+                done = vault.sync(backend, settings(), announce=announce)
+            for fault in done.faults:
+                click.echo(f"anamnesis: {fault}", err=True)
+            return done.report(vault.notes)
     except KeyboardInterrupt:
         click.echo("anamnesis: The first sync was interrupted; `anamnesis sync` continues it.", err=True)
     except (AnamnesisError, sqlite3.Error) as error:

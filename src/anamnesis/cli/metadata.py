@@ -16,8 +16,8 @@ from anamnesis.notes import PINNED, Memory, as_dict
 
 def change_notes(
     given: Sequence[str], change: Change, *, as_json: bool, question: str = "", yes: bool = True, edits: bool = True
-) -> None:
-    """Change each of these notes, and print what they are now. Before any is changed, all are found.
+) -> list[str]:
+    """Change each of these notes, and print what they are now; their ids. Before any is changed, all are found.
 
     What `edits` a note makes it the person's who calls this.
     """
@@ -30,6 +30,7 @@ def change_notes(
             click.echo(f"{'Unchanged' if note == before else 'Changed'}: {_described(note)}")
     if as_json:
         print_json([as_dict(note) for _, note in changed])
+    return [note.id for _, note in changed]
 
 
 def tag_command(help: str, change: Callable[[Iterable[str]], Change]) -> click.Command:

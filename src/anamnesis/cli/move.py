@@ -1,12 +1,16 @@
-"""`anamnesis move`: gives notes another project, type or scope."""
+"""`anamnesis move`: gives notes another project, type, scope or space."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from anamnesis.cli.metadata import change_notes
-from anamnesis.cli.options import as_json, note_id, project_option, yes_option
-from anamnesis.notes import SCOPES, TYPES
+from anamnesis.cli.options import as_json, note_id, project_option, space_option, yes_option
+from anamnesis.cli.spaces import release, space_warnings
+from anamnesis.errors import InvalidArgument
+from anamnesis.notes import SCOPES, TYPES, Memory, with_space
 
 
 @click.command()
@@ -14,21 +18,30 @@ from anamnesis.notes import SCOPES, TYPES
 @project_option("Their new project.", is_new=True)
 @click.option("-t", "--type", type=click.Choice(TYPES), help="Their new type.")
 @click.option("--scope", type=click.Choice(SCOPES), help="Their new scope: synced to other machines, or not.")
+@space_option("Their new space at the hub; `~` is your own.")
 @yes_option
 @as_json
-def command(
-    note_ids: tuple[str, ...], project: str | None, type: str | None, scope: str | None, yes: bool, as_json: bool
-) -> None:
-    """Move notes to another project, type or scope.
+def command(note_ids: tuple[str, ...], space: str | None, yes: bool, as_json: bool, **given: str | None) -> None:
+    """Move notes to another project, type, scope or space.
 
-    ID is as in `anamnesis show`. Before a note becomes portable, which sends it to other machines, the command asks
-    where ID is a guess, as `anamnesis delete` does.
+    ID is as in `anamnesis show`. Before a note becomes portable or goes to a space, which sends it to other machines,
+    the command asks where ID is a guess, as `anamnesis delete` does. The next sync moves it at the hub: it is gone from
+    its old space, and from the machines of those who see only that one.
 
     JSON: the notes, as of show.
     """
-    given = {"project": project, "type": type, "scope": scope}
     changes = {name: value for name, value in given.items() if value is not None}
-    if not changes:
-        raise click.UsageError("Say where to: --project, --type or --scope.")
-    leaves = scope == "portable"
-    change_notes(note_ids, lambda _: changes, as_json=as_json, question="Sync", yes=yes or not leaves)
+    if not changes and not space:
+        raise click.UsageError("Say where to: --project, --type, --scope or --space.")
+
+    def change(note: Memory) -> dict[str, Any]:
+        if space and changes.get("scope", note.scope) != SCOPES[0]:
+            raise InvalidArgument(f"The note {note.id} is machine-local, and in no space.", "Add --scope portable.")
+        return {**changes, "extra": with_space(note, space).extra} if space else changes
+
+    leaves = bool(space) or given.get("scope") == "portable"
+    notes = change_notes(note_ids, change, as_json=as_json, question="Sync", yes=yes or not leaves)
+    if space:
+        release(notes)
+    for line in space_warnings(space):
+        click.echo(line, err=True)

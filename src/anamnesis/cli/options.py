@@ -14,7 +14,7 @@ import click
 from anamnesis.age import UNITS
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.notes import SCOPES, SOURCES, TYPES
+from anamnesis.notes import SCOPES, SOURCES, TYPES, check_space
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import ORDERS
@@ -65,6 +65,17 @@ def project_option(help: str, default: str | None = None, *, is_new: bool = Fals
         shell_complete=complete_projects,
         help=f"{help} `.` is the project of this folder.",
     )
+
+
+def _space(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """A space; `~` is the user's own, whatever the name of the user."""
+    if value is None:
+        return None
+    return "~own" if value == "~" else check_space(value)
+
+
+def space_option(help: str) -> Callable[..., Any]:
+    return click.option("--space", metavar="NAME", callback=_space, help=help)
 
 
 def _since(_: click.Context, __: click.Parameter, text: str | None) -> str | None:

@@ -12,6 +12,7 @@ from anamnesis.bridge import FAILURES
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import RECONCILE, as_json, open_memory, project_here
 from anamnesis.cli.output import bare_table, bars, console, on_terminal, print_json, print_lines, sparkline
+from anamnesis.cli.spaces import draw_hub, hub_facts, hub_rows
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.plural import counted
 from anamnesis.review import waiting
@@ -35,6 +36,7 @@ def command(as_json: bool) -> None:
            "by_project": {...}, "by_scope": {...}, "unreadable_files",
            "embedded": how many notes are found by meaning,
            "sync": {"initialized", "remote", "head", "dirty", "detail"},
+           "hub": as of space, or null without a login,
            "bridge": {"database", "notes", "observations", "twins", "waiting": {...}} or null,
            "bridge_fault": why engram.db cannot be used, or null}
     """
@@ -46,6 +48,7 @@ def command(as_json: bool) -> None:
         sync = configured_backend(store, settings()).state()
         unreadable = len(store.problems())
         embedded = stats.total - store.ranking.pending()
+        hub = hub_facts()
         bridge, fault = _bridge(vault)
         state = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
@@ -54,6 +57,7 @@ def command(as_json: bool) -> None:
                 "unreadable_files": unreadable,
                 "embedded": embedded,
                 "sync": asdict(sync),
+                "hub": hub,
                 "bridge": state,
                 "bridge_fault": fault,
             }
@@ -63,6 +67,8 @@ def command(as_json: bool) -> None:
             if stats.total:
                 console().print(_embedding_line(embedded, stats.total), style="dim")
             console().print(_sync_line(sync), style="dim")
+            if hub:
+                draw_hub(hub)
             if bridge:
                 console().print(_bridge_line(bridge), style="dim")
             if fault:
@@ -73,6 +79,7 @@ def command(as_json: bool) -> None:
             rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
             rows += [("unreadable_files", unreadable), ("embedded", embedded)]
             rows += [("sync", name, value) for name, value in asdict(sync).items()]
+            rows += [("hub", *each) for each in hub_rows(hub)]
             rows += [("bridge", name, value) for name, value in (state or {}).items() if name != "waiting"]
             rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
             if bridge and bridge.waiting.total:

@@ -19,6 +19,8 @@ from anamnesis.process import exit_on_signals
 from anamnesis.store import MemoryStore
 
 if TYPE_CHECKING:
+    from anamnesis.exchange import HubResult
+    from anamnesis.exchange.syncing import Synced
     from anamnesis.sync.names import Travelled
 
 # The sign and the word for each kind of change.
@@ -37,7 +39,7 @@ _KINDS = {
 @store_option
 @as_json
 def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> None:
-    """Bring together the notes of all your machines, by git.
+    """Bring together the notes of all your machines, by git, and those of your team, with a hub.
 
     Commits what changed here, merges what other machines wrote, note by note, and pushes. Where two machines
     changed the same lines, both versions are kept: see `anamnesis conflicts`. Without a remote it only commits;
@@ -46,9 +48,15 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
     A remote that holds anything but notes and a README or a licence is refused, as it may be another project's
     repository; --adopt joins it.
 
-    Exits with 1 if the remote was refused or could not be reached; what was not sent is sent by the next sync.
+    After `anamnesis login`, the notes are exchanged with the hub too: `anamnesis space` shows what could not be. One
+    of the two that fails does not stop the other.
 
-    JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail"}
+    Exits with 1 if the remote or the hub refused or could not be reached; what was not sent is sent by the next sync.
+
+    \b
+    JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail",
+           "hub": {"url", "user", "received", "sent", "conflicted", "waiting", "detail"}
+                  if this machine is logged in to one}
     """
     if home:
         os.environ[HOME_VARIABLE] = home  # the background process inherits it
@@ -57,26 +65,38 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
 
         run_in_background("sync", *(["--adopt"] if adopt else []))
         return
-    from anamnesis.sync import configured_backend, report
+    from anamnesis.sync import configured_backend
     from anamnesis.sync.names import received, sent
 
     exit_on_signals()
     with open_memory() as vault, activity() as announce:
         vault.notes.usage.take_in()
         _import(vault.notes)
-        result = vault.sync(configured_backend(vault.notes, settings(), adopt=adopt, announce=announce))
-        facts = report(vault.notes, result)
+        backend = configured_backend(vault.notes, settings(), adopt=adopt, announce=announce)
+        done = vault.sync(backend, settings(), announce=announce, retries=True)
+        result = done.git
+        facts = done.report(vault.notes)
         is_drawn = on_terminal() and not as_json
         came, went = (received(vault.notes, result), sent(vault.notes, result)) if is_drawn else (None, None)
     if as_json:
         print_json(facts)
     elif came and went:
         _draw(facts, came, went, is_reached=result.reached)
+        _draw_hub(done.hub)
     else:
-        print_lines([each for each in facts.items() if result.reached or each[0] != "detail"])
-    if not result.reached:
-        click.echo(f"anamnesis: {result.detail}", err=True)
+        _print(facts, done)
+    for fault in done.faults:
+        click.echo(f"anamnesis: {fault}", err=True)
+    if done.faults:
         sys.exit(1)
+
+
+def _print(facts: dict[str, Any], done: Synced) -> None:
+    """What was done, in lines; a detail that is a fault is printed on stderr."""
+    hub = facts.pop("hub", {})
+    lines = [each for each in facts.items() if done.git.reached or each[0] != "detail"]
+    is_reached = done.hub and done.hub.reached
+    print_lines([*lines, *(("hub", *each) for each in hub.items() if is_reached or each[0] != "detail")])
 
 
 def _import(store: MemoryStore) -> None:
@@ -99,6 +119,16 @@ def _draw(facts: dict[str, Any], came: Travelled, went: Travelled, *, is_reached
     if is_reached and facts["detail"] != "synced":
         screen.print(f"≠ {facts['detail']}", style="yellow")
     screen.print(f"{counted(facts['indexed'], 'note')}, at {facts['head'] or 'no commit yet'}")
+
+
+def _draw_hub(hub: HubResult | None) -> None:
+    if hub and hub.reached:
+        screen = console()
+        screen.draw("[bold]{}[/] as {}", hub.url, hub.user)
+        _draw_direction("↓", "received", "cyan", hub.received)
+        _draw_direction("↑", "sent", "green", hub.sent)
+        if hub.detail != "synced":
+            screen.print(f"≠ {hub.detail}", style="yellow")
 
 
 def _draw_direction(arrow: str, done: str, style: str, travelled: Travelled) -> None:

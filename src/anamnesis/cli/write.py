@@ -12,10 +12,11 @@ from anamnesis.cli.completing import complete_notes, complete_tags
 from anamnesis.cli.context import settings
 from anamnesis.cli.given_text import decoded, decoded_argument, edited
 from anamnesis.cli.naming import Named, name_note
-from anamnesis.cli.options import as_json, open_store, project_option
+from anamnesis.cli.options import as_json, open_store, project_option, space_option
 from anamnesis.cli.output import in_a_line, on_terminal, print_json, resemblance, tell_redacted
-from anamnesis.errors import InvalidNote
-from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
+from anamnesis.cli.spaces import space_warnings
+from anamnesis.errors import InvalidArgument, InvalidNote
+from anamnesis.notes import SCOPES, TYPES, Memory, as_dict, space_line
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import duplicates
@@ -34,6 +35,7 @@ _LONGEST_TITLE = 300
 @click.option(
     "--supersedes", multiple=True, metavar="ID", shell_complete=complete_notes, help="A note that this one replaces."
 )
+@space_option("The space of a team that gets it, by the hub; else it is your own.")
 @as_json
 def command(
     title: str,
@@ -41,6 +43,7 @@ def command(
     supersedes: tuple[str, ...],
     as_json: bool,
     tags: tuple[str, ...],
+    space: str | None,
     **given: str,
 ) -> None:
     """Write a note. Without BODY, it is read from a pipe, or else from your editor.
@@ -58,6 +61,8 @@ def command(
         raise InvalidNote(
             f"The title has {len(title)} characters, and {_LONGEST_TITLE} are allowed.", "Put the rest into the body."
         )
+    if space and given["scope"] != SCOPES[0]:
+        raise InvalidArgument(f"A {given['scope']} note is in no space.", "Leave out --space or --scope.")
     with open_store() as store:
         older = [name_note(store, each) for each in supersedes]
         texts: dict[str, Any] = {"title": title, "body": body, "project": given["project"], "tags": list(tags)}
@@ -66,12 +71,13 @@ def command(
             machine_id=settings().machine_id,
             scope=given["scope"],
             supersedes=[each.id for each in older],
+            extra=space_line(space or ""),
             **texts,
         )
         record(store.root, "superseded", [each.id for each in older if each.is_known])
         warnings = [*_warnings(store, note, older)]
     tell_redacted(texts, note)
-    for line in [*dict.fromkeys(done), *warnings]:
+    for line in [*dict.fromkeys(done), *warnings, *space_warnings(space)]:
         click.echo(line, err=True)
     if as_json:
         print_json(as_dict(note))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from anamnesis.dream.database import DreamDatabase
 from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
 from anamnesis.errors import AnamnesisError, InvalidArgument
-from anamnesis.notes import Memory, validate
+from anamnesis.notes import Memory, space_of, validate
 from anamnesis.notes.foreign import TO_REVIEW
 from anamnesis.store import MemoryStore
 from anamnesis.store.gate_log import Logged
@@ -26,7 +26,7 @@ _FAILURES = (AnamnesisError, OSError, sqlite3.Error)
 _HINT = "`anamnesis dream gate --log` lists what was."
 _FIELDS = (
     *("type", "title", "body", "project", "machine_id", "tags", "scope"),
-    *("prov_source", "prov_model", "prov_session", "confidence"),
+    *("prov_source", "prov_model", "prov_session", "confidence", "extra"),
 )
 _NOT_JUDGED = Verdict("allow", "new", "It could not be compared with other notes.")
 
@@ -65,6 +65,8 @@ def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
             directives=len(store.live(log.allowed(draft.project, "directive", MOST_DIRECTIVES))),
             written=log.written_since(session, time.time() - _MINUTE) if session else 0,
         )
+        if verdict.note and space_of(draft) not in ("", space_of(verdict.note)):
+            return Verdict("allow", "new", "The note that says the same is in another space.")
         if verdict.decision == "upsert" and verdict.note and _is_by_hand(store, verdict.note.id):
             return Verdict("allow", "new", "A person has edited the note that says nearly the same.")
     except _FAILURES:

@@ -156,6 +156,7 @@ def _status_tool(store: Opened, settings: Settings) -> Tool:
         """Report store health: counts by type/project, store paths, sync state.
 
         Read-only."""
+        from anamnesis.mcp.spaces import hub_facts
         from anamnesis.sync import configured_backend  # takes 20 ms, which the start of a session need not spend
 
         memory = store()
@@ -165,18 +166,21 @@ def _status_tool(store: Opened, settings: Settings) -> Tool:
             largest = sorted(projects, key=projects.__getitem__, reverse=True)[:_MOST_ROWS]
             facts |= {"by_project": {name: projects[name] for name in largest}, "projects": len(projects)}
         facts["by_project"] = {shortened(name): count for name, count in facts["by_project"].items()}
-        return {**facts, "sync": asdict(configured_backend(memory, settings).state())}
+        return {**facts, "sync": asdict(configured_backend(memory, settings).state()), **hub_facts(memory)}
 
     return Tool(memory_status, "Memory status", read_only=True, runs_git=True)
 
 
 def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
-    def memory_write(type: str, title: str, body: str, project: str, tags: list[str] | None, scope: str) -> Message:
+    def memory_write(
+        type: str, title: str, body: str, project: str, tags: list[str] | None, scope: str, space: str | None
+    ) -> Message:
         """Create a durable memory note: write the markdown file and index it.
 
         Use type = procedural (verified how-tos, decisions, fixes), semantic (facts, preferences,
         conventions), or episodic (what happened). scope = "portable" (default; syncs to your other
-        machines) or "machine-local" (stays on this machine only, never synced). The note is tagged
+        machines) or "machine-local" (stays on this machine only, never synced). space = the name of a space that
+        the user's team shares by a hub; without it the note is the user's own. The note is tagged
         with this machine as its origin. Returns the created note's metadata, and in resembles the notes
         that say nearly the same, if any. This modifies the store, so it is not auto-approved.
 
@@ -187,6 +191,10 @@ def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
         memory = store()
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
         fields = {"type": type, "machine_id": settings.machine_id, "scope": scope, "prov_session": current(), **given}
+        if space:
+            from anamnesis.mcp.spaces import lines_for
+
+            fields["extra"] = lines_for(space, scope)
         if not settings.gate:
             return _as_written(memory, memory.write(**fields), given)
         from anamnesis.dream.admitting import admit  # the list of tools does not wait for it
@@ -232,7 +240,9 @@ def _fields_of_a_note() -> tuple[dict[str, Message], dict[str, Message]]:
     tags = optional(texts("Words to find it by."))
     scope = text("portable or machine-local.", enum=list(SCOPES), default="portable")
     project = text("The project key the note belongs to.", default="global")
+    space = optional(text("The space of a team that gets the note, where the user wants that."))
     written = {"type": kind, "title": title, "body": body, "project": project, "tags": tags, "scope": scope}
+    written["space"] = space
     changed = {
         "title": optional(title),
         "body": optional(body),
@@ -313,13 +323,15 @@ def _sync_tool(store: Opened, settings: Settings) -> Tool:
     def memory_sync(force: bool) -> Message:  # noqa: ARG001
         """Sync memory across machines: commit local notes, merge what other machines wrote, push.
 
-        Uses the git remote of the settings (ANAMNESIS_GIT_REMOTE); with none it just commits locally. Notes that
+        Uses the git remote of the settings (ANAMNESIS_GIT_REMOTE); with none it just commits locally. Where the user is
+        logged in to a hub, notes are exchanged with it too; hub in the answer says how that went. Notes that
         changed on two machines are merged; where both changed the same lines, the newer version stays and the
         other is kept as a note of its own, tagged conflict. The force flag is reserved for future use."""
-        from anamnesis.sync import configured_backend, report, sync_store
+        from anamnesis.exchange.syncing import sync_both
+        from anamnesis.sync import configured_backend
 
         memory = store()
-        return report(memory, sync_store(memory, configured_backend(memory, settings)))
+        return sync_both(memory, configured_backend(memory, settings), settings).report(memory)
 
     force = yes_or_no("Reserved for future use.", default=False)
     return Tool(memory_sync, "Sync memory", parameters(force=force), open_world=True)

@@ -10,6 +10,7 @@ from anamnesis.notes.line_merge import merge_lines
 from anamnesis.notes.markdown import render
 from anamnesis.notes.marks import LINKS, mark_values, with_marks
 from anamnesis.notes.record import COUNTS, KEYS, EngramValue, Memory
+from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.notes.ulid import derived_id
 
 CONFLICT_TAG = "conflict"
@@ -38,12 +39,20 @@ def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
     if base in (one, two) or one == two:
         return Merged(two if one == base else one)
     marks = _merged_marks(base, one, two)
-    merged = _merge(base and with_marks(base, {}), with_marks(one, {}), with_marks(two, {}))
-    return replace(merged, note=with_marks(merged.note, marks))
+    older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
+    space = _merged_space(base, older, newer)
+    merged = _merge(base and _plain(base), _plain(older), _plain(newer))
+    other = merged.other and with_space(merged.other, space)
+    return Merged(with_marks(with_space(merged.note, space), marks), other)
+
+
+def _plain(note: Memory) -> Memory:
+    """A note without what is merged by itself: its marks and its space."""
+    return with_marks(with_space(note, ""), {})
 
 
 def _merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
-    """Merge two changes of one note without marks."""
+    """Merge two changes of one note without marks and spaces."""
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
     body, conflict = merge_lines(base.body if base else None, older.body, newer.body)
@@ -95,6 +104,12 @@ def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, st
     return {
         name: " ".join(sorted(values)) if name in LINKS else max(values, default="") for name, values in united.items()
     }
+
+
+def _merged_space(base: Memory | None, older: Memory, newer: Memory) -> str:
+    """The space that the side names that changed it; of both, the newer. A removed line changes nothing."""
+    before = space_of(base) if base else ""
+    return next((name for note in (newer, older) if (name := space_of(note)) not in ("", before)), before)
 
 
 def _merged_fields(base: Fields, older: Fields, newer: Fields) -> Fields:

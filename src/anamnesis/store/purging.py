@@ -63,11 +63,11 @@ def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:
     yield from (file.path for file in store._catalogue.find([note_id]).values())
     yield from store._catalogue.ask(lambda db: paths_of(db, note_id))
     for problem in store._catalogue.ask(unreadable):
-        if _is_about(store, problem.path, note_id):
+        if is_about(store, problem.path, note_id):
             yield problem.path
 
 
-def _is_about(store: MemoryStore, path: str, note_id: str) -> bool:
+def is_about(store: MemoryStore, path: str, note_id: str) -> bool:
     """Whether a file is about a note: by the first id in its front matter, else by the file's name."""
     try:
         store._files.refuse_links(path)

@@ -137,8 +137,9 @@ class MemoryStore(NoteReader):
         prov_session: str = "",
         confidence: float = 1.0,
         supersedes: str | builtins.list[str] = "",
+        extra: dict[str, str] | None = None,
     ) -> Memory:
-        """Create a note: its file, then its index entry."""
+        """Create a note: its file, then its index entry. `extra` has other front-matter lines, such as its space."""
         now = utcnow()
         memory = Memory(
             id=self._ids.next(),
@@ -156,6 +157,7 @@ class MemoryStore(NoteReader):
             prov_session=prov_session,
             confidence=confidence,
             supersedes=supersedes,
+            extra=extra or {},
         )
         memory = without_secrets(memory)
         validate(memory)

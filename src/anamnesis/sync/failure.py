@@ -1,4 +1,7 @@
-"""The failure of the last sync, in a file: most syncs run in the background, where nobody sees what they print."""
+"""The failure of the last sync, in a file: most syncs run in the background, where nobody sees what they print.
+
+Syncs by git and exchanges with a hub fail apart from each other: each has a file of its own.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import NamedTuple
 from anamnesis.disk import write_atomically
 from anamnesis.store.ids import utcnow
 
-_NAME = "sync.failed"
+GIT, HUB = "sync.failed", "hub.failed"
 
 
 class Failure(NamedTuple):
@@ -21,23 +24,23 @@ class Failure(NamedTuple):
     hint: str
 
 
-def last_failure(root: Path) -> Failure | None:
+def last_failure(root: Path, of: str = GIT) -> Failure | None:
     """The failure of the last sync; None if it succeeded."""
     try:
-        found = json.loads((root / _NAME).read_bytes())
+        found = json.loads((root / of).read_bytes())
         return Failure(str(found["at"]), str(found["reason"]), str(found["hint"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def record_failure(root: Path, reason: str, hint: str) -> None:
+def record_failure(root: Path, reason: str, hint: str, of: str = GIT) -> None:
     """Record that a sync failed; it is lost where the disk cannot be written."""
     content = json.dumps({"at": utcnow(), "reason": reason, "hint": hint})
     with contextlib.suppress(OSError):
-        write_atomically(root / _NAME, content.encode(), mode=0o600)
+        write_atomically(root / of, content.encode(), mode=0o600)
 
 
-def clear_failure(root: Path) -> None:
+def clear_failure(root: Path, of: str = GIT) -> None:
     """Record that a sync succeeded."""
     with contextlib.suppress(OSError):
-        (root / _NAME).unlink(missing_ok=True)
+        (root / of).unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from anamnesis.disk import (
     sync_folder,
 )
 from anamnesis.errors import LockHeld, StoreUnavailable
-from anamnesis.store.files import trash_place
+from anamnesis.store.files import STAGE, trash_place
 from anamnesis.store.steps import Step, Steps
 from anamnesis.sync.integrate import File
 from anamnesis.sync.tree import is_safe
@@ -32,6 +32,9 @@ _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NON
 _STAGE = Path(".git", "anamnesis-new")
 # In git's folder; held by a sync.
 LOCK = "anamnesis.lock"
+# In the home; held by an exchange with a hub, which stages its files there too.
+EXCHANGE_LOCK = "exchange.lock"
+EXCHANGE_STAGE = Path(STAGE, "exchange")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,14 @@ class Replaced:
     steps: list[Step]
 
 
-def replace_files(folder: Path, replacements: Iterable[Replacement]) -> Replaced:
-    """Replace files that are as expected; the others are left as they are."""
+def replace_files(folder: Path, replacements: Iterable[Replacement], stage: Path = _STAGE) -> Replaced:
+    """Replace files that are as expected; the others are left as they are. `stage` gets the new contents first."""
+    stage = folder / stage
     wanted = [each for each in replacements if is_safe(each.path)]
     kept = {File(each.path, each.after).note_id for each in wanted if each.after}
     steps = Steps(partial(_time_of, folder.parent))
     try:
-        staged = _stage(folder, wanted)
+        staged = _stage(folder, wanted, stage)
         with locked(folder.parent / "store.lock"):
             left = []
             for each in _in_order(folder, wanted):
@@ -71,7 +75,7 @@ def replace_files(folder: Path, replacements: Iterable[Replacement]) -> Replaced
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {error.filename or folder}: {error.strerror}.") from error
     finally:
-        shutil.rmtree(folder / _STAGE, ignore_errors=True)
+        shutil.rmtree(stage, ignore_errors=True)
 
 
 def _time_of(root: Path, folder: str) -> int:
@@ -83,28 +87,34 @@ def _time_of(root: Path, folder: str) -> int:
 
 def forget_staged(folder: Path) -> None:
     """Remove the staged contents of a killed sync; a running one removes its own."""
-    if (folder / _STAGE).exists():
-        with contextlib.suppress(LockHeld), locked(folder / ".git" / LOCK, timeout=0.0):
-            shutil.rmtree(folder / _STAGE, ignore_errors=True)
+    for stage, lock in zip((folder / _STAGE, folder.parent / EXCHANGE_STAGE), _locks(folder), strict=True):
+        if stage.exists():
+            with contextlib.suppress(LockHeld), locked(lock, timeout=0.0):
+                shutil.rmtree(stage, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def without_sync(folder: Path, patience: float = 0.0) -> Iterator[None]:
     """Keep syncs of this folder waiting; raises if one runs for longer than `patience` seconds."""
     with contextlib.ExitStack() as held:
-        if (folder / ".git").is_dir():
-            try:
-                held.enter_context(locked(folder / ".git" / LOCK, timeout=patience))
-            except LockHeld as error:
-                raise LockHeld("A sync of the notes is running.", "Wait until it has ended.") from error
+        for lock in _locks(folder):
+            if lock.parent.is_dir() and (lock.parent != folder.parent or lock.exists()):
+                try:
+                    held.enter_context(locked(lock, timeout=patience))
+                except LockHeld as error:
+                    raise LockHeld("A sync of the notes is running.", "Wait until it has ended.") from error
         yield
 
 
-def _stage(folder: Path, wanted: Iterable[Replacement]) -> dict[str, str]:
+def _locks(folder: Path) -> tuple[Path, Path]:
+    """The lock of git's sync, and that of the exchange with a hub."""
+    return folder / ".git" / LOCK, folder.parent / EXCHANGE_LOCK
+
+
+def _stage(folder: Path, wanted: Iterable[Replacement], stage: Path) -> dict[str, str]:
     """Write the new contents outside of the notes' folders, where a killed sync leaves nothing; the files by path."""
-    stage = folder / _STAGE
     shutil.rmtree(stage, ignore_errors=True)
-    stage.mkdir(mode=0o700)
+    stage.mkdir(mode=0o700, parents=True)
     staged = {}
     for number, each in enumerate(wanted):
         if each.after is not None:
@@ -137,7 +147,7 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
     if target.is_dir() and not target.is_symlink():
         _remove_empty_folders(target)
     seen = size_and_mtime(target)
-    found = _read(target)
+    found = read_bytes(target)
     if found == wanted.after:
         return True
     if found != wanted.before:
@@ -167,10 +177,11 @@ def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
         target.unlink()
 
 
-def _read(path: Path) -> bytes | None:
+def read_bytes(path: Path) -> bytes | None:
+    """The content of a file, of a link its target as git reads it; None if there is none."""
     try:
         if path.is_symlink():
-            return os.fsencode(os.readlink(path))  # as git reads it
+            return os.fsencode(os.readlink(path))
         descriptor = os.open(path, _READ)
     except (FileNotFoundError, NotADirectoryError):
         return None

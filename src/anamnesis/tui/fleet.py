@@ -18,7 +18,7 @@ from anamnesis.onboard.ledger import Ledger
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.store.facets import Machine, machines
-from anamnesis.sync import SyncState, configured_backend, sync_store
+from anamnesis.sync import SyncState, configured_backend
 from anamnesis.sync.machines import last_syncs
 from anamnesis.tui import drawing
 from anamnesis.tui.listing import Listing
@@ -94,8 +94,9 @@ class Section(Listing):
         settings = self.program.settings
 
         def work(vault: Vault) -> str:
-            done = sync_store(vault.notes, configured_backend(vault.notes, settings))
-            return done.detail or "Synced."
+            done = vault.sync(configured_backend(vault.notes, settings), settings, retries=True)
+            said = [done.git.detail, *([done.hub.detail] if done.hub else [])]
+            return "; ".join(dict.fromkeys(filter(None, said))) or "Synced."
 
         self.change(work, self._synced)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from anamnesis.doctor import examine
 from anamnesis.doctor.agents import examine_agents
 from anamnesis.errors import AnamnesisError
-from anamnesis.sync import configured_backend, report
+from anamnesis.sync import configured_backend
 from anamnesis.web.lanes import Lane, Lanes
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Syncing:
             # A failure is on record, and the page shows it.
             with contextlib.suppress(AnamnesisError, sqlite3.Error, OSError):
                 backend = configured_backend(vault.notes, settings, announce=self._announce)
-                self.outcome = report(vault.notes, vault.sync(backend))
+                self.outcome = vault.sync(backend, settings, announce=self._announce).report(vault.notes)
         finally:
             self._end()
 

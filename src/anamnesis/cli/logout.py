@@ -1,0 +1,35 @@
+"""`anamnesis logout`: ends the login at a hub."""
+
+from __future__ import annotations
+
+import click
+
+from anamnesis.cli.context import settings
+from anamnesis.cli.options import as_json
+from anamnesis.cli.output import print_json
+
+
+@click.command()
+@as_json
+def command(as_json: bool) -> None:
+    """Log out of the hub: no more notes are exchanged with it.
+
+    All notes stay on this machine and at the hub, and a later login goes on where this one ended. The token is
+    removed from this machine, and still valid: `anamnesis hub token revoke` ends it at the hub.
+
+    JSON: {"url", "user"} of the login that ended, or null
+    """
+    from anamnesis.errors import StoreUnavailable
+    from anamnesis.exchange.account import forget_account, read_account
+
+    try:
+        account = read_account(settings().home)
+    except StoreUnavailable:
+        account = None  # a file that cannot be read is removed too
+    forget_account(settings().home)
+    if as_json:
+        print_json({"url": account.url, "user": account.user} if account else None)
+    elif account:
+        click.echo(f"Logged out of {account.url}. The notes stay here.")
+    else:
+        click.echo("There was no login.")

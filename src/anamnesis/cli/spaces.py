@@ -1,0 +1,98 @@
+"""What several commands say about the hub of this machine and its spaces, from what the last sync learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any
+
+from anamnesis.age import age
+from anamnesis.cli.context import settings
+from anamnesis.cli.output import console
+from anamnesis.errors import StoreUnavailable
+from anamnesis.notes.spaces import PERSONAL
+from anamnesis.plural import counted
+
+
+def hub_facts() -> dict[str, Any] | None:
+    """What this machine knows of its hub, as JSON of every surface; None without a login."""
+    from anamnesis.exchange.account import read_account
+    from anamnesis.exchange.state import read_standing
+    from anamnesis.sync.failure import HUB, last_failure
+
+    home = settings().home
+    try:
+        account = read_account(home)
+    except StoreUnavailable as error:
+        return {"url": "", "user": "", "reached_at": None, "spaces": [], "waiting": []} | {
+            "failure": {"at": "", "reason": error.message, "hint": error.hint}
+        }
+    if account is None:
+        return None
+    standing = read_standing(home, account)
+    failure = last_failure(home, HUB)
+    spaces = [
+        {"name": each.name, "role": each.role, "notes": standing.notes.get(each.name, 0), "projects": [*each.projects]}
+        for each in standing.spaces
+    ]
+    return {
+        "url": account.url,
+        "user": account.user,
+        "reached_at": standing.reached_at or None,
+        "failure": failure._asdict() if failure else None,
+        "spaces": spaces,
+        "waiting": [{"note": each.note, "space": each.space, "reason": each.reason} for each in standing.waiting],
+    }
+
+
+def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:
+    """The facts in rows, for other programs."""
+    if hub:
+        yield from ((name, hub[name] or "") for name in ("url", "user", "reached_at"))
+        if hub["failure"]:
+            yield "failure", hub["failure"]["reason"]
+        for each in hub["spaces"]:
+            yield "space", each["name"], each["role"], each["notes"]
+        yield "waiting", len(hub["waiting"])
+
+
+def draw_hub(hub: dict[str, Any]) -> None:
+    """A line about the hub, and one about what needs a person."""
+    screen = console()
+    reached = f"last reached {age(hub['reached_at'])}" if hub["reached_at"] else "not reached yet"
+    names = ", ".join(f"{each['name']} ({each['role'] or 'removed'})" for each in hub["spaces"])
+    if hub["url"]:
+        screen.print(f"{hub['url']} as {hub['user']}, {reached}{f', with {names}' if names else ''}", style="dim")
+    if hub["failure"]:
+        screen.print(f"{hub['failure']['reason']} {hub['failure']['hint']}".rstrip(), style="yellow")
+    if hub["waiting"]:
+        noted = counted(len(hub["waiting"]), "note was not exchanged", "notes were not exchanged")
+        screen.draw("[yellow]{}:[/] anamnesis space", noted)
+
+
+def space_warnings(space: str | None) -> Iterator[str]:
+    """What keeps notes from a space, as far as it is known here."""
+    if not space:
+        return
+    hub = hub_facts()
+    if hub is None:
+        yield "This machine is not logged in to a hub, so the note waits: anamnesis login ADDRESS"
+        return
+    roles = {each["name"]: each["role"] for each in hub["spaces"]}
+    if space.startswith(PERSONAL) or not roles:
+        return
+    if not roles.get(space):
+        yield f"You had no space {space} at the last sync: the note waits until you have one."
+    elif roles[space] == "reader":
+        yield f"You may only read the space {space}: the note stays here until you may write."
+
+
+def release(notes: Iterable[str]) -> None:
+    """Let notes go to the hub of this machine that are of a space of another one."""
+    from anamnesis.exchange.account import read_account
+    from anamnesis.exchange.state import HubDatabase, HubState
+
+    account = read_account(settings().home)
+    if account:
+        with closing(HubDatabase(settings().home)) as database:
+            HubState(database, account).release(notes)

@@ -1,0 +1,273 @@
+"""HTTP to a hub: one connection, the standard library alone. It follows no redirect: a token goes to one host only."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from ssl import SSLCertVerificationError, SSLError, create_default_context
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from anamnesis import __version__
+from anamnesis.errors import AnamnesisError
+from anamnesis.exchange.account import Address
+
+# Bytes of an answer: more than the largest page of changes with every character escaped.
+_LONGEST_ANSWER = 64_000_000
+_NOT_A_HUB = "Check the address: it is the one at which `anamnesis hub serve` is reached."
+_LATER = "Nothing is lost: what was not sent waits for the next sync."
+
+Json = dict[str, Any]
+
+
+class HubUnreachable(AnamnesisError):
+    """The hub does not answer now; a later sync may reach it."""
+
+
+class HubRefused(AnamnesisError):
+    """The hub answers, but not to this machine: only a person can change that."""
+
+    def __init__(self, message: str, hint: str = "", status: int = 0, code: str = "") -> None:
+        super().__init__(message, hint)
+        self.status = status
+        self.code = code
+
+
+class Incoming(NamedTuple):
+    """The current version of a note in a space; without a text, it was deleted there."""
+
+    space: str
+    note: str
+    version: int
+    text: str | None
+    is_erased: bool = False
+
+
+class Outgoing(NamedTuple):
+    """A change of a note in a space, made on its version `base`; without a text, its deletion."""
+
+    space: str
+    note: str
+    base: int
+    text: str | None
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has in a request."""
+        return 200 + (len(self.text) if self.text else 0)
+
+
+class HubClient:
+    """A hub as a user of it, or as nobody without a token. For one thread."""
+
+    def __init__(self, address: Address, token: str = "", *, timeout: float = 30.0) -> None:
+        self.address = address
+        self._token = token
+        self._timeout = timeout
+        self._connection: HTTPConnection | None = None
+
+    def __repr__(self) -> str:
+        return f"HubClient({self.address.url})"  # without the token
+
+    def __enter__(self) -> HubClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+            self._connection = None
+
+    def me(self) -> Json:
+        """The user of the token, and the spaces that it may see."""
+        return self._ask("GET", "/v1/me")
+
+    def changes(self, machine: str, cursors: Mapping[str, int]) -> Json:
+        """The id of the hub, and what changed in every space after its cursor."""
+        answer = self._ask("POST", "/v1/sync", {"machine": machine, "cursors": dict(cursors)})
+        _held(answer, "spaces", dict)
+        return answer
+
+    def send(self, machine: str, changes: Sequence[Outgoing]) -> list[Json]:
+        """Offer changes; the result of each."""
+        offered = [{"space": each.space, "id": each.note, "base": each.base, "text": each.text} for each in changes]
+        answer = self._ask("POST", "/v1/changes", {"machine": machine, "changes": offered})
+        results: list[Json] = _held(answer, "results", list)
+        if len(results) != len(changes):
+            raise HubRefused("The hub did not answer every change that was sent.", _NOT_A_HUB)
+        return results
+
+    def note(self, space: str, note: str) -> Incoming | None:
+        """The current version of a note; None if it is not there."""
+        found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}")
+        return incoming(space, {"id": note, **found}) if found else None
+
+    def text(self, space: str, note: str, version: int) -> str | None:
+        """The text of an earlier version of a note; None if it is not there any more."""
+        found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions/{version:d}")
+        text = found.get("text") if found else None
+        return text if isinstance(text, str) else None
+
+    def ask_for_code(self, machine: str) -> Json:
+        """Begin a login by device: the code that a person confirms, and where."""
+        return self._ask("POST", "/v1/device", {"machine": machine})
+
+    def ask_for_token(self, device_code: str) -> Json | None:
+        """The token, once a person has confirmed the code; None until then."""
+        try:
+            return self._ask("POST", "/v1/device/token", {"device_code": device_code})
+        except HubRefused as error:
+            if error.code in ("authorization_pending", "slow_down") or error.status in (428, 429):
+                return None
+            raise
+
+    @contextlib.contextmanager
+    def live(self, patience: float) -> Iterator[Iterator[str]]:
+        """The hub's events as they come: the space of each, and "" for signs of life. It has a connection of its own.
+
+        A connection that is silent for longer than `patience` seconds counts as lost.
+        """
+        connection = self._connect(patience)
+        try:
+            with self._telling():
+                connection.request("GET", f"{self.address.path}/v1/live", headers=self._headers("text/event-stream"))
+                response = connection.getresponse()
+                if response.status != 200:
+                    self._refuse(response.status, response.read(10_000), response)
+            yield self._events(response)
+        finally:
+            connection.close()
+
+    def _events(self, response: HTTPResponse) -> Iterator[str]:
+        while True:
+            with self._telling():
+                line = response.readline(10_000)
+            if not line:
+                return
+            space = ""
+            if line.startswith(b"data:"):
+                with contextlib.suppress(ValueError, AttributeError):
+                    space = str(json.loads(line[5:]).get("space", ""))
+            yield space
+
+    def _find(self, path: str) -> Json | None:
+        try:
+            return self._ask("GET", path)
+        except HubRefused as error:
+            if error.status in (403, 404):
+                return None
+            raise
+
+    def _headers(self, accept: str = "application/json") -> dict[str, str]:
+        known = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        return {"Accept": accept, "User-Agent": f"anamnesis/{__version__}", **known}
+
+    def _ask(self, method: str, path: str, content: Json | None = None) -> Json:
+        body = None if content is None else json.dumps(content, ensure_ascii=False).encode("utf-8")
+        headers = self._headers() | ({"Content-Type": "application/json"} if body is not None else {})
+        with self._telling():
+            response = self._answer(method, f"{self.address.path}{path}", body, headers)
+            data = response.read(_LONGEST_ANSWER + 1)
+        if response.status != 200 or len(data) > _LONGEST_ANSWER:
+            self.close()
+            self._refuse(response.status, data, response)
+        try:
+            answer = json.loads(data)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise HubRefused(f"What answers at {self.address.url} is not a hub.", _NOT_A_HUB)
+        return answer
+
+    def _answer(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> HTTPResponse:
+        """The answer to a request. One on a connection that the hub has closed meanwhile is repeated on a new one: a
+        hub takes the same request twice as once."""
+        if self._connection:
+            try:
+                self._connection.request(method, path, body, headers)
+                return self._connection.getresponse()
+            except (ConnectionError, HTTPException):
+                self.close()
+        self._connection = self._connect(self._timeout)
+        self._connection.request(method, path, body, headers)
+        return self._connection.getresponse()
+
+    def _connect(self, timeout: float) -> HTTPConnection:
+        _, host, port, _ = self.address
+        if self.address.is_secure:
+            return HTTPSConnection(host, port, timeout=timeout, context=create_default_context())
+        return HTTPConnection(host, port, timeout=timeout)
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Turn what the network raises into a sentence."""
+        host = self.address.host
+        try:
+            yield
+        except SSLCertVerificationError as error:
+            self.close()
+            hint = "Correct it at the server, or name the authority that signed it in SSL_CERT_FILE."
+            raise HubRefused(f"The certificate of {host} is not valid: {error.verify_message}.", hint) from error
+        except SSLError as error:
+            self.close()
+            reason = (error.reason or str(error)).replace("_", " ").lower()
+            hint = "Check the address: a hub without TLS is reached by http://."
+            raise HubRefused(f"{self.address.url} does not speak TLS: {reason}.", hint) from error
+        except TimeoutError as error:
+            self.close()
+            raise HubUnreachable(f"The hub {host} does not answer.", _LATER) from error
+        except socket.gaierror as error:
+            self.close()
+            raise HubUnreachable(f"The hub {host} is not found: {error.strerror}.", _LATER) from error
+        except (OSError, HTTPException) as error:
+            self.close()
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise HubUnreachable(f"The hub {host} cannot be reached: {reason.rstrip('.')}.", _LATER) from error
+
+    def _refuse(self, status: int, data: bytes, response: HTTPResponse) -> None:
+        """Raise what an answer other than a success says."""
+        host, said = self.address.host, _said(data)
+        reason, hint = str(said.get("error", "")), str(said.get("hint", ""))
+        if 300 <= status < 400:
+            where = (response.getheader("Location") or "another address").split("?")[0]
+            raise HubRefused(f"{self.address.url} sends on to {where}.", "Log in with the address of the hub itself.")
+        if status == 401:
+            message = f"The hub {host} does not accept the token: it was revoked, has expired, or is another hub's."
+            raise HubRefused(message, f"Log in again: anamnesis login {self.address.url}", status)
+        if status in (408, 425, 429, 500, 502, 503, 504):
+            because = f": {reason.rstrip('.')}" if reason else ""
+            raise HubUnreachable(f"The hub {host} cannot answer now{because} (status {status}).", hint or _LATER)
+        if not reason:
+            raise HubRefused(f"What answers at {self.address.url} is not a hub (status {status}).", _NOT_A_HUB, status)
+        raise HubRefused(f"The hub {host} refuses: {reason}", hint, status, reason)
+
+
+def incoming(space: str, found: Json) -> Incoming:
+    """A version of a note as a hub describes it."""
+    text = found.get("text")
+    try:
+        version = int(found["version"])
+    except (KeyError, TypeError, ValueError):
+        raise HubRefused("The hub describes a version without a number.", _NOT_A_HUB) from None
+    is_erased = bool(found.get("erased"))
+    return Incoming(space, str(found.get("id", "")), version, text if isinstance(text, str) else None, is_erased)
+
+
+def _held(answer: Json, name: str, kind: type[Any]) -> Any:
+    found = answer.get(name)
+    if not isinstance(found, kind):
+        raise HubRefused(f"The answer of the hub has no {name}.", _NOT_A_HUB)
+    return found
+
+
+def _said(data: bytes) -> Json:
+    try:
+        said = json.loads(data)
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}

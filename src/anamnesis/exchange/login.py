@@ -1,0 +1,68 @@
+"""Logging in to a hub: by a token that somebody has, or by a code that a person confirms elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from anamnesis.errors import InvalidArgument
+from anamnesis.exchange.account import Account, Address, write_account
+from anamnesis.exchange.client import HubClient, HubRefused
+
+_TIMEOUT = 30.0
+_LEAST_INTERVAL, _MOST_INTERVAL = 1.0, 60.0
+
+
+class Code(NamedTuple):
+    """What a person has to confirm, and where."""
+
+    user_code: str
+    address: str
+    minutes: int
+
+
+class LoggedIn(NamedTuple):
+    """The login, and the names and roles of the spaces."""
+
+    account: Account
+    spaces: dict[str, str]
+
+
+def log_in(home: Path, address: Address, token: str) -> LoggedIn:
+    """Check a token at its hub, and record it."""
+    token = token.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidArgument("That is not a token.", "One begins with anh_; `anamnesis hub token create` prints it.")
+    with HubClient(address, token, timeout=_TIMEOUT) as client:
+        found = client.me()
+    try:
+        account = Account(address.url, token, str(found["user"]), str(found["hub"]))
+        spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
+    except (KeyError, TypeError) as error:
+        raise HubRefused(f"What answers at {address.url} is not a hub.", "Check the address.") from error
+    write_account(home, account)
+    return LoggedIn(account, spaces)
+
+
+def ask_for_token(
+    address: Address, machine: str, show: Callable[[Code], object], wait: Callable[[float], object] = time.sleep
+) -> str:
+    """The token that the hub gives once a person has confirmed the code, which `show` gets."""
+    with HubClient(address, timeout=_TIMEOUT) as client:
+        asked = client.ask_for_code(machine)
+        try:
+            seconds = float(asked["expires_in"])
+            code = Code(str(asked["user_code"]), str(asked["verification_uri"]), round(seconds / 60))
+            interval = min(max(float(asked.get("interval", 5)), _LEAST_INTERVAL), _MOST_INTERVAL)
+            device = str(asked["device_code"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise HubRefused(f"What answers at {address.url} gives out no codes.", "Use --token-stdin.") from error
+        show(code)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            wait(interval)
+            if found := client.ask_for_token(device):
+                return str(found.get("token", ""))
+    raise InvalidArgument("Nobody confirmed the code in time.", "Log in again for a new one.")

@@ -1,0 +1,286 @@
+"""Brings versions of a hub into the files: replaces what is unchanged here, and merges what is not.
+
+A file is written only if it is still as it was read, and what is agreed is recorded after it is written: whatever is
+killed in between is received again, and finds its own result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from anamnesis.errors import InvalidNote, StoreUnavailable
+from anamnesis.exchange.client import HubClient, Incoming
+from anamnesis.exchange.local import Local, is_taken, read_local
+from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
+from anamnesis.notes import TYPES, Memory, check_id, parse, render, space_of, validate
+from anamnesis.store import MemoryStore
+from anamnesis.store.files import TREES, digest
+from anamnesis.store.placing import place, without_secrets
+from anamnesis.store.steps import Step
+from anamnesis.store.tombstones import is_purged
+from anamnesis.sync.integrate import File, Side, integrate
+from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, read_bytes, replace_files
+
+_TREE = TREES["portable"]
+# Retries when another program edits files at the same moment.
+_MOST_ROUNDS = 20
+PURGED = "It was purged here, and is being deleted at the hub."
+
+
+@dataclass(slots=True)
+class Decision:
+    """What becomes of one note."""
+
+    note: str
+    kind: str = ""  # as in `sync.names`; "" if no file changes
+    title: str = ""
+    agreed: list[Agreed] = field(default_factory=list)
+    files: list[Replacement] = field(default_factory=list)
+    wait: Waiting | None = None
+    is_trashed: bool = False  # by the store, as its file has no front matter
+    is_erased: bool = False
+    conflicted: bool = False
+
+
+@dataclass(slots=True)
+class Receiver:
+    """Receives the versions of one account. `purge` removes a note that was erased at the hub."""
+
+    store: MemoryStore
+    state: HubState
+    client: HubClient
+    purge: Callable[[str], object]
+    spaces: dict[str, Space] = field(default_factory=dict)
+    received: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change of a file
+    conflicted: bool = False
+
+    def receive(
+        self, versions: Sequence[Incoming], cursors: Mapping[str, int] | None = None, *, is_current: bool = False
+    ) -> None:
+        """Bring these versions into the files, then record that, and the cursors up to which they are complete.
+
+        Versions that are known, or older, are passed over; but what `is_current` at this moment is believed.
+        """
+        news: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
+        for each in versions:
+            with contextlib.suppress(InvalidNote):  # an id is a file name, and a hub may have been changed by anybody
+                news[check_id(each.note)][each.space] = each
+        known = self.state.agreed(news)
+        for note, rows in known.items():
+            for space, row in rows.items():
+                found = news[note].get(space)
+                if found and (found.version == row.version if is_current else found.version <= row.version):
+                    del news[note][space]
+        news = {note: each for note, each in news.items() if each}
+        for _ in range(_MOST_ROUNDS):
+            if not news:
+                break
+            news = {note: news[note] for note in self._receive(news)}
+        else:
+            raise StoreUnavailable(
+                f"Files in {self.store.memory_dir} change all the time.", "Sync again when nothing writes there."
+            )
+        if cursors:
+            self.state.save((), cursors)
+
+    def _receive(self, news: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
+        """One try; the notes whose files another program has just changed."""
+        known, local = self.state.agreed(news), read_local(self.store, news)
+        decided = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in news.items()]
+        files = [file for decision in decided for file in decision.files]
+        left: set[str] = set()
+        steps: list[Step] = []
+        if files:
+            replaced = replace_files(self.store.memory_dir, files, self.store.root / EXCHANGE_STAGE)
+            left, steps = {*replaced.left}, replaced.steps
+        done = [each for each in decided if not left.intersection(file.path for file in each.files)]
+        for each in done:
+            self._finish(each)
+        self.state.save(agreed for each in done for agreed in each.agreed)
+        self.state.wait(each.wait for each in done if each.wait)
+        if files:
+            self.store.refresh_files([f"{_TREE}/{file.path}" for file in files], steps)
+        return [each.note for each in decided if each not in done]
+
+    def _finish(self, done: Decision) -> None:
+        if done.is_erased:
+            self.purge(done.note)
+        elif done.is_trashed:
+            self.store.delete(done.note)
+        self.conflicted |= done.conflicted
+        if done.kind:
+            self.received.append((done.kind, done.title))
+
+    def _decide(
+        self, note: str, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed], local: Local | None
+    ) -> Decision:
+        decision = Decision(note)
+        home = next((each for each in known.values() if each.is_here), None)
+        chosen = self._chosen(fresh, known)
+        if local and not local.is_portable:
+            decision.agreed = [self._version(each, False, known) for each in fresh.values()]
+        elif not chosen:
+            self._remove(decision, fresh, home, local)
+            here = home.space if home else ""
+            decision.agreed = [self._version(each, space == here, known) for space, each in fresh.items()]
+        else:
+            self._write(decision, chosen, fresh, known, local)
+        return decision
+
+    def _chosen(self, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed]) -> str:
+        """The space whose version the file here has to be: one at most, in which the note is and stays."""
+        live = {space for space, each in known.items() if each.is_live and space not in fresh}
+        live |= {space for space, each in fresh.items() if each.text is not None}
+        staying = [space for space in live if space not in known or not known[space].is_leaving]
+        return min(staying or live, key=lambda space: self._rank(space), default="")
+
+    def _rank(self, name: str) -> tuple[bool, bool, str]:
+        space = self.spaces.get(name)
+        return (not space.role, *space.rank) if space else (True, True, name)
+
+    def _version(self, each: Incoming, is_here: bool, known: Mapping[str, Agreed]) -> Agreed:
+        """What is agreed once a version was received."""
+        if each.text is None:
+            return Agreed(each.note, each.space, each.version, None, "", is_here)
+        note = _parsed(each)
+        is_leaving = each.space in known and known[each.space].is_leaving and not is_here
+        hash = digest(each.text.encode("utf-8"))
+        return Agreed(each.note, each.space, each.version, hash, space_of(note) if note else "", is_here, is_leaving)
+
+    def _remove(
+        self, decision: Decision, fresh: Mapping[str, Incoming], home: Agreed | None, local: Local | None
+    ) -> None:
+        """The note is in no space any more: it goes to the trash, unless it was changed here."""
+        if not home or home.space not in fresh or not local or not local.memory or local.file.hash != home.hash:
+            return
+        if not fresh[home.space].version:  # the hub has never had it: it is not deleted, but to be sent
+            return
+        decision.kind, decision.title = "deleted", local.memory.title
+        if fresh[home.space].is_erased:
+            decision.is_erased = True
+        elif local.file.is_bare:
+            decision.is_trashed = True
+        else:
+            decision.files = [Replacement(local.path, local.data, None)]
+
+    def _write(
+        self,
+        decision: Decision,
+        chosen: str,
+        fresh: Mapping[str, Incoming],
+        known: Mapping[str, Agreed],
+        local: Local | None,
+    ) -> None:
+        """Bring the version of the chosen space into the file, and changes that were made in a space that it leaves."""
+        home = next((each for each in known.values() if each.is_here), None)
+        versions = dict(fresh)
+        if chosen not in fresh and (not home or home.space != chosen):
+            found = self.client.note(chosen, decision.note)
+            if not found or found.text is None:
+                return  # it has just been deleted there too, which comes with the next changes
+            versions[chosen] = found
+        bases = {chosen: home, **{space: each for space, each in known.items() if each.is_leaving}}
+        for space in (chosen, *(each for each in known if known[each].is_leaving and each != chosen)):
+            theirs = versions.get(space)
+            if theirs is None or theirs.text is None:
+                continue
+            if decision.files:  # two versions at once: the other one follows when this one is recorded
+                decision.wait = Waiting(decision.note, space, "", missed=True)
+                versions.pop(space)
+                continue
+            if not self._bring(decision, theirs, bases.get(space), local):
+                return
+        here = chosen if chosen in versions else ""
+        decision.agreed = [self._version(each, space == here, known) for space, each in versions.items()]
+
+    def _bring(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
+        """Decide what the file becomes; False if the version has to wait."""
+        note, text = _parsed(theirs), theirs.text or ""
+        if note is None:
+            reason = "The version of the hub is not a note that can be read here; a newer program may read it."
+            decision.wait = Waiting(theirs.note, theirs.space, reason)
+            return False
+        data = text.encode("utf-8")
+        decision.title = note.title
+        if local is None:
+            if is_purged(self.store.root, note.id):
+                decision.wait = Waiting(note.id, theirs.space, PURGED)
+                return True
+            decision.kind = "back" if base and base.is_live else "new"
+            decision.files = [Replacement(self._path(note, None, data), None, data)]
+            return True
+        if local.memory is None:
+            reason = f"{local.file.path} cannot be read: {local.file.problem}"
+            decision.wait = Waiting(note.id, theirs.space, reason, missed=True)
+            return False
+        if local.data == data:
+            decision.files = self._left_behind(note, local, base)
+            return True
+        decision.kind = "changed"
+        path = self._path(note, local, data)
+        if (base and base.hash == local.file.hash) or _redacted(local.memory) == text:
+            former = [Replacement(local.path, local.data, None)] if path != local.path else []
+            decision.files = [Replacement(path, None if former else local.data, data), *former]
+        else:
+            self._merge(decision, base, local, File(path, data))
+        return True
+
+    def _merge(self, decision: Decision, base: Agreed | None, local: Local, theirs: File) -> None:
+        common = None
+        if base and base.is_live and base.version:
+            common = self.client.text(base.space, base.note, base.version)
+        before = [File(local.path, common.encode("utf-8"))] if common is not None else []
+        ours = File(local.path, local.text.encode("utf-8"))
+        merged = integrate(Side(before, [ours]), Side(before, [theirs]))
+        for path, file in merged.files.items():
+            if path == local.path:
+                decision.files.append(Replacement(path, local.data, file.data))
+            elif not is_taken(self.store, f"{_TREE}/{path}"):  # else an interrupted exchange has set it aside
+                decision.files.append(Replacement(path, None, file.data))
+        if local.path not in merged.files:
+            decision.files.append(Replacement(local.path, local.data, None))
+        decision.conflicted = merged.conflicted
+        if merged.conflicted:
+            decision.kind = "conflict"
+
+    def _path(self, note: Memory, local: Local | None, data: bytes) -> str:
+        """The path of a note in the portable tree: that of its file, unless its type changed.
+
+        An interrupted exchange may have written its new file already.
+        """
+        root = self.store.root
+
+        def exists(path: str) -> bool:
+            return is_taken(self.store, path) and read_bytes(root / path) != data
+
+        return place(note, local.file if local else None, exists).removeprefix(f"{_TREE}/")
+
+    def _left_behind(self, note: Memory, local: Local, base: Agreed | None) -> list[Replacement]:
+        """The removal of the former file of a note whose type changed, which an interrupted exchange did not reach."""
+        paths = (f"{type}/{note.id}.md" for type in TYPES)
+        found = ((path, read_bytes(self.store.memory_dir / path)) for path in paths if path != local.path)
+        return [Replacement(path, data, None) for path, data in found if data and base and digest(data) == base.hash]
+
+
+def _parsed(version: Incoming) -> Memory | None:
+    """The note of a version; None if it is none."""
+    try:
+        note = parse(version.text or "", scope="portable")
+        validate(note)
+    except InvalidNote:
+        return None
+    return note if note.id == version.note else None
+
+
+def _redacted(note: Memory) -> str:
+    """The text of a note as the hub keeps it: a kill may have prevented that it was written here."""
+    return render(without_secrets(note))
+
+
+def as_missed(client: HubClient, waiting: Iterable[Waiting]) -> list[Incoming]:
+    """The current versions of notes that could not be written when they came."""
+    found = (client.note(each.space, each.note) for each in waiting if each.missed)
+    return [each for each in found if each]

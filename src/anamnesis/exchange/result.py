@@ -1,0 +1,48 @@
+"""What an exchange did, for every surface."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from anamnesis.sync.names import KINDS, Travelled
+
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class HubResult:
+    """What one exchange with a hub did."""
+
+    url: str
+    user: str
+    received: Travelled
+    sent: Travelled
+    conflicted: bool
+    waiting: int  # how many notes could not be exchanged
+    detail: str
+    reached: bool = True
+    hint: str = ""
+
+
+def travelled(changes: list[tuple[str, str]]) -> Travelled:
+    """Changes by their kinds and titles; the other version of a note counts as changed."""
+    counts = Counter("changed" if kind not in KINDS else kind for kind, _ in changes)
+    return Travelled(counts, changes[:_MOST_NAMED], only_notes=True)
+
+
+NOTHING = travelled([])
+
+
+def report_hub(result: HubResult) -> dict[str, Any]:
+    """What an exchange did, as JSON of every surface."""
+    return {
+        "url": result.url,
+        "user": result.user,
+        "received": result.received.total,
+        "sent": result.sent.total,
+        "conflicted": result.conflicted,
+        "waiting": result.waiting,
+        "detail": result.detail,
+    }

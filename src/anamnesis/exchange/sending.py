@@ -1,0 +1,265 @@
+"""Offers changes of notes to a hub, each on the version that both sides last had. Conflicts are merged and sent again.
+
+A note that moves is created in its new space, that is recorded, and only then it is deleted in the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from anamnesis.exchange.client import HubUnreachable, Incoming, Json, Outgoing, incoming
+from anamnesis.exchange.local import Local, held_unreadable, read_local
+from anamnesis.exchange.receiving import Receiver
+from anamnesis.exchange.state import Agreed, Space, Waiting
+from anamnesis.notes import Memory, space_of
+from anamnesis.notes.merge import conflict_of
+from anamnesis.notes.spaces import PERSONAL
+from anamnesis.store.files import TREES, digest
+from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
+
+# What one request holds at the most.
+_MOST_CHANGES = 500
+_MOST_BYTES = 3_000_000
+# How often a change is merged and offered again when others are faster.
+_MOST_ROUNDS = 20
+
+Known = Mapping[str, Mapping[str, Agreed]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A change that is to be sent, with the file it was read from."""
+
+    change: Outgoing
+    local: Local | None
+    title: str = ""
+
+
+@dataclass(slots=True)
+class Sender:
+    """Sends what changed here. `retries` also what the hub has refused before."""
+
+    receiver: Receiver
+    machine: str
+    retries: bool = False
+    sent: list[tuple[str, str]] = field(default_factory=list)  # the kind and title of each change
+
+    def send(self, ids: Iterable[str]) -> None:
+        """Send what changed of these notes, until the hub has it or it waits with a reason."""
+        remaining = iter(dict.fromkeys(ids))
+        while batch := [*islice(remaining, _MOST_CHANGES)]:
+            self._send_batch(batch)
+
+    def _send_batch(self, ids: Collection[str]) -> None:
+        for _ in range(_MOST_ROUNDS):
+            again = self._offer(ids)
+            again |= self._leave(ids)
+            if not again:
+                return
+            ids = again
+        raise HubUnreachable("Others change the same notes all the time.", "Sync again in a while.")
+
+    def _offer(self, ids: Collection[str]) -> set[str]:
+        """Offer each note once; those that have to be offered again."""
+        state = self.receiver.state
+        local = read_local(self.receiver.store, ids)
+        origins = {origin for each in local.values() if each.memory and (origin := conflict_of(each.memory))}
+        known = state.agreed({*ids, *origins})
+        waiting = {id: each for id, each in state.waiting().items() if id in ids}
+        elsewhere = state.elsewhere(ids)
+        held = held_unreadable(self.receiver.store, [id for id in ids if id not in local and id in known])
+        offers: list[_Offer] = []
+        reasons: list[Waiting] = []
+        for note_id in ids:
+            rows, here = known.get(note_id, {}), local.get(note_id)
+            if note_id in held:
+                reasons.append(Waiting(note_id, "", "Its file cannot be read: `anamnesis doctor` says why."))
+                continue
+            planned = (
+                self._changed(note_id, here, rows, known, elsewhere.get(note_id))
+                if here and here.is_portable
+                else self._deleted(note_id, rows)
+            )
+            if isinstance(planned, Waiting):
+                reasons.append(planned)
+            elif planned and self._is_due(planned, waiting.get(note_id)):
+                offers.append(planned)
+            elif planned:
+                reasons.append(waiting[note_id])
+        state.settle(waiting.keys() - {each.note for each in reasons} - {each.change.note for each in offers})
+        state.wait(reasons)
+        self._mark_leaving(offers, known)
+        return self._send(offers, known)
+
+    def _is_due(self, offer: _Offer, waiting: Waiting | None) -> bool:
+        """Whether a change is offered: one that the hub refused is not repeated without a reason."""
+        is_same = waiting and waiting.hash is not None and offer.local and waiting.hash == offer.local.file.hash
+        return self.retries or not is_same
+
+    def _changed(
+        self,
+        note_id: str,
+        local: Local,
+        rows: Mapping[str, Agreed],
+        known: Known,
+        elsewhere: tuple[str, str] | None,
+    ) -> _Offer | Waiting | None:
+        """What to send of a note that has a portable file."""
+        note = local.memory
+        home = _home(rows)
+        if note is None:
+            reason = f"{local.file.path} cannot be read: {local.file.problem}"
+            return Waiting(note_id, home.space if home else "", reason)
+        if home is None and elsewhere:
+            space, url = elsewhere
+            reason = f"It is of the space {space} of another hub, {url}."
+            return Waiting(note.id, space, f"{reason} `anamnesis move {note.id} --space NAME` sends it to this one.")
+        origin = _home(known.get(conflict_of(note), {}))
+        name = target(note, home or (origin and origin._replace(named=space_of(note))), self.receiver.spaces)
+        if home and home.space == name and home.hash == local.file.hash:
+            return None
+        if fault := self._fault(name):
+            return Waiting(note.id, name, fault)
+        base = rows[name].version if name in rows else 0
+        return _Offer(Outgoing(name, note.id, base, local.text), local, note.title)
+
+    def _deleted(self, note_id: str, rows: Mapping[str, Agreed]) -> _Offer | Waiting | None:
+        """What to send of a note that has no portable file any more."""
+        home = _home(rows)
+        if home is None or not home.is_live:
+            return None
+        if fault := self._fault(home.space):
+            return Waiting(note_id, home.space, f"It was deleted here. {fault}")
+        return _Offer(Outgoing(home.space, note_id, home.version, None), None)
+
+    def _fault(self, name: str) -> str:
+        """Why nothing can be sent to a space; "" if it can."""
+        space = self.receiver.spaces.get(name)
+        if space is None:
+            return f"You have no space {name} at the hub."
+        if not space.role:
+            return f"You are no longer a member of the space {name}."
+        return "" if space.can_write else f"You may only read the space {name}."
+
+    def _mark_leaving(self, offers: Iterable[_Offer], known: Known) -> None:
+        """Record which notes are about to move, so that a kill does not leave them in both spaces."""
+        leaving = []
+        for offer in offers:
+            home = _home(known.get(offer.change.note, {}))
+            if home and home.is_live and offer.change.text is not None and home.space != offer.change.space:
+                leaving.append(home._replace(is_leaving=True))
+        if leaving:
+            self.receiver.state.save(leaving)
+
+    def _leave(self, ids: Collection[str]) -> set[str]:
+        """Delete the notes that moved in the spaces that they have left; those that have to be offered again."""
+        offers, staying = [], []
+        known = self.receiver.state.agreed(ids)
+        for row in (row for rows in known.values() for row in rows.values() if row.is_leaving):
+            if row.is_here or not row.is_live or self._fault(row.space):
+                staying.append(row._replace(is_leaving=False))  # it did not move, or cannot be deleted there
+            else:
+                offers.append(_Offer(Outgoing(row.space, row.note, row.version, None), None))
+        if staying:
+            self.receiver.state.save(staying)
+        return self._send(offers, known)
+
+    def _send(self, offers: Iterable[_Offer], known: Known) -> set[str]:
+        """Send changes and record what became of each; the notes that have to be offered again."""
+        again: set[str] = set()
+        for batch in _batches(offers):
+            results = self.receiver.client.send(self.machine, [each.change for each in batch])
+            again |= self._record(batch, results, known)
+        return again
+
+    def _record(self, batch: Sequence[_Offer], results: Sequence[Json], known: Known) -> set[str]:
+        state = self.receiver.state
+        agreed: list[Agreed] = []
+        left: list[Agreed] = []  # the note stays in the space that it was to leave, too
+        refused: list[Waiting] = []
+        conflicts: list[Incoming] = []
+        for offer, result in zip(batch, results, strict=True):
+            change = offer.change
+            row = known.get(change.note, {}).get(change.space)
+            if isinstance(conflict := result.get("conflict"), dict):
+                conflicts.append(incoming(change.space, {**conflict, "id": change.note}))
+            elif "refused" in result:
+                hash = offer.local.file.hash if offer.local else None
+                if row and row.is_leaving and change.text is None:
+                    left.append(row._replace(is_leaving=False))
+                else:
+                    refused.append(Waiting(change.note, change.space, str(result["refused"]), hash))
+            else:
+                version = incoming(change.space, {**result, "id": change.note})
+                agreed.append(self._accepted(offer, version, row))
+                kind = "deleted" if change.text is None else "changed" if row and row.is_live else "new"
+                if not (row and row.is_leaving and change.text is None):
+                    self.sent.append((kind, offer.title or change.note))
+        state.save([*agreed, *left], self._advanced(agreed))
+        state.settle(each.note for each in agreed)
+        state.wait(refused)
+        if conflicts:
+            self.receiver.receive(conflicts, is_current=True)
+        return {each.note for each in conflicts}
+
+    def _accepted(self, offer: _Offer, version: Incoming, row: Agreed | None) -> Agreed:
+        """What is agreed once the hub has taken a change; a text that it redacted is written here."""
+        change, local = offer.change, offer.local
+        if change.text is None or local is None or local.memory is None:
+            return Agreed(change.note, change.space, version.version, None, "", row.is_here if row else False)
+        hash = local.file.hash
+        if version.text is not None and version.text != change.text:
+            data = version.text.encode("utf-8")
+            hash = digest(data)
+            store = self.receiver.store
+            replacement = Replacement(local.path, local.data, data)
+            replaced = replace_files(store.memory_dir, [replacement], store.root / EXCHANGE_STAGE)
+            store.refresh_files([f"{TREES['portable']}/{local.path}"], replaced.steps)
+        return Agreed(change.note, change.space, version.version, hash, space_of(local.memory), is_here=True)
+
+    def _advanced(self, agreed: Iterable[Agreed]) -> dict[str, int]:
+        """The cursors after our own changes, where these directly follow what was received: they need not come back."""
+        cursors: dict[str, int] = {}
+        for each in sorted(agreed, key=lambda each: each.version):
+            space = self.receiver.spaces.get(each.space)
+            if space and each.version == cursors.get(each.space, space.cursor) + 1:
+                cursors[each.space] = each.version
+        for name, cursor in cursors.items():
+            self.receiver.spaces[name] = self.receiver.spaces[name]._replace(cursor=cursor)
+        return cursors
+
+
+def target(note: Memory, home: Agreed | None, spaces: Mapping[str, Space]) -> str:
+    """The space that a note belongs in.
+
+    A note stays where it is until it names another space; but from the user's own space it follows its project.
+    """
+    personal = next((space.name for space in spaces.values() if space.is_personal), PERSONAL)
+    named = personal if space_of(note).startswith(PERSONAL) else space_of(note)
+    if named and (home is None or space_of(note) != home.named):
+        return named
+    given = next((each.name for each in spaces.values() if note.project in each.projects and each.can_write), "")
+    if home and (home.space != personal or named or not given):
+        return home.space
+    return given or personal
+
+
+def _home(rows: Mapping[str, Agreed]) -> Agreed | None:
+    """What is agreed about the file here."""
+    return next((each for each in rows.values() if each.is_here), None)
+
+
+def _batches(offers: Iterable[_Offer]) -> Iterator[list[_Offer]]:
+    """Changes by request: so many, and so many bytes together."""
+    batch: list[_Offer] = []
+    size = 0
+    for offer in offers:
+        if batch and (len(batch) >= _MOST_CHANGES or size + offer.change.size > _MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(offer)
+        size += offer.change.size
+    if batch:
+        yield batch

@@ -1,0 +1,299 @@
+"""hub.db: the versions that this machine and a hub last had in common, the cursors, and what could not be exchanged."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from anamnesis.exchange.account import Account
+from anamnesis.store.machine_database import MachineDatabase
+
+# The hash of a file that is not known.
+UNKNOWN = b""
+WRITERS = ("writer", "keeper", "owner")
+
+
+class Agreed(NamedTuple):
+    """What both sides last had of a note in a space; see `state.sql`."""
+
+    note: str
+    space: str
+    version: int
+    hash: bytes | None
+    named: str = ""
+    is_here: bool = False
+    is_leaving: bool = False
+
+    @property
+    def is_live(self) -> bool:
+        return self.hash is not None
+
+
+class Space(NamedTuple):
+    """A space, the user's role in it ("" after a removal), and how far it was received."""
+
+    name: str
+    id: str
+    role: str
+    is_personal: bool
+    cursor: int = 0
+    projects: tuple[str, ...] = ()
+
+    @property
+    def can_write(self) -> bool:
+        return self.role in WRITERS
+
+    @property
+    def rank(self) -> tuple[bool, str]:
+        """Of the spaces that a note is in at once, the file here is that of the first."""
+        return self.is_personal, self.name
+
+
+class Waiting(NamedTuple):
+    """A note that could not be exchanged, and why."""
+
+    note: str
+    space: str
+    reason: str
+    hash: bytes | None = None
+    missed: bool = False
+
+
+class Standing(NamedTuple):
+    """What this machine knows of its hub, without asking it."""
+
+    reached_at: str
+    spaces: tuple[Space, ...]
+    notes: Mapping[str, int]  # how many are here, by space
+    waiting: tuple[Waiting, ...]
+
+
+class HubDatabase(MachineDatabase):
+    """The hub.db of a home."""
+
+    schema = Path(__file__).with_name("state.sql")
+    holds = "What is known of the hub"
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root / "hub.db")
+
+
+class HubState:
+    """What a home and one account at a hub last had in common."""
+
+    def __init__(self, database: HubDatabase, account: Account) -> None:
+        self._database = database
+        self._account = account
+        self.number, self.start = database.change(lambda db: _enter(db, account))
+
+    @property
+    def identity(self) -> str:
+        """The identity of the follower of the change log."""
+        return f"{self._account.identity}/{self.start}"
+
+    def spaces(self) -> dict[str, Space]:
+        query = "SELECT name, id, role, is_personal, cursor, projects FROM spaces WHERE account = :account"
+        return {space.name: space for space in map(_space, self._rows(query))}
+
+    def save_spaces(self, spaces: Iterable[Space]) -> None:
+        """Record spaces with their roles and cursors; not the projects, which are recorded when they have followed."""
+        rows = [(self.number, each.name, each.id, each.role, each.is_personal, each.cursor) for each in spaces]
+        self._change(
+            "INSERT INTO spaces (account, name, id, role, is_personal, cursor) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET id = excluded.id, role = excluded.role, is_personal = excluded.is_personal,"
+            " cursor = excluded.cursor",
+            rows,
+        )
+
+    def save_projects(self, space: str, projects: Iterable[str]) -> None:
+        self._change(
+            "UPDATE spaces SET projects = ? WHERE account = ? AND name = ?",
+            [(json.dumps([*projects]), self.number, space)],
+        )
+
+    def agreed(self, notes: Iterable[str]) -> dict[str, dict[str, Agreed]]:
+        """What is agreed about notes, by note and space."""
+        query = (
+            "SELECT note, space, version, hash, named, is_here, is_leaving FROM agreed"
+            " WHERE account = :account AND note IN (SELECT value FROM json_each(:notes))"
+        )
+        found: dict[str, dict[str, Agreed]] = {}
+        for row in self._rows(query, notes=json.dumps([*notes])):
+            found.setdefault(row[0], {})[row[1]] = _agreed(row)
+        return found
+
+    def live_here(self) -> dict[str, bytes]:
+        """The notes that should have a file here, with its hash."""
+        query = "SELECT note, hash FROM agreed WHERE account = :account AND is_here AND hash IS NOT NULL"
+        return dict(self._rows(query))
+
+    def elsewhere(self, notes: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Those of the notes that are of a shared space of another account, with that space and the hub's address."""
+        query = (
+            "SELECT note, agreed.space, accounts.url FROM agreed JOIN accounts ON accounts.number = agreed.account"
+            " JOIN spaces ON spaces.account = agreed.account AND spaces.name = agreed.space"
+            " WHERE agreed.account != :account AND is_here AND hash IS NOT NULL AND NOT is_personal"
+            " AND note IN (SELECT value FROM json_each(:notes))"
+        )
+        return {note: (space, url) for note, space, url in self._rows(query, notes=json.dumps([*notes]))}
+
+    def save(self, agreed: Iterable[Agreed], cursors: Mapping[str, int] | None = None) -> None:
+        """Record what is agreed now, and the cursors up to which that is all."""
+
+        def change(db: sqlite3.Connection) -> None:
+            for each in agreed:
+                if each.is_here:
+                    db.execute("UPDATE agreed SET is_here = 0 WHERE account = ? AND note = ?", (self.number, each.note))
+                db.execute("INSERT OR REPLACE INTO agreed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (self.number, *each))
+            for space, cursor in (cursors or {}).items():
+                db.execute("UPDATE spaces SET cursor = ? WHERE account = ? AND name = ?", (cursor, self.number, space))
+
+        self._database.change(change)
+
+    def release(self, notes: Iterable[str]) -> None:
+        """Let notes be sent to this hub that are of a shared space of another one."""
+        query = "UPDATE agreed SET is_here = 0 WHERE account != ? AND note = ?"
+        self._change(query, [(self.number, note) for note in notes])
+
+    def forget(self, notes: Iterable[str]) -> None:
+        """Forget notes that are lost here, and receive everything again."""
+
+        def change(db: sqlite3.Connection) -> None:
+            db.executemany("DELETE FROM agreed WHERE account = ? AND note = ?", [(self.number, each) for each in notes])
+            db.execute("UPDATE spaces SET cursor = 0 WHERE account = ?", (self.number,))
+
+        self._database.change(change)
+
+    def rename(self, hub: str) -> None:
+        """The hub has another id: it was restored from a backup, and its versions are not those that are known."""
+        self._change("UPDATE OR REPLACE accounts SET hub = ? WHERE number = ?", [(hub, self.number)])
+        for space in self.spaces():
+            self.restart(space)
+
+    def restart(self, space: str) -> None:
+        """Start a space again whose versions are not those that are known: it was restored or made anew."""
+
+        def change(db: sqlite3.Connection) -> None:
+            given = {"account": self.number, "space": space, "unknown": UNKNOWN}
+            known = "account = :account AND space = :space"
+            db.execute(f"DELETE FROM agreed WHERE {known} AND hash IS NULL", given)
+            db.execute(f"UPDATE agreed SET version = 0, hash = :unknown WHERE {known}", given)
+            db.execute(
+                "UPDATE spaces SET cursor = 0, projects = '[]' WHERE account = :account AND name = :space", given
+            )
+
+        self._database.change(change)
+
+    def drop_unseen(self) -> None:
+        """Forget the notes of spaces that were started again and do not have them: they are to be sent anew."""
+        found = self._rows("SELECT note, space FROM agreed WHERE account = :account AND version = 0")
+        if found:
+            self.wait(Waiting(note, space, "") for note, space in found)
+            query = "DELETE FROM agreed WHERE account = ? AND version = 0"
+            self._change(query, [(self.number,)])
+
+    def waiting(self) -> dict[str, Waiting]:
+        query = "SELECT note, space, reason, hash, missed FROM waiting WHERE account = :account"
+        return {row[0]: _waiting(row) for row in self._rows(query)}
+
+    def wait(self, entries: Iterable[Waiting]) -> None:
+        rows = [(self.number, *each) for each in entries]
+        self._change(
+            "INSERT INTO waiting VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET space = excluded.space,"
+            " reason = excluded.reason, hash = excluded.hash, missed = max(missed, excluded.missed)",
+            rows,
+        )
+
+    def settle(self, notes: Iterable[str]) -> None:
+        """Remove notes that wait no longer."""
+        self._change("DELETE FROM waiting WHERE account = ? AND note = ?", [(self.number, note) for note in notes])
+
+    def mark(self, column: str, value: str | float) -> None:
+        """Record when the hub was last reached, or when all files were last compared."""
+        self._change(f"UPDATE accounts SET {column} = ? WHERE number = ?", [(value, self.number)])
+
+    def compared_at(self) -> float:
+        return float(self._rows("SELECT compared_at FROM accounts WHERE number = :account")[0][0])
+
+    def _change(self, query: str, rows: list[tuple[Any, ...]]) -> None:
+        if rows:
+            self._database.change(lambda db: db.executemany(query, rows))
+
+    def _rows(self, query: str, **given: object) -> list[Any]:
+        return self._database.change(lambda db: db.execute(query, {"account": self.number, **given}).fetchall())
+
+
+def read_standing(root: Path, account: Account) -> Standing:
+    """What this machine knows of its hub; writes nothing."""
+
+    def query(db: sqlite3.Connection) -> Standing:
+        given = {"hub": account.hub, "user": account.user}
+        row = db.execute("SELECT number, reached_at FROM accounts WHERE hub = :hub AND user = :user", given).fetchone()
+        if row is None:
+            return _NOTHING
+        of = "FROM {} WHERE account = :account"
+        known = {"account": row[0]}
+        spaces = db.execute(f"SELECT name, id, role, is_personal, cursor, projects {of.format('spaces')}", known)
+        counts = db.execute(
+            f"SELECT space, count(*) {of.format('agreed')} AND is_here AND hash IS NOT NULL GROUP BY space", known
+        )
+        waiting = db.execute(f"SELECT note, space, reason, hash, missed {of.format('waiting')} AND reason != ''", known)
+        return Standing(
+            row[1],
+            tuple(sorted(map(_space, spaces.fetchall()), key=lambda space: (not space.is_personal, space.name))),
+            dict(counts.fetchall()),
+            tuple(map(_waiting, waiting.fetchall())),
+        )
+
+    database = HubDatabase(root)
+    try:
+        return database.read(query) or _NOTHING
+    finally:
+        database.close()
+
+
+_NOTHING = Standing("", (), {}, ())
+
+
+def space_notes(root: Path, account: Account, space: str) -> list[str]:
+    """The ids of the notes here that are of a space."""
+    query = (
+        "SELECT note FROM agreed JOIN accounts ON number = account"
+        " WHERE hub = :hub AND user = :user AND space = :space AND is_here AND hash IS NOT NULL"
+    )
+    given = {"hub": account.hub, "user": account.user, "space": space}
+    database = HubDatabase(root)
+    try:
+        return [note for (note,) in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
+    finally:
+        database.close()
+
+
+def _enter(db: sqlite3.Connection, account: Account) -> tuple[int, str]:
+    given = {"hub": account.hub, "user": account.user, "url": account.url, "start": secrets.token_hex(8)}
+    db.execute(
+        "INSERT INTO accounts (hub, user, url, start) VALUES (:hub, :user, :url, :start)"
+        " ON CONFLICT DO UPDATE SET url = excluded.url",
+        given,
+    )
+    row = db.execute("SELECT number, start FROM accounts WHERE hub = :hub AND user = :user", given).fetchone()
+    return int(row[0]), str(row[1])
+
+
+def _space(row: Any) -> Space:
+    name, id, role, is_personal, cursor, projects = row
+    return Space(name, id, role, bool(is_personal), cursor, tuple(json.loads(projects)))
+
+
+def _agreed(row: Any) -> Agreed:
+    note, space, version, hash, named, is_here, is_leaving = row
+    return Agreed(note, space, version, hash, named, bool(is_here), bool(is_leaving))
+
+
+def _waiting(row: Any) -> Waiting:
+    note, space, reason, hash, missed = row
+    return Waiting(note, space, reason, hash, bool(missed))

@@ -1,0 +1,78 @@
+"""One sync of this machine: by git, and with its hub. A failure of the one does not stop the other."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from anamnesis.config import Settings
+from anamnesis.errors import AnamnesisError
+from anamnesis.exchange import HubResult, exchange_notes, read_account, report_hub
+from anamnesis.exchange.result import NOTHING
+from anamnesis.store import MemoryStore
+from anamnesis.sync import SyncBackend, SyncResult, report, sync_store
+from anamnesis.sync.backend import Announce
+
+_FAILURES = (AnamnesisError, sqlite3.Error, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync did by git, and with the hub if this machine is logged in to one."""
+
+    git: SyncResult
+    hub: HubResult | None
+
+    @property
+    def faults(self) -> list[str]:
+        """Why the remote or the hub was not reached, a sentence for each."""
+        said = [] if self.git.reached else [self.git.detail]
+        if self.hub and not self.hub.reached:
+            said.append(f"{self.hub.detail} {self.hub.hint}".rstrip())
+        return said
+
+    def report(self, store: MemoryStore) -> dict[str, Any]:
+        """As JSON of every surface."""
+        return report(store, self.git) | ({"hub": report_hub(self.hub)} if self.hub else {})
+
+
+def sync_both(
+    store: MemoryStore,
+    backend: SyncBackend,
+    settings: Settings,
+    *,
+    announce: Announce | None = None,
+    retries: bool = False,
+    purge: Callable[[str], object] | None = None,
+) -> Synced:
+    """Sync by git, then exchange with the hub. Without a login, what git raises is raised."""
+    try:
+        git = sync_store(store, backend)
+    except _FAILURES as error:
+        if _is_logged_out(store):
+            raise
+        git = SyncResult(False, 0, False, "", str(error), reached=False)
+    return Synced(git, _with_hub(store, settings, announce, retries, purge))
+
+
+def _is_logged_out(store: MemoryStore) -> bool:
+    try:
+        return read_account(store.root) is None
+    except AnamnesisError:
+        return False
+
+
+def _with_hub(
+    store: MemoryStore,
+    settings: Settings,
+    announce: Announce | None,
+    retries: bool,
+    purge: Callable[[str], object] | None,
+) -> HubResult | None:
+    try:
+        return exchange_notes(store, settings, announce=announce, retries=retries, purge=purge)
+    except _FAILURES as error:  # it is recorded
+        message, hint = (error.message, error.hint) if isinstance(error, AnamnesisError) else (str(error), "")
+        return HubResult("", "", NOTHING, NOTHING, False, 0, message, reached=False, hint=hint)

@@ -1,0 +1,33 @@
+"""What the `memory_*` tools say and do about the hub of this machine and its spaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anamnesis.errors import InvalidArgument
+from anamnesis.exchange.account import read_account
+from anamnesis.exchange.state import read_standing
+from anamnesis.mcp.answer import shortened
+from anamnesis.notes import SCOPES, check_space, space_line
+
+if TYPE_CHECKING:
+    from anamnesis.store import MemoryStore
+
+_MOST_NAMED = 100
+
+
+def lines_for(space: str, scope: str) -> dict[str, str]:
+    """The front-matter lines of a note that is written to a space."""
+    if scope != SCOPES[0]:
+        raise InvalidArgument(f"A {scope} note is in no space.", "Leave space or scope out.")
+    return space_line(check_space(space))
+
+
+def hub_facts(store: MemoryStore) -> dict[str, Any]:
+    """The hub that the user is logged in to, the roles in its spaces, and how many notes wait; none without a login."""
+    account = read_account(store.root)
+    if account is None:
+        return {}
+    standing = read_standing(store.root, account)
+    spaces = {shortened(each.name): each.role for each in standing.spaces[:_MOST_NAMED] if each.role}
+    return {"hub": {"url": account.url, "user": account.user, "spaces": spaces, "waiting": len(standing.waiting)}}

@@ -1,0 +1,151 @@
+"""A hub of the same contract in memory, over real HTTP, that can be cut off before or after it has done something."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from anamnesis.notes import parse, render
+from anamnesis.store.placing import without_secrets
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Space:
+    """The versions of notes, and who may do what."""
+
+    members: dict[str, str]
+    projects: list[str] = field(default_factory=list)
+    seq: int = 0
+    versions: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
+
+    def current(self, note: str) -> tuple[int, str | None]:
+        return self.versions.get(note, [(0, None)])[-1]
+
+    def live(self) -> dict[str, str]:
+        return {note: each[-1][1] for note, each in self.versions.items() if each[-1][1] is not None}
+
+
+class SmallHub:
+    """Users are their tokens. `cut` is asked at each request, before and after it, whether the connection breaks."""
+
+    def __init__(self) -> None:
+        self.id = "hub-one"
+        self.spaces: dict[str, Space] = {}
+        self.requests: list[str] = []
+        self.cut: Callable[[str, str], bool] = lambda _path, _when: False
+        self.page = 500
+        self.lock = threading.RLock()
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self.answer(None)
+
+            def do_POST(self) -> None:
+                self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def answer(self, body: Any) -> None:
+                user = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+                with hub.lock:
+                    hub.requests.append(self.path)
+                    if hub.cut(self.path, "before"):
+                        self.close_connection = True
+                        return
+                    status, answer = hub.handle(user, self.path, body)
+                    if hub.cut(self.path, "after"):
+                        self.close_connection = True
+                        return
+                data = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def add_user(self, name: str) -> None:
+        self.spaces[f"~{name}"] = Space({name: "owner"})
+
+    def put(self, space: str, note: str, text: str | None) -> int:
+        """A change as another client makes it."""
+        with self.lock:
+            held = self.spaces[space]
+            held.seq += 1
+            held.versions.setdefault(note, []).append((held.seq, text))
+            return held.seq
+
+    def text(self, space: str, note: str) -> str | None:
+        return self.spaces[space].current(note)[1]
+
+    def handle(self, user: str, path: str, body: Any) -> tuple[int, Any]:
+        if f"~{user}" not in self.spaces:
+            return 401, {"error": "no", "hint": ""}
+        seen = {name: each for name, each in self.spaces.items() if user in each.members}
+        if path == "/v1/me":
+            shown = [{"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()]
+            return 200, {"user": user, "hub": self.id, "personal": f"~{user}", "spaces": shown}
+        if path == "/v1/sync":
+            return 200, {"hub": self.id, "spaces": self._since(user, seen, body["cursors"])}
+        if path == "/v1/changes":
+            return 200, {"results": [self._accept(user, seen, each) for each in body["changes"]]}
+        parts = path.split("/")[3:]
+        space, note = seen.get(parts[0].replace("%7E", "~")), parts[2]
+        found = None
+        if space:
+            versions = dict(space.versions.get(note, []))
+            wanted = int(parts[4]) if len(parts) > 4 else max(versions, default=0)
+            found = {"id": note, "version": wanted, "text": versions[wanted]} if wanted in versions else None
+        return (200, found) if found else (404, {"error": "There is no such note."})
+
+    def _since(self, user: str, seen: dict[str, Space], cursors: Json) -> Json:
+        answer: Json = {name: {"gone": True} for name in cursors if name not in seen}
+        room = self.page
+        for name, space in seen.items():
+            cursor = cursors.get(name, 0)
+            cursor = 0 if cursor > space.seq else cursor
+            changed = sorted((v[-1][0], n, v[-1][1]) for n, v in space.versions.items() if v[-1][0] > cursor)
+            shown = [{"id": n, "version": v, "text": t} for v, n, t in changed[:room]]
+            more = len(changed) > room
+            room -= len(shown)
+            answer[name] = {"role": space.members[user], "projects": space.projects, "seq": space.seq}
+            answer[name] |= {"changes": shown, "more": more}
+        return answer
+
+    def _accept(self, user: str, seen: dict[str, Space], change: Json) -> Json:
+        name, note, text = change["space"], change["id"], change["text"]
+        result: Json = {"space": name, "id": note}
+        if name not in seen or seen[name].members[user] == "reader":
+            return {**result, "refused": f"You may not write {name}."}
+        if text is not None and "REFUSE" in text:
+            return {**result, "refused": "Not this one."}
+        is_redacted = False
+        if text is not None and (clean := without_secrets(parse(text))) is not parse(text) and clean != parse(text):
+            text, is_redacted = render(clean), True
+        version, current = seen[name].current(note)
+        if text != current:
+            if change["base"] != version:
+                return {**result, "conflict": {"version": version, "text": current}}
+            version = self.put(name, note, text)
+        return {**result, "version": version, **({"text": text} if is_redacted else {})}

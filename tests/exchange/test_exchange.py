@@ -1,0 +1,459 @@
+"""Notes between machines through a hub: nothing is lost, and whatever meets is merged."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from anamnesis.notes import space_of, with_space
+from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.sync.conflicts import list_conflicts
+from tests.exchange.conftest import Machines
+from tests.exchange.small_hub import SmallHub, Space
+
+
+def test_a_note_is_the_same_file_on_another_machine(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("body\nwith lines", tags=["a"])
+    assert one.sync().sent.counts == {"new": 1}
+    done = two.sync()
+    assert done.received.counts == {"new": 1}
+    assert done.detail == "synced"
+    assert two.text(note) == one.text(note)
+    assert two.store.search("body")[0].id == note
+
+
+def test_an_exchange_with_nothing_to_do_is_one_request(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    one.write("x")
+    one.sync()
+    hub.requests.clear()
+    one.sync()
+    assert hub.requests == ["/v1/sync"]
+
+
+def test_our_own_changes_do_not_come_back(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    for number in range(3):
+        one.write(f"body {number}")
+    one.sync()
+    assert one.standing().spaces[0].cursor == hub.spaces["~you"].seq == 3
+
+
+def test_changes_and_deletions_travel_and_the_deleted_go_to_the_trash(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    kept, gone = one.write("kept"), one.write("gone")
+    one.sync(), two.sync()
+    two.store.update(kept, body="changed")
+    two.store.delete(gone)
+    assert two.sync().sent.counts == {"changed": 1, "deleted": 1}
+    one.sync()
+    assert one.bodies() == {kept: "changed"}
+    assert [each.id for each in one.store.trashed()] == [gone]
+    one.store.restore(gone)
+    one.sync(), two.sync()
+    assert two.bodies() == {kept: "changed", gone: "gone"}
+
+
+def test_changes_of_different_lines_are_merged(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a\nb\nc\nd\ne")
+    one.sync(), two.sync()
+    one.store.update(note, body="A\nb\nc\nd\ne")
+    two.store.update(note, body="a\nb\nc\nd\nE")
+    one.sync(), two.sync(), one.sync()
+    assert one.bodies() == two.bodies() == {note: "A\nb\nc\nd\nE"}
+    assert one.text(note) == two.text(note)
+
+
+def test_changes_of_the_same_line_keep_both_versions(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a")
+    one.sync(), two.sync()
+    one.store.update(note, body="one")
+    two.store.update(note, body="two")
+    one.sync()
+    done = two.sync()
+    assert done.conflicted
+    assert "conflicts" in done.detail
+    one.sync()
+    assert one.bodies() == two.bodies()
+    assert sorted(one.bodies().values()) == ["one", "two"]
+    (conflict,) = list_conflicts(one.store)
+    assert conflict.id == note
+    assert CONFLICT_TAG in conflict.other.tags
+
+
+def test_a_change_wins_over_a_deletion_on_either_side(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    first, second = one.write("first"), one.write("second")
+    one.sync(), two.sync()
+    one.store.delete(first)
+    one.store.update(second, body="second, changed")
+    two.store.update(first, body="first, changed")
+    two.store.delete(second)
+    one.sync(), two.sync(), one.sync()
+    assert one.bodies() == two.bodies() == {first: "first, changed", second: "second, changed"}
+
+
+def test_a_machine_local_note_never_leaves_and_one_that_becomes_local_is_deleted_elsewhere(
+    machine: Machines, hub: SmallHub
+) -> None:
+    one, two = machine("one"), machine("two")
+    one.write("secret plan", scope="machine-local")
+    note = one.write("public")
+    one.sync(), two.sync()
+    assert [*hub.spaces["~you"].live()] == [note]
+    one.store.move(note, "machine-local")
+    one.sync(), two.sync()
+    assert not hub.spaces["~you"].live()
+    assert len(one.bodies()) == 2
+    assert two.bodies() == {}
+
+
+def test_a_note_without_front_matter_travels_and_keeps_its_file(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    file = one.store.memory_dir / "semantic" / "shopping list.md"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("# Shopping\n\nmilk\n")
+    one.sync(), two.sync()
+    (note,) = two.notes()
+    assert note.title == "Shopping"
+    assert file.read_text() == "# Shopping\n\nmilk\n"
+    two.store.delete(note.id)
+    two.sync(), one.sync()
+    assert one.notes() == []
+    assert "milk" in (one.store.root / one.store.trashed()[0].path).read_text()
+
+
+@pytest.mark.parametrize("text", ["\ufeff", "\r\n", "aliases: [x]"], ids=["bom", "crlf", "foreign"])
+def test_texts_travel_byte_for_byte(machine: Machines, text: str) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a\nb")
+    path = one.store.root / (one.store.file(note) or pytest.fail()).path
+    data = path.read_text("utf-8")
+    changed = {"\ufeff": f"\ufeff{data}", "\r\n": data.replace("\n", "\r\n")}.get(
+        text, data.replace("tags:", f"{text}\ntags:")
+    )
+    path.write_bytes(changed.encode())
+    one.sync(), two.sync()
+    assert (two.store.root / (two.store.file(note) or pytest.fail()).path).read_bytes() == changed.encode()
+
+
+def test_an_edit_in_place_is_noticed(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    note = one.write("before")
+    one.sync()
+    path = one.store.root / (one.store.file(note) or pytest.fail()).path
+    with path.open("r+b") as file:
+        data = file.read().replace(b"before", b"after, in place")
+        file.seek(0)
+        file.write(data)
+    one.sync()
+    assert "after, in place" in (hub.text("~you", note) or "")
+
+
+def test_a_file_that_is_edited_meanwhile_is_never_overwritten(machine: Machines, hub: SmallHub) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a\nb\nc\nd\ne")
+    one.sync(), two.sync()
+    two.store.update(note, body="a\nb\nc\nd\nE")
+    two.sync()
+    path = one.store.root / (one.store.file(note) or pytest.fail()).path
+
+    def edit(request: str, when: str) -> bool:
+        if request == "/v1/sync" and when == "after" and b"\nA\n" not in path.read_bytes():
+            path.write_bytes(path.read_bytes().replace(b"\na\n", b"\nA\n"))
+        return False
+
+    hub.cut = edit
+    one.sync()
+    assert one.bodies() == {note: "A\nb\nc\nd\nE"}
+    one.sync(), two.sync()
+    assert two.bodies() == {note: "A\nb\nc\nd\nE"}
+
+
+def test_an_unreadable_file_is_neither_overwritten_nor_a_deletion(machine: Machines, hub: SmallHub) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a")
+    one.sync(), two.sync()
+    path = one.store.root / (one.store.file(note) or pytest.fail()).path
+    good = path.read_bytes()
+    path.write_bytes(b"---\nid: " + note.encode() + b"\n<<<<<<< x\n")
+    one.sync()
+    assert hub.text("~you", note)
+    two.store.update(note, body="b")
+    two.sync(), one.sync()
+    assert path.read_bytes().endswith(b"<<<<<<< x\n")
+    assert "cannot be read" in one.reasons()[0]
+    path.write_bytes(good)
+    one.sync()
+    assert one.bodies() == {note: "b"}
+    assert one.reasons() == []
+
+
+def test_a_secret_is_redacted_at_the_hub_and_then_here(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    note = one.write("x")
+    path = one.store.root / (one.store.file(note) or pytest.fail()).path
+    path.write_text(path.read_text().replace("\nx\n", "\nghp_" + "a1B2" * 9 + "\n"))
+    one.sync()
+    assert "ghp_" not in path.read_text()
+    assert path.read_text() == hub.text("~you", note)
+    assert one.sync().sent.total == 0
+
+
+def test_a_refused_text_waits_and_is_sent_once_it_changed(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    note = one.write("REFUSE me")
+    assert one.sync().waiting == 1
+    assert one.reasons() == ["Not this one."]
+    hub.requests.clear()
+    one.sync()
+    assert hub.requests == ["/v1/sync"]
+    one.sync(retries=True)
+    assert "/v1/changes" in hub.requests
+    one.store.update(note, body="fine")
+    assert one.sync().waiting == 0
+    assert one.reasons() == []
+
+
+def test_notes_of_a_space_reach_its_members_and_nobody_else(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "reader"})
+    one, two = machine("one"), machine("two", "mate")
+    own, shared = one.write("own"), one.write("shared")
+    one.store.update(shared, extra=with_space(one.store.get(shared), "core").extra)
+    one.sync(), two.sync()
+    assert two.bodies() == {shared: "shared"}
+    assert [*hub.spaces["~you"].live()] == [own]
+
+
+def test_a_readers_edit_stays_here_and_meets_later_versions(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "reader"})
+    one, two = machine("one"), machine("two", "mate")
+    note = one.write("a\nb\nc\nd\ne")
+    one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
+    one.sync(), two.sync()
+    two.store.update(note, body="a\nb\nc\nd\nE")
+    assert two.sync().waiting == 1
+    assert two.reasons() == ["You may only read the space core."]
+    one.store.update(note, body="A\nb\nc\nd\ne")
+    one.sync(), two.sync()
+    assert two.bodies() == {note: "A\nb\nc\nd\nE"}
+    hub.spaces["core"].members["mate"] = "writer"
+    two.sync(), one.sync()
+    assert one.bodies() == {note: "A\nb\nc\nd\nE"}
+    assert two.reasons() == []
+
+
+def test_a_note_that_names_another_space_moves_there_also_on_other_machines(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    one, two, three = machine("one"), machine("two"), machine("three", "mate")
+    note = one.write("a")
+    one.sync(), two.sync()
+    two.store.update(note, body="a, changed")
+    one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
+    one.sync(), two.sync(), three.sync(), one.sync()
+    assert not hub.spaces["~you"].live()
+    assert one.bodies() == two.bodies() == three.bodies() == {note: "a, changed"}
+    assert one.text(note) == two.text(note) == three.text(note)
+    two.store.update(note, extra=with_space(two.store.get(note), "~you").extra)
+    two.sync(), one.sync(), three.sync()
+    assert not hub.spaces["core"].live()
+    assert one.bodies() == {note: "a, changed"}
+    assert three.bodies() == {}
+    assert len(three.store.trashed()) == 1
+
+
+def test_a_project_that_is_given_to_a_space_takes_its_notes_along(machine: Machines, hub: SmallHub) -> None:
+    one, two = machine("one"), machine("two", "mate")
+    note, other = one.write("a", project="acme/web"), one.write("b")
+    one.sync()
+    hub.spaces["core"] = Space({"you": "writer", "mate": "reader"}, ["acme/web"])
+    one.sync(), two.sync()
+    assert [*hub.spaces["~you"].live()] == [other]
+    assert two.bodies() == {note: "a"}
+    new = one.write("c", project="acme/web")
+    one.sync(), two.sync()
+    assert two.bodies() == {note: "a", new: "c"}
+    hub.spaces["core"].projects = []
+    one.store.update(note, body="A")
+    one.sync(), two.sync()
+    assert two.bodies() == {note: "A", new: "c"}, "a note stays where it is until it names another space"
+
+
+def test_who_is_removed_from_a_space_keeps_the_notes_and_is_told(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    one, two = machine("one"), machine("two", "mate")
+    note = one.write("a")
+    one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
+    one.sync(), two.sync()
+    del hub.spaces["core"].members["mate"]
+    assert "removed from the space core" in two.sync().detail
+    assert two.bodies() == {note: "a"}
+    two.store.update(note, body="mine")
+    assert two.sync().waiting == 1
+    assert "no longer a member" in two.reasons()[0]
+    assert hub.text("~mate", note) is None
+    hub.spaces["core"].members["mate"] = "writer"
+    two.sync()
+    assert "mine" in (hub.text("core", note) or "")
+
+
+def test_a_note_for_a_space_that_does_not_exist_waits(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    note = one.write("a")
+    one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
+    assert one.sync().waiting == 1
+    assert one.reasons() == ["You have no space core at the hub."]
+    assert not hub.spaces["~you"].live()
+    hub.spaces["core"] = Space({"you": "owner"})
+    one.sync()
+    assert [*hub.spaces["core"].live()] == [note]
+
+
+def test_the_other_version_of_a_conflict_goes_where_the_note_is(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"}, ["acme"])
+    one, two = machine("one"), machine("two", "mate")
+    note = one.write("a", project="acme")
+    one.sync(), two.sync()
+    hub.spaces["core"].projects = []
+    one.store.update(note, body="one")
+    two.store.update(note, body="two")
+    one.sync(), two.sync(), one.sync()
+    assert len(hub.spaces["core"].live()) == 2
+    assert not hub.spaces["~you"].live()
+    assert not hub.spaces["~mate"].live()
+    assert one.bodies() == two.bodies()
+
+
+def test_a_home_that_lost_its_notes_gets_them_back(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    for number in range(30):
+        one.write(f"note {number}")
+    one.sync()
+    before = one.bodies()
+    for file in one.store.memory_dir.rglob("*.md"):
+        file.unlink()
+    done = one.sync()
+    assert "30 notes missing here came back" in done.detail
+    assert one.bodies() == before
+    assert len(hub.spaces["~you"].live()) == 30
+
+
+def test_many_notes_that_were_deleted_by_a_person_are_deleted_at_the_hub(machine: Machines, hub: SmallHub) -> None:
+    one = machine("one")
+    for number in range(30):
+        one.write(f"note {number}")
+    one.sync()
+    for note in one.bodies():
+        one.store.delete(note)
+    one.sync()
+    assert not hub.spaces["~you"].live()
+
+
+def test_a_lost_index_and_a_lost_record_lose_nothing(machine: Machines, hub: SmallHub, tmp_path: Path) -> None:
+    one, two = machine("one"), machine("two")
+    note, gone = one.write("a\nb\nc\nd\ne"), one.write("gone")
+    one.sync(), two.sync()
+    one.store.delete(gone)
+    one.store.reindex()
+    one.sync()
+    assert [*hub.spaces["~you"].live()] == [note]
+    for file in tmp_path.glob("one/hub.db*"):
+        file.unlink()
+    one.store.update(note, body="a\nb\nc\nd\nE")
+    one.sync(), two.sync(), one.sync()
+    assert one.bodies() == two.bodies()
+    assert "a\nb\nc\nd\nE" in one.bodies().values()
+
+
+def test_another_hub_starts_afresh_and_gets_no_notes_of_the_first_ones_spaces(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer"})
+    other = SmallHub()
+    try:
+        other.id = "hub-two"
+        other.add_user("you")
+        one = machine("one")
+        own, shared = one.write("own"), one.write("shared")
+        one.store.update(shared, extra=with_space(one.store.get(shared), "core").extra)
+        one.sync()
+        again = machine("one", at=other)
+        assert again.sync().waiting == 1
+        assert [*other.spaces["~you"].live()] == [own]
+        assert "another hub" in again.reasons()[0]
+        back = machine("one", at=hub)
+        back.store.update(shared, body="changed")
+        back.sync()
+        assert "changed" in (hub.text("core", shared) or "")
+        assert space_of(back.store.get(shared)) == "core"
+    finally:
+        other.close()
+
+
+def test_a_hub_that_was_restored_gets_back_what_it_lost(machine: Machines, hub: SmallHub) -> None:
+    one, two = machine("one"), machine("two")
+    old = one.write("old")
+    one.sync(), two.sync()
+    saved = {note: [*versions] for note, versions in hub.spaces["~you"].versions.items()}
+    new = one.write("new")
+    one.store.update(old, body="old, changed")
+    one.sync(), two.sync()
+    hub.spaces["~you"] = Space({"you": "owner"}, seq=1, versions=saved)
+    hub.id = "hub-restored"
+    one.sync(), two.sync(), one.sync(), two.sync()
+    assert one.bodies() == two.bodies()
+    assert {"new", "old, changed"} <= {*one.bodies().values()}
+    assert len(hub.spaces["~you"].live()) == len(one.bodies())
+
+
+def test_a_purged_note_does_not_come_back_and_goes_at_the_hub(machine: Machines, hub: SmallHub) -> None:
+    from anamnesis.store.purging import purge
+
+    one, two = machine("one"), machine("two")
+    note = one.write("a")
+    one.sync(), two.sync()
+    purge(one.store, note)
+    two.store.update(note, body="b")
+    two.sync(), one.sync()
+    assert one.bodies() == {}
+    assert not hub.spaces["~you"].live()
+    two.sync()
+    assert two.bodies() == {}
+
+
+def test_pages_of_several_spaces_are_all_received(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer"})
+    hub.page = 3
+    one, two = machine("one"), machine("two")
+    for number in range(8):
+        note = one.write(f"n {number}")
+        if number % 2:
+            one.store.update(note, extra=with_space(one.store.get(note), "core").extra)
+    one.sync(), two.sync()
+    assert two.bodies() == one.bodies()
+
+
+def test_an_hour_or_a_day_of_difference_between_clocks_loses_nothing(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a\nb\nc\nd\ne")
+    one.sync(), two.sync()
+    early = one.store.get(note)
+    one.store.update(note, body="A\nb\nc\nd\ne")
+    slow = two.store.get(note)
+    from dataclasses import replace
+
+    two.store.put(replace(slow, body="a\nb\nc\nd\nE", updated_at="2020-01-01T00:00:00+00:00"))
+    one.sync(), two.sync(), one.sync()
+    assert early.updated_at
+    assert one.bodies() == two.bodies() == {note: "A\nb\nc\nd\nE"}
+
+
+def test_files_of_an_exchange_are_closed_to_others(machine: Machines) -> None:
+    one, two = machine("one"), machine("two")
+    one.write("a")
+    one.sync(), two.sync()
+    for path in (two.store.root / "hub.json", two.store.root / "hub.db", *two.store.memory_dir.rglob("*.md")):
+        assert os.stat(path).st_mode & 0o077 == 0, path
