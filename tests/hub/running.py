@@ -102,5 +102,5 @@ class RunningHub:
 def text_of(id: str, body: str = "Some words.", title: str = "A note", **fields: Any) -> str:
     """The text of a note."""
     moment = "2026-11-16T09:30:00+00:00"
-    times = {"created_at": moment, "updated_at": moment}
-    return render(Memory(id=id, type="semantic", title=title, body=body, machine_id="desk", **{**times, **fields}))
+    usual = {"type": "semantic", "machine_id": "desk", "created_at": moment, "updated_at": moment}
+    return render(Memory(id=id, title=title, body=body, **{**usual, **fields}))

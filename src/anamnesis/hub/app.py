@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
-from anamnesis.hub import device_routes, exchange_routes, health_routes
+from anamnesis.hub import device_routes, exchange_routes, health_routes, search_routes
 from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooMany
 from anamnesis.hub.routes import Hub
 from anamnesis.web.metrics import Metrics
@@ -39,7 +39,7 @@ def build(hub: Hub) -> Starlette:
 
 
 def _routes() -> Sequence[BaseRoute]:
-    return [*health_routes.ROUTES, *exchange_routes.ROUTES, *device_routes.ROUTES]
+    return [*health_routes.ROUTES, *exchange_routes.ROUTES, *device_routes.ROUTES, *search_routes.ROUTES]
 
 
 def answer_of(error: AnamnesisError) -> JSONResponse:

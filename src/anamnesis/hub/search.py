@@ -6,17 +6,15 @@ ones count for those; where a query has no rare word, notes are found that hold 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anamnesis.hub.database import Connection
-from anamnesis.hub.tenancy import Caller
 from anamnesis.hub.words import cut
-from anamnesis.notes import Memory, parse
 from anamnesis.recall.identifiers import sought
 from anamnesis.recall.pruning import Word, head_within, rarest_first
-from anamnesis.recall.query import asked
-from anamnesis.store.projects import names_of
+from anamnesis.recall.query import Mode, asked
 
 MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
@@ -42,6 +40,7 @@ class Found(NamedTuple):
     id: str
     score: float
     held: frozenset[str]
+    fit: float | None = None
 
 
 class Counted(NamedTuple):
@@ -50,6 +49,11 @@ class Counted(NamedTuple):
     words: list[Word]
     total: int
     average: float
+
+
+def search(db: Connection, query: str, wanted: Wanted, k: int, mode: Mode = "fused") -> list[Found]:
+    """The k best notes by words and meaning, or as `mode` says; by words where nothing is embedded."""
+    return by_words(db, query, wanted, k)
 
 
 def by_words(db: Connection, query: str, wanted: Wanted, k: int) -> list[Found]:
@@ -94,7 +98,7 @@ def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Foun
         """,
         {
             "terms": [word.text for word in words],
-            "weights": [word.times * word.weight(counted.total) for word in words],
+            "weights": [word.times * rarity(word.notes, counted.total) for word in words],
             "rare": rare,
             "common": _MOST_COMMON,
             "reach": _REACH,
@@ -109,6 +113,11 @@ def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Foun
         Found(row["space"], row["id"], row["score"], frozenset(words[place - 1].text for place in row["held"]))
         for row in rows
     ]
+
+
+def rarity(notes: int, total: int) -> float:
+    """The inverse document frequency of a word that this many of `total` notes hold; more than 0 for any."""
+    return math.log(1 + (max(total, notes) - notes + 0.5) / (notes + 0.5))
 
 
 def _list(values: Sequence[Any] | None) -> list[Any] | None:
