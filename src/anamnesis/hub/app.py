@@ -18,9 +18,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
-from anamnesis.hub import device_routes, exchange_routes, health_routes, search_routes
+from anamnesis.hub import device_routes, exchange_routes, health_routes, mcp, oauth, search_routes
 from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooMany
-from anamnesis.hub.routes import Hub
+from anamnesis.hub.routes import Hub, hub_of
 from anamnesis.web.metrics import Metrics
 
 _log = logging.getLogger("anamnesis.hub")
@@ -39,7 +39,14 @@ def build(hub: Hub) -> Starlette:
 
 
 def _routes() -> Sequence[BaseRoute]:
-    return [*health_routes.ROUTES, *exchange_routes.ROUTES, *device_routes.ROUTES, *search_routes.ROUTES]
+    return [
+        *health_routes.ROUTES,
+        *exchange_routes.ROUTES,
+        *device_routes.ROUTES,
+        *search_routes.ROUTES,
+        *mcp.ROUTES,
+        *oauth.ROUTES,
+    ]
 
 
 def answer_of(error: AnamnesisError) -> JSONResponse:
@@ -58,11 +65,15 @@ def answer_of(error: AnamnesisError) -> JSONResponse:
     return JSONResponse({"error": error.message, "hint": error.hint}, status, headers)
 
 
-async def _refuse(_: Request, error: Exception) -> Response:
+async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnamnesisError)  # noqa: S101  it is registered for this class
     if getattr(error, "status", 0) == 503:
         _log.warning("%s", error)
-    return answer_of(error)
+    answer = answer_of(error)
+    issuer = hub_of(request).issuer
+    if issuer and request.url.path == mcp.PATH and answer.status_code in (401, 403):
+        answer.headers["WWW-Authenticate"] = issuer.challenge(answer.status_code)
+    return answer
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:

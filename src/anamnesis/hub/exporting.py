@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, TypeAlias
+from typing import Any
 
 from anamnesis.hub import audit
-from anamnesis.hub.database import Connection
+from anamnesis.hub.database import Connection, Entering
 from anamnesis.hub.tenancy import Caller, Held
 from anamnesis.hub.versions import Version
 
-Entering: TypeAlias = Callable[[], AbstractContextManager[tuple[Connection, Caller]]]
 _PAGE = 200
 
 

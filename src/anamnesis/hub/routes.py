@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.to_thread import run_sync
@@ -21,6 +21,9 @@ from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooLarge
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.metrics import Metrics
 
+if TYPE_CHECKING:
+    from anamnesis.hub.oauth import Issuer
+
 MOST_BODY_BYTES = 10_000_000
 _LONGEST_TOKEN = 200
 
@@ -28,10 +31,11 @@ _LONGEST_TOKEN = 200
 class Hub:
     """What all routes share: the database, the key, the limits, the counters, and the address that clients know."""
 
-    def __init__(self, database: Database, key: Key, url: str = "") -> None:
+    def __init__(self, database: Database, key: Key, url: str = "", issuer: Issuer | None = None) -> None:
         self.database = database
         self.key = key
         self.url = url
+        self.issuer = issuer
         self.limits = Limits()
         self.metrics = Metrics()
         # As many requests at once as there are connections; the others wait here and not for a connection.
@@ -85,16 +89,22 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
+def bearer_of(request: Request) -> str:
+    """The bearer token of a request; "" without one."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
 def token_of(request: Request) -> bytes:
     """The hash of the token of a request."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN:
+    token = bearer_of(request)
+    if not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN:
         raise NotAuthenticated("This needs a token.", "Send it as `Authorization: Bearer anh_…`.")
-    return hub_of(request).key.hash(token.strip())
+    return hub_of(request).key.hash(token)
 
 
-async def body_of(request: Request) -> Any:
-    """The JSON of a body, which may not be longer than the hub accepts, whatever its head says."""
+async def bytes_of(request: Request) -> bytes:
+    """A body, which may not be longer than the hub accepts, whatever its head says."""
     data = bytearray()
     try:
         async for part in request.stream():
@@ -103,6 +113,12 @@ async def body_of(request: Request) -> Any:
                 raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
     except ClientDisconnect as error:
         raise Refusal("The body is not complete.") from error
+    return bytes(data)
+
+
+async def body_of(request: Request) -> Any:
+    """The JSON of a body."""
+    data = await bytes_of(request)
     try:
         return json.loads(data) if data else {}
     except (ValueError, RecursionError) as error:

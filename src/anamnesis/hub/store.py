@@ -166,6 +166,11 @@ class HubStore:
         """
         return int((one(self._db, query, values) or {})["notes"])
 
+    def sizes(self) -> dict[int, int]:
+        """How many notes each of the caller's spaces has."""
+        query = "SELECT id, notes FROM anamnesis.spaces WHERE id = ANY (%(spaces)s)"
+        return {row["id"]: row["notes"] for row in self._db.execute(query, {"spaces": self._spaces(None)})}
+
     def projects(self) -> builtins.list[str]:
         """The projects of the caller's notes: one index lookup for each."""
         rows = self._db.execute(
