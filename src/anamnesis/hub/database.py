@@ -14,7 +14,8 @@ from psycopg import errors
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from anamnesis.hub.refusal import Unavailable
+from anamnesis.errors import InvalidArgument
+from anamnesis.hub.refusal import NotFound, Unavailable
 from anamnesis.hub.tenancy import Caller
 
 SERVER_ROLE = "anamnesis_hub"
@@ -31,6 +32,7 @@ SELECT set_config('role', %(role)s, true), set_config('statement_timeout', '30s'
 _CONNECT_SECONDS = 5
 _AWAY = "The hub's database cannot be reached"
 _RETRY = "Try again in a moment; nothing was changed."
+_ADDRESS = "Give one like postgresql://user@host/name."
 
 
 class Database:
@@ -135,10 +137,16 @@ def _in_sentences() -> Iterator[None]:
             f"The database refused: {_first_line(error)}.",
             "An administrator's commands need the user that ran `anamnesis hub init`.",
         ) from error
-    except errors.QueryCanceled as error:
+    except (psycopg.DataError, UnicodeEncodeError) as error:
+        raise NotFound("A name holds a character that no name of the hub can have.") from error
+    except (errors.QueryCanceled, errors.LockNotAvailable) as error:
         raise Unavailable("The database took too long.", _RETRY) from error
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed) as error:
         raise Unavailable(f"{_AWAY}: {_first_line(error)}.", _RETRY) from error
+    except psycopg.ProgrammingError as error:
+        if error.sqlstate:
+            raise
+        raise InvalidArgument(f"The database's address cannot be used: {_first_line(error)}.", _ADDRESS) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from typing import Any
 
 from anamnesis.hub import audit
 from anamnesis.hub.database import Connection, Entering
 from anamnesis.hub.tenancy import Caller, Held
+=======
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeAlias
+
+from anamnesis.hub import audit
+from anamnesis.hub.database import Connection, administrator, one
+from anamnesis.hub.refusal import NotFound
+from anamnesis.hub.tenancy import SCOPES, Caller, Held, personal_space
+>>>>>>> hub-core
 from anamnesis.hub.versions import Version
 
 _PAGE = 200
@@ -48,6 +59,33 @@ class Export:
                 {"space": held.id, "id": self._after[0], "version": self._after[1], "limit": _PAGE},
             ).fetchall()
         return [{"space": held.name, **Version.of(row).shown()} for row in rows]
+
+
+@contextmanager
+def seen_by(database: str, user: str) -> Iterator[tuple[Connection, Caller]]:
+    """An administrator's transaction that sees what a user may."""
+    with administrator(database) as db:
+        query = "SELECT anamnesis.enter_user(%(user)s, %(scopes)s) AS caller"
+        entered = (one(db, query, {"user": user, "scopes": [*SCOPES]}) or {})["caller"]
+        if entered is None:
+            raise NotFound(f"There is no user {user!r}.", "Of one who has left, --personal exports what is kept.")
+        yield db, Caller.of(entered)
+
+
+@contextmanager
+def personal_of(database: str, user: str) -> Iterator[tuple[Connection, Caller]]:
+    """An administrator's transaction that sees the personal space of a user, also of one who has left."""
+    with administrator(database) as db:
+        query = """
+            SELECT s.id, s.name, 'owner' AS role, s.seq, '{}'::text[] AS projects, u.id AS "user", h.id AS hub
+            FROM anamnesis.users u JOIN anamnesis.spaces s ON s.personal_of = u.id, anamnesis.hub h
+            WHERE u.name = %(user)s
+        """
+        row = one(db, query, {"user": user})
+        if row is None:
+            raise NotFound(f"There is no user {user!r}.", "`anamnesis hub user list` shows all.")
+        held = Held(row["id"], row["name"], row["role"], row["seq"], row["projects"])
+        yield db, Caller(row["hub"], row["user"], user, frozenset(SCOPES), {personal_space(user): held})
 
 
 def _head(caller: Caller) -> dict[str, Any]:

@@ -67,6 +67,13 @@ class Call:
         return int(text)
 
 
+class Json(JSONResponse):
+    """JSON that can always be sent: a lone surrogate, which JSON can name and UTF-8 cannot encode, is replaced."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
 Work = Callable[[Call], Any]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -138,7 +145,7 @@ def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
         except NotAuthenticated:
             hub.limits.failure.take(address_of(request))
             raise
-        return answer if isinstance(answer, Response) else JSONResponse(answer)
+        return answer if isinstance(answer, Response) else Json(answer)
 
     return endpoint
 
