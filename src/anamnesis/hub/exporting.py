@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from anamnesis.hub import audit
-from anamnesis.hub.database import Connection, Entering
-from anamnesis.hub.tenancy import Caller, Held
-=======
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeAlias
-
-from anamnesis.hub import audit
-from anamnesis.hub.database import Connection, administrator, one
+from anamnesis.hub.database import Connection, Entering, administrator, one
 from anamnesis.hub.refusal import NotFound
 from anamnesis.hub.tenancy import SCOPES, Caller, Held, personal_space
->>>>>>> hub-core
 from anamnesis.hub.versions import Version
 
 _PAGE = 200

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -185,8 +186,12 @@ _opener = urllib.request.build_opener(_NoRedirects)
 def _get_json(url: str) -> dict[str, Any]:
     """A small JSON object from an address that an administrator or the issuer's metadata gave."""
     request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310  its scheme is checked
-    with _opener.open(request, timeout=_TIMEOUT) as answer:
-        data = answer.read(_MOST_BYTES + 1)
+    try:
+        with _opener.open(request, timeout=_TIMEOUT) as answer:
+            data = answer.read(_MOST_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
     if len(data) > _MOST_BYTES:
         raise ValueError(f"{url} is larger than {_MOST_BYTES} bytes")
     found = json.loads(data)

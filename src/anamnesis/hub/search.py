@@ -13,16 +13,19 @@ from typing import Any, NamedTuple
 from anamnesis.hub.database import Connection
 from anamnesis.hub.words import cut
 from anamnesis.recall.identifiers import sought
-from anamnesis.recall.pruning import Word, head_within, rarest_first
+from anamnesis.recall.pruning import Word, head_deciding, head_within, rarest_first
 from anamnesis.recall.query import Mode, asked
 
 MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
 _MOST_TERMS = 32
-# Words that few notes hold: so many notes are scored in 5 ms.
-_FEW_NOTES = 800
-# Of commoner words, so many are looked for two by two and in titles, and up to so many notes of each kind are scored.
-_MOST_COMMON, _REACH = 8, 400
+# So many notes are scored in 3 ms: words that together are in no more are rare.
+_FEW_NOTES = 600
+# Commoner words are looked for two by two and in titles, if the index has no more entries of them than it reads in 10 ms; up to
+# so many notes of each kind are scored.
+_MOST_ENTRIES, _REACH = 20_000, 300
+# What the k-th best note usually scores, in weights of the rarest word.
+_LIKELY_SCORE = 1.6
 
 
 class Wanted(NamedTuple):
@@ -90,7 +93,7 @@ def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Foun
     words = counted.words
     if not words or not k:
         return []
-    rare = head_within(words, _FEW_NOTES)
+    rare, common = _finding(words, counted.total, k)
     rows = db.execute(
         """
         SELECT * FROM anamnesis.search_words(%(terms)s, %(weights)s, %(rare)s, %(common)s, %(reach)s, %(average)s,
@@ -100,7 +103,7 @@ def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Foun
             "terms": [word.text for word in words],
             "weights": [word.times * rarity(word.notes, counted.total) for word in words],
             "rare": rare,
-            "common": _MOST_COMMON,
+            "common": common,
             "reach": _REACH,
             "average": counted.average,
             "spaces": _list(wanted.spaces),
@@ -113,6 +116,16 @@ def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Foun
         Found(row["space"], row["id"], row["score"], frozenset(words[place - 1].text for place in row["held"]))
         for row in rows
     ]
+
+
+def _finding(words: Sequence[Word], total: int, k: int) -> tuple[int, int]:
+    """How many of the rarest words find notes by themselves, and how many after them two by two or in a title."""
+    rare = head_within(words, _FEW_NOTES)
+    if rare and sum(word.notes for word in words[:rare]) >= k:
+        # A note without any of the rare words would need more than what the best usually score.
+        if head_deciding(words, total, _LIKELY_SCORE * words[0].weight(total)) <= rare:
+            return rare, 0
+    return rare, head_within(words, _MOST_ENTRIES) - rare
 
 
 def rarity(notes: int, total: int) -> float:

@@ -46,8 +46,8 @@ $$;
 -- The best notes by BM25, the newest first on a tie, without superseded ones; `held` are the places of the terms that each holds.
 --
 -- `terms` come with the rarest first, with their weights. Notes that hold one of the first `rare` terms are scored, and up to
--- `reach` notes each that hold two of the next `common` terms or have one in the title or the tags. If that leaves fewer than are
--- asked for, some of those that hold the rarest term are.
+-- `reach` notes each that hold all or two of the next `common` terms or have one in the title or the tags. If that leaves fewer than are
+-- asked for, the newest that hold any of the first terms are, which is fast for words that are in every tenth note.
 CREATE FUNCTION anamnesis.search_words(
     terms text[], weights float8[], rare integer, common integer, reach integer, average float8, wanted bigint[],
     of_projects text[], of_type text, most integer
@@ -58,26 +58,38 @@ SET plan_cache_mode = force_generic_plan SET jit = off AS $$
 DECLARE
     spaces bigint[] := searched(wanted);
     any_rare tsquery;
+    all_common tsquery;
     two_common tsquery;
     any_common tsquery;
-    rarest tsquery;
+    any_first tsquery;
 BEGIN
     SELECT string_agg(q.query, ' | ') FILTER (WHERE q.place <= rare)::tsquery,
         string_agg(q.query, ' | ') FILTER (WHERE q.place > rare AND q.place <= rare + common)::tsquery,
-        string_agg(q.query, ' | ') FILTER (WHERE q.place = 1 AND rare = 0)::tsquery
-    INTO any_rare, any_common, rarest
+        string_agg(q.query, ' | ') FILTER (WHERE q.place <= 3)::tsquery
+    INTO any_rare, any_common, any_first
     FROM (
         SELECT t.place, term_query(s, t.term) AS query FROM unnest(spaces) AS s, unnest(terms) WITH ORDINALITY AS t (term, place)
     ) AS q;
-    SELECT string_agg('(' || one.query || ') & (' || one.others || ')', ' | ')::tsquery INTO two_common FROM (
-        SELECT term_query(s, a.term) AS query, string_agg(term_query(s, b.term), ' | ') AS others
-        FROM unnest(spaces) AS s, unnest(terms) WITH ORDINALITY AS a (term, place), unnest(terms) WITH ORDINALITY AS b (term, place)
-        WHERE a.place > rare AND a.place < b.place AND b.place <= rare + common GROUP BY s, a.place, a.term
-    ) AS one;
+    IF common > 1 THEN
+        SELECT string_agg('(' || every.query || ')', ' | ')::tsquery INTO all_common FROM (
+            SELECT string_agg(term_query(s, t.term), ' & ') AS query
+            FROM unnest(spaces) AS s, unnest(terms) WITH ORDINALITY AS t (term, place)
+            WHERE t.place > rare AND t.place <= rare + common GROUP BY s
+        ) AS every;
+        SELECT string_agg('(' || one.query || ') & (' || one.others || ')', ' | ')::tsquery INTO two_common FROM (
+            SELECT term_query(s, a.term) AS query, string_agg(term_query(s, b.term), ' | ') AS others
+            FROM unnest(spaces) AS s, unnest(terms) WITH ORDINALITY AS a (term, place),
+                unnest(terms) WITH ORDINALITY AS b (term, place)
+            WHERE a.place > rare AND a.place < b.place AND b.place <= rare + common GROUP BY s, a.place, a.term
+        ) AS one;
+    END IF;
     RETURN QUERY
     WITH candidates AS MATERIALIZED (
         (SELECT n.ctid AS place FROM notes n WHERE n.tsv @@ any_rare
             AND (of_projects IS NULL OR n.project = ANY (of_projects)) AND (of_type IS NULL OR n.type = of_type))
+        UNION
+        (SELECT n.ctid FROM notes n WHERE n.tsv @@ all_common
+            AND (of_projects IS NULL OR n.project = ANY (of_projects)) AND (of_type IS NULL OR n.type = of_type) LIMIT reach)
         UNION
         (SELECT n.ctid FROM notes n WHERE n.tsv @@ two_common
             AND (of_projects IS NULL OR n.project = ANY (of_projects)) AND (of_type IS NULL OR n.type = of_type) LIMIT reach)
@@ -88,8 +100,12 @@ BEGIN
     enough AS MATERIALIZED (
         SELECT place FROM candidates
         UNION
-        (SELECT n.ctid FROM notes n WHERE n.tsv @@ rarest AND (SELECT count(*) < most FROM candidates)
-            AND (of_projects IS NULL OR n.project = ANY (of_projects)) AND (of_type IS NULL OR n.type = of_type) LIMIT reach)
+        SELECT newest.place FROM unnest(spaces) AS s CROSS JOIN LATERAL (
+            SELECT n.ctid AS place FROM notes n WHERE n.space = s AND NOT n.deleted AND NOT n.hidden
+                AND ts_rank('{1,1,1,1}', n.tsv, any_first) > 0
+                AND (of_projects IS NULL OR n.project = ANY (of_projects)) AND (of_type IS NULL OR n.type = of_type)
+            ORDER BY n.updated_at DESC, n.id DESC LIMIT reach
+        ) AS newest WHERE (SELECT count(*) < most FROM candidates)
     ),
     weighed AS MATERIALIZED (
         SELECT s AS space, t.place, term_query(s, t.term)::tsquery AS query, t.weight, strpos(t.term, ' ') > 0 AS is_phrase
