@@ -85,7 +85,9 @@ class RunningHub:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
+        self.hub.live.end()
         self._thread.join()
+        self.hub.live.__exit__()
         self.hub.database.close()
 
     def waiting(self) -> int:

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
-from anamnesis.hub import device_routes, exchange_routes, health_routes, mcp, oauth, search_routes
+from anamnesis.hub import device_routes, exchange_routes, health_routes, live_routes, mcp, oauth, search_routes
 from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooMany
 from anamnesis.hub.routes import Hub, hub_of
 from anamnesis.web.metrics import Metrics
@@ -46,6 +46,7 @@ def _routes() -> Sequence[BaseRoute]:
         *search_routes.ROUTES,
         *mcp.ROUTES,
         *oauth.ROUTES,
+        *live_routes.ROUTES,
     ]
 
 

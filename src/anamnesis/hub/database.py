@@ -40,6 +40,7 @@ class Database:
 
     def __init__(self, url: str, size: int = 10, wait: float = 5.0) -> None:
         self.size = size
+        self.url = url
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url,
             min_size=1,

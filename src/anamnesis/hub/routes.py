@@ -17,6 +17,7 @@ from starlette.routing import Route
 from anamnesis.hub.database import Connection, Database
 from anamnesis.hub.keys import PREFIX, Key
 from anamnesis.hub.limits import Limits
+from anamnesis.hub.live import Live
 from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooLarge
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.metrics import Metrics
@@ -37,6 +38,7 @@ class Hub:
         self.url = url
         self.issuer = issuer
         self.limits = Limits()
+        self.live = Live(database.url)
         self.metrics = Metrics()
         # As many requests at once as there are connections; the others wait here and not for a connection.
         self.threads = anyio.CapacityLimiter(database.size)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anamnesis.hub.database import Connection
+from anamnesis.hub.passages import is_prepared
 from anamnesis.hub.words import cut
 from anamnesis.recall.identifiers import sought
 from anamnesis.recall.pruning import Word, head_deciding, head_within, rarest_first
@@ -55,8 +56,21 @@ class Counted(NamedTuple):
 
 
 def search(db: Connection, query: str, wanted: Wanted, k: int, mode: Mode = "fused") -> list[Found]:
-    """The k best notes by words and meaning, or as `mode` says; by words where nothing is embedded."""
-    return by_words(db, query, wanted, k)
+    """The k best notes by words and meaning, or as `mode` says; by words where the database has no pgvector."""
+    if mode == "words" or not asked(query).terms or not is_prepared(db):
+        return by_words(db, query, wanted, k)
+    from anamnesis.hub.fused import by_meaning  # numpy
+
+    return by_meaning(db, query, wanted, k, words=mode == "fused")
+
+
+def related(db: Connection, space: int, id: str, wanted: Wanted, k: int) -> list[Found]:
+    """The k notes that are closest in meaning to a note; none where nothing is compared."""
+    if not is_prepared(db):
+        return []
+    from anamnesis.hub.fused import like
+
+    return like(db, space, id, wanted, k)
 
 
 def by_words(db: Connection, query: str, wanted: Wanted, k: int) -> list[Found]:
@@ -64,11 +78,11 @@ def by_words(db: Connection, query: str, wanted: Wanted, k: int) -> list[Found]:
 
     Where fewer than k hold a term of the query, notes follow that hold the parts of its identifiers.
     """
-    found = _best(db, count(db, asked(query).terms, wanted), wanted, k)
+    found = best(db, count(db, asked(query).terms, wanted), wanted, k)
     parts = sought(query)
     if len(found) < k and parts.named:
         known = {(each.space, each.id) for each in found}
-        more = _best(db, count(db, parts.words, wanted), wanted, k)
+        more = best(db, count(db, parts.words, wanted), wanted, k)
         found += [each._replace(score=0.0) for each in more if (each.space, each.id) not in known]
     return found[:k]
 
@@ -78,7 +92,7 @@ def count(db: Connection, terms: Mapping[str, int], wanted: Wanted) -> Counted:
     given = [(" ".join(words), times) for term, times in terms.items() if (words := cut(term))]
     rows = db.execute(
         "SELECT * FROM anamnesis.count_terms(%(terms)s, %(spaces)s)",
-        {"terms": [term for term, _ in given], "spaces": _list(wanted.spaces)},
+        {"terms": [term for term, _ in given], "spaces": as_list(wanted.spaces)},
     ).fetchall()
     known: dict[str, Word] = {}
     for row in rows:
@@ -89,7 +103,8 @@ def count(db: Connection, terms: Mapping[str, int], wanted: Wanted) -> Counted:
     return Counted(rarest_first(there)[:_MOST_TERMS], total, max(words / max(total, 1), 1.0))
 
 
-def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found]:
+def best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found]:
+    """The k best notes by these words."""
     words = counted.words
     if not words or not k:
         return []
@@ -106,8 +121,8 @@ def _best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Foun
             "common": common,
             "reach": _REACH,
             "average": counted.average,
-            "spaces": _list(wanted.spaces),
-            "projects": _list(wanted.projects),
+            "spaces": as_list(wanted.spaces),
+            "projects": as_list(wanted.projects),
             "type": wanted.type,
             "most": k,
         },
@@ -133,5 +148,5 @@ def rarity(notes: int, total: int) -> float:
     return math.log(1 + (max(total, notes) - notes + 0.5) / (notes + 0.5))
 
 
-def _list(values: Sequence[Any] | None) -> list[Any] | None:
+def as_list(values: Sequence[Any] | None) -> list[Any] | None:
     return None if values is None else list(values)

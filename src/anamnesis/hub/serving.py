@@ -14,6 +14,7 @@ import uvicorn
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.hub.app import build
+from anamnesis.hub.passages import Embedder
 from anamnesis.hub.routes import Hub
 
 DEFAULT_PORT = 8437
@@ -69,16 +70,20 @@ def serve(hub: Hub, address: Address, announce: Callable[[str], None]) -> None:
         config.load()
     except (OSError, ssl.SSLError) as error:
         raise InvalidArgument(f"The certificate {address.certificate} or its key cannot be used: {error}.") from error
-    with listener:
-        _Server(config, lambda: announce(f"{scheme}://{shown}:{port}")).run([listener])
+    embedder = Embedder(hub.database)
+    embedder.start()
+    with listener, hub.live:
+        _Server(config, lambda: announce(f"{scheme}://{shown}:{port}"), hub.live.end).run([listener])
+    embedder.stop()
 
 
 class _Server(uvicorn.Server):
     """uvicorn, which says when it has started."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None]) -> None:
         super().__init__(config)
         self._started = started
+        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -86,6 +91,7 @@ class _Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping()  # streams would be waited for
         await super().shutdown(sockets)
         self._captured_signals.clear()  # uvicorn would end by the signal; a server that was asked to stop ends with 0
 
