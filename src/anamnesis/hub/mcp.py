@@ -18,8 +18,8 @@ from starlette.routing import Route
 from anamnesis import __version__
 from anamnesis.hub.database import Entering
 from anamnesis.hub.entering import entering_of
-from anamnesis.hub.refusal import NotAllowed, NotAuthenticated
-from anamnesis.hub.routes import address_of, bytes_of, hub_of
+from anamnesis.hub.refusal import NotAuthenticated
+from anamnesis.hub.routes import address_of, bytes_of, hub_of, refuse_other_origins
 from anamnesis.hub.store import HubStore
 from anamnesis.mcp import memory, session
 from anamnesis.mcp.answer import described, fitted, shortened
@@ -112,7 +112,7 @@ async def speak(request: Request) -> Response:
     """Answer an MCP message or a batch."""
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
-    _refuse_other_origins(request)
+    refuse_other_origins(request)
     try:
         entering = await entering_of(request)
         # Also what needs no note, such as the handshake, is for those whom the hub knows.
@@ -142,14 +142,6 @@ def _answer(entering: Entering, named: str, message: object) -> Message | None:
             return build_server().answer_one(message)
         finally:
             _current.reset(mark)
-
-
-def _refuse_other_origins(request: Request) -> None:
-    """Refuse what a browser sends for a page of another site."""
-    origin = request.headers.get("origin")
-    host = request.headers.get("host", "").lower()
-    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
-        raise NotAllowed("Requests from pages of other sites are refused.")
 
 
 def _response(answer: Reply) -> Response:

@@ -18,7 +18,7 @@ from anamnesis.hub.database import Connection, Database
 from anamnesis.hub.keys import PREFIX, Key
 from anamnesis.hub.limits import Limits
 from anamnesis.hub.live import Live
-from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooLarge
+from anamnesis.hub.refusal import NotAllowed, NotAuthenticated, Refusal, TooLarge
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.metrics import Metrics
 
@@ -110,6 +110,14 @@ def token_of(request: Request) -> bytes:
     if not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN:
         raise NotAuthenticated("This needs a token.", "Send it as `Authorization: Bearer anh_…`.")
     return hub_of(request).key.hash(token)
+
+
+def refuse_other_origins(request: Request) -> None:
+    """Refuse what a browser sends for a page of another site."""
+    origin = request.headers.get("origin")
+    host = request.headers.get("host", "").lower()
+    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
+        raise NotAllowed("Requests from pages of other sites are refused.")
 
 
 async def bytes_of(request: Request) -> bytes:

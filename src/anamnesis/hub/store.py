@@ -195,6 +195,24 @@ class HubStore:
         """Refuse a short name of several projects that is not a project itself: a list or a search of it is empty."""
         refuse_ambiguous(name, self.projects())
 
+    def conflicts(self, most: int) -> builtins.list[SharedNote]:
+        """The notes that a merge has made of what two machines wrote, in the spaces that the caller may write."""
+        spaces = [held.id for held in self.caller.spaces.values() if not self.caller.refusal(held, "writer")]
+        rows = self._db.execute(
+            """
+            SELECT n.space, n.id, n.version, v.text FROM anamnesis.notes n
+            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+            WHERE n.space = ANY (%(spaces)s) AND 'conflict' = ANY (n.tags) AND NOT n.deleted AND NOT n.hidden
+            ORDER BY n.updated_at DESC, n.id DESC LIMIT %(most)s
+            """,
+            {"spaces": spaces, "most": most},
+        )
+        return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
+
+    def marked(self, note: Memory) -> Marked:
+        """What the note's own marks say."""
+        return _marked(note)
+
     def marks(self, ids: Iterable[str]) -> dict[str, Marked]:
         """Those of the notes that are outdated, contradicted or stale."""
         notes = [note for id in ids if (note := self.find(id))]

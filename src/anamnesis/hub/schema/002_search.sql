@@ -8,6 +8,16 @@ ALTER TABLE anamnesis.notes SET (toast_tuple_target = 8160);
 -- Notes that have a common word in their title or tags.
 CREATE INDEX notes_heading ON anamnesis.notes USING gin (ts_filter(tsv, '{a}')) WITH (gin_pending_list_limit = 256);
 
+-- Notes that a merge has made of what two machines wrote, for the review.
+CREATE INDEX notes_conflicts ON anamnesis.notes (space, updated_at DESC, id DESC)
+    WHERE 'conflict' = ANY (tags) AND NOT deleted AND NOT hidden;
+
+-- The number of a user, for whoever manages the members of a space.
+CREATE FUNCTION anamnesis.user_named(user_name text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, anamnesis, pg_temp AS $$
+    SELECT id FROM users WHERE name = user_name AND left_at IS NULL AND cardinality(anamnesis.held('keeps')) > 0
+$$;
+
 -- The caller's spaces; of those in `wanted`, if that is not NULL.
 CREATE FUNCTION anamnesis.searched(wanted bigint[]) RETURNS bigint[] LANGUAGE sql STABLE AS $$
     SELECT coalesce(array_agg(space), '{}') FROM unnest(anamnesis.held('spaces')) AS space
@@ -133,4 +143,4 @@ BEGIN
 END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA anamnesis FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION anamnesis.count_terms, anamnesis.search_words TO anamnesis_hub;
+GRANT EXECUTE ON FUNCTION anamnesis.count_terms, anamnesis.search_words, anamnesis.user_named TO anamnesis_hub;
