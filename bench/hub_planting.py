@@ -28,12 +28,31 @@ _SETTINGS = {
     "synchronous_commit": "on",
     "full_page_writes": "on",
 }
-# The fields of a row of `notes` that come from the note as they are.
-_FIELDS = ("type", "title", "project", "machine_id", "created_at", "updated_at", "tags")
+# The columns of `notes` that come from the note as they are, with their types.
+_FIELDS = {
+    **dict.fromkeys(("type", "title", "project", "machine_id", "created_at", "updated_at"), "text"),
+    "tags": "text[]",
+}
+_GIVEN = {
+    "space": "bigint",
+    "id": "text",
+    "version": "bigint",
+    "text": "text",
+    "heading": "text",
+    "body": "text",
+    "words": "integer",
+    **_FIELDS,
+}
+
+
+_INSERT = f"""
+INSERT INTO anamnesis.notes (space, id, version, words, tsv, {", ".join(_FIELDS)})
+SELECT space, id, version, words, anamnesis.document(space, heading, body), {", ".join(_FIELDS)} FROM given
+"""
 
 
 class Planted(NamedTuple):
-    """A database, with the tokens of a user of the smallest space, of the largest, and of a space of some notes."""
+    """A database, with the sizes of its spaces, from the largest on, and a token of the owner of each."""
 
     postgres: Postgres
     url: str
@@ -53,8 +72,7 @@ def plant(notes: int, spaces: int) -> Planted:
     with administrator(url) as db:
         migrate(db)
         accounts.make_hub(db, KEY)
-        db.execute("CREATE UNLOGGED TABLE given (space bigint, id text, version bigint, text text, heading text, body text,"
-                   " words int, type text, title text, project text, machine_id text, created_at text, updated_at text, tags text[])")
+        db.execute(f"CREATE UNLOGGED TABLE given ({', '.join(' '.join(pair) for pair in _GIVEN.items())})".encode())
     made, tokens = {}, {}
     for rank, size in enumerate(sizes(notes, spaces), start=1):
         name = f"space-{rank}"
@@ -83,11 +101,7 @@ def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
                 "INSERT INTO anamnesis.versions (space, id, version, text, author, machine)"
                 " SELECT space, id, version, text, 'bench', 'bench' FROM given"
             )
-            fields = ", ".join(_FIELDS)
-            db.execute(
-                f"INSERT INTO anamnesis.notes (space, id, version, words, tsv, {fields})"
-                f" SELECT space, id, version, words, anamnesis.document(space, heading, body), {fields} FROM given".encode()
-            )
+            db.execute(_INSERT.encode())
     with administrator(url) as db:
         _count(db)
         db.execute("CREATE INDEX notes_tsv ON anamnesis.notes USING gin (tsv) WITH (gin_pending_list_limit = 256)")
@@ -97,7 +111,6 @@ def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
         )
         db.execute("DROP TABLE given")
     with administrator(url) as db:
-        db.autocommit = False
         db.execute("ANALYZE")
 
 
@@ -109,8 +122,9 @@ def _count(db: Connection) -> None:
         FROM anamnesis.notes n, unnest(n.tsv) l GROUP BY 1, 2
     """)
     db.execute("""
-        UPDATE anamnesis.spaces s SET notes = d.notes, words = d.words, seq = d.notes
-        FROM (SELECT space, count(*) AS notes, sum(words) AS words FROM anamnesis.notes GROUP BY 1) AS d WHERE s.id = d.space
+        UPDATE anamnesis.spaces s SET notes = d.notes, words = d.words, seq = d.notes FROM (
+            SELECT space, count(*) AS notes, sum(words) AS words FROM anamnesis.notes GROUP BY 1
+        ) AS d WHERE s.id = d.space
     """)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.types import TextContent
 from tests.hub.running import Client as HubClient
 from tests.hub.running import RunningHub, text_of
 from tests.postgres import Postgres
@@ -27,9 +29,11 @@ def hub(postgres: Postgres) -> Iterator[RunningHub]:
 
 def talk(hub: RunningHub, token: str, work: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
     async def run() -> Any:
-        async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
-            async with Client(streamable_http_client(f"{hub.url}/mcp", http_client=http), mode=mode) as client:
-                return await work(client)
+        async with (
+            create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
+            Client(streamable_http_client(f"{hub.url}/mcp", http_client=http), mode=mode) as client,
+        ):
+            return await work(client)
 
     return asyncio.run(run())
 
@@ -39,7 +43,9 @@ def call(hub: RunningHub, client: HubClient, tool: str, **arguments: Any) -> Any
 
     async def work(session: Client) -> Any:
         result = await session.call_tool(tool, arguments)
-        return result.content[0].text if result.is_error else result.structured_content
+        first = result.content[0]
+        assert isinstance(first, TextContent)
+        return first.text if result.is_error else result.structured_content
 
     return talk(hub, client.token, work)
 
@@ -111,7 +117,9 @@ def test_a_stranger_gets_nothing_by_any_tool(hub: RunningHub) -> None:
     }
     for tool, arguments in asked.items():
         answer = str(call(hub, stranger, tool, **arguments))
-        assert "xylophone" not in answer.replace(str(arguments), "") and "'core'" not in answer.replace("no space 'core'", "")
+        assert "xylophone" not in answer.replace(str(arguments), "") and "'core'" not in answer.replace(
+            "no space 'core'", ""
+        )
     assert "xylophone" in you("/v1/spaces/core/notes/SHARED").json["text"]
 
 

@@ -1,4 +1,4 @@
-"""Search by meaning with pgvector: notes are embedded in the background, each tenant finds its own, and never too few."""
+"""Search by meaning with pgvector: notes are embedded in the background, and each tenant finds its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from anamnesis.hub.passages import Embedder, prepare
 
 NOTES = {
     "AUTH": ("Sign-in", "Users authenticate with a password and a second factor before they reach the dashboard."),
-    "BACKUP": ("Copies", "Every night the database is copied to another data centre, in case the first one burns down."),
+    "BACKUP": (
+        "Copies",
+        "Every night the database is copied to another data centre, in case the first one burns down.",
+    ),
     "STYLE": ("Formatting", "Source files are indented by four blanks and wrapped at one hundred columns."),
     "FOOD": ("Lunch", "The canteen on the ground floor serves soup until two o'clock."),
 }
@@ -34,7 +37,11 @@ def hub(postgres: Postgres) -> Iterator[RunningHub]:
             you.put("core", id, text_of(id, body, title))
         stranger = running.user("stranger", theirs="writer")
         for number in range(40):
-            stranger.put("theirs", f"S{number}", text_of(f"S{number}", f"How people log in at branch {number}: password.", "Login"))
+            stranger.put(
+                "theirs",
+                f"S{number}",
+                text_of(f"S{number}", f"How people log in at branch {number}: password.", "Login"),
+            )
         embed(running)
         yield running
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
 import pytest
 from tests.hub.running import Client, RunningHub, text_of
 from tests.postgres import Postgres
 
 
 @pytest.fixture(scope="module")
-def hub(postgres: Postgres) -> RunningHub:
+def hub(postgres: Postgres) -> Iterator[RunningHub]:
     with RunningHub(postgres.new_hub()) as running:
         yield running
 
@@ -18,8 +21,12 @@ def you(hub: RunningHub) -> Client:
     """A writer of `core`, which has some notes."""
     you = hub.user("you", core="writer")
     notes = {
-        "DB": text_of("DB", "We chose PostgreSQL; migrations are forward only.", "Database of the hub", tags=["storage"]),
-        "PORT": text_of("PORT", "The daemon listens on port 7437.", "Port", project="github.com/acme/web", type="procedural"),
+        "DB": text_of(
+            "DB", "We chose PostgreSQL; migrations are forward only.", "Database of the hub", tags=["storage"]
+        ),
+        "PORT": text_of(
+            "PORT", "The daemon listens on port 7437.", "Port", project="github.com/acme/web", type="procedural"
+        ),
         "CASE": text_of("CASE", "Call getUserById before the request is answered.", "Lookup"),
         "SNAKE": text_of("SNAKE", "The function is get_user_by_id in models.py.", "Models"),
         "OLD": text_of("OLD", "Databases are backed up weekly.", "Backups"),
@@ -32,8 +39,6 @@ def you(hub: RunningHub) -> Client:
 
 
 def found(client: Client, query: str, **filters: str) -> list[str]:
-    from urllib.parse import urlencode
-
     answer = client(f"/v1/search?{urlencode({'q': query, **filters})}")
     assert answer.status == 200, answer.body
     return [note["id"] for note in answer.json["notes"]]
@@ -93,11 +98,17 @@ def test_common_words_alone_find_notes_too(hub: RunningHub) -> None:
     """Where every word is in more notes than are scored, those with two of them or with one in the title come first."""
     many = hub.user("many", crowd="writer")
     changes = [
-        {"space": "crowd", "id": f"C{number}", "base": 0, "text": text_of(f"C{number}", "alpha " + "x" * (number % 7 + 1))}
+        {
+            "space": "crowd",
+            "id": f"C{number}",
+            "base": 0,
+            "text": text_of(f"C{number}", "alpha " + "x" * (number % 7 + 1)),
+        }
         for number in range(900)
     ]
     changes += [
-        {"space": "crowd", "id": f"D{number}", "base": 0, "text": text_of(f"D{number}", "beta gamma")} for number in range(900)
+        {"space": "crowd", "id": f"D{number}", "base": 0, "text": text_of(f"D{number}", "beta gamma")}
+        for number in range(900)
     ]
     changes[500]["text"] = text_of("C500", "alpha beta both")
     changes[501]["text"] = text_of("C501", "alpha", "Alpha of all")

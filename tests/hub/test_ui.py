@@ -12,7 +12,17 @@ import pytest
 from tests.hub.running import Client, RunningHub, text_of
 from tests.postgres import Postgres
 
-PAGES = ["", "notes", "notes?q=plan", "notes/PLAN", "notes/PLAN/history?space=core", "spaces", "spaces/core", "audit", "review"]
+PAGES = [
+    "",
+    "notes",
+    "notes?q=plan",
+    "notes/PLAN",
+    "notes/PLAN/history?space=core",
+    "spaces",
+    "spaces/core",
+    "audit",
+    "review",
+]
 PAGES += ["tokens", "device"]
 
 
@@ -51,7 +61,9 @@ class Browser:
         try:
             connection.request(method, f"/ui/{page}", body, {**usual, **headers})
             answer = connection.getresponse()
-            return Seen(answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()})
+            return Seen(
+                answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()}
+            )
         finally:
             connection.close()
 
@@ -64,7 +76,9 @@ def hub(postgres: Postgres) -> Iterator[RunningHub]:
         you = running.user("you", core="writer")
         running.user("mate", core="reader")
         running.user("stranger", theirs="owner")
-        boss.put("core", "PLAN", text_of("PLAN", "The plan: <script>alert(1)</script> and [x](javascript:alert(1)).", "Plan"))
+        boss.put(
+            "core", "PLAN", text_of("PLAN", "The plan: <script>alert(1)</script> and [x](javascript:alert(1)).", "Plan")
+        )
         you.put("core", "PLAN", text_of("PLAN", "The plan, again.", "Plan"), 1)
         you.put("core", "CLASH", text_of("CLASH", "The other version.", "Clash", tags=["conflict"]))
         yield running
@@ -101,7 +115,10 @@ def test_every_page_is_html_without_what_a_note_smuggles_and_json(enter: Any, pa
     html = boss.get(page)
     assert html.status == 200 and "<h1" in html.text, html.text
     assert "<script>alert" not in html.text and 'href="javascript' not in html.text
-    assert "script-src" in html.headers["content-security-policy"] or "default-src 'self'" in html.headers["content-security-policy"]
+    assert (
+        "script-src" in html.headers["content-security-policy"]
+        or "default-src 'self'" in html.headers["content-security-policy"]
+    )
     data = boss.get(page, Accept="application/json")
     assert data.status == 200 and data.headers["content-type"] == "application/json"
 
@@ -117,7 +134,14 @@ def test_a_stranger_sees_nothing_of_a_space(hub: RunningHub, enter: Any) -> None
     stranger = enter("stranger")
     for page in PAGES:
         assert "The plan" not in stranger.get(page).text
-    for page in ("notes/PLAN", "notes/PLAN?space=core", "notes/PLAN/history?space=core", "spaces/core", "spaces/~you", "audit?space=core"):
+    for page in (
+        "notes/PLAN",
+        "notes/PLAN?space=core",
+        "notes/PLAN/history?space=core",
+        "spaces/core",
+        "spaces/~you",
+        "audit?space=core",
+    ):
         assert stranger.get(page).status == 404, page
     forms = {
         "notes/PLAN/delete": {"space": "core"},

@@ -30,7 +30,10 @@ def test_a_person_logs_in_reads_and_sees_changes_on_pages_without_obstacles(runn
                 watched.open(f"/ui/{path}")
                 found[path] = Axe().run(page, options=_RULES).response["violations"]
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-            shown = {path: [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in faults] for path, faults in found.items()}
+            shown = {
+                path: [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in faults]
+                for path, faults in found.items()
+            }
             assert {path: faults for path, faults in shown.items() if faults} == {}
             if scheme == "dark":
                 watched.open("/ui/")

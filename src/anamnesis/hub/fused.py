@@ -1,6 +1,7 @@
 """The search by words and meaning together, by the rule of the local search, of the notes that either finds.
 
-How close notes usually are is estimated from some passages of the spaces: comparing all of them would take longer than the rest.
+How close notes usually are is estimated from some passages of the spaces: comparing all of them would take longer than
+the rest.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def by_meaning(db: Connection, query: str, wanted: Wanted, k: int, *, words: boo
     of_note = np.array([held[key].score if key in held else 0.0 for key in keys], np.float32)
     score = close.copy()
     if words:
-        by = weights_at((float(close.max()) - usual.mean) / usual.spread, counted.total, _holders(counted), counted.total)
+        by = weights_at(
+            (float(close.max()) - usual.mean) / usual.spread, counted.total, _holders(counted), counted.total
+        )
         score = by.scores(close, of_note, of_note)
         every = len(counted.words)
         score += np.array([COMPLETE * (key in held and len(held[key].held) == every > 0) for key in keys], np.float32)

@@ -1,6 +1,7 @@
-"""Which spaces change, as it happens: one connection listens for all clients of this process, and connects again by itself.
+"""Which spaces change, as it happens: one connection listens for all clients of this process.
 
-A notification may be lost; the cursor is the truth. So after each reconnection every client is told to look.
+It connects again by itself. A notification may be lost, and the cursor is the truth: so after each reconnection every
+client is told to look.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Subscription:
 
 
 class Live:
-    """The clients of this process that want to know of changes. The thread that listens starts with the first of them."""
+    """The clients of this process that follow changes. The thread that listens starts with the first of them."""
 
     def __init__(self, url: str) -> None:
         self._url = url

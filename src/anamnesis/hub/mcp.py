@@ -75,17 +75,24 @@ def memory_status() -> Message:
         {"name": each.name, "role": each.role, "notes": notes.get(each.id, 0), "projects": shortened(each.projects)}
         for each in caller.spaces.values()
     ]
-    return {"user": caller.name, "personal": caller.personal, "total": sum(notes.values()), "spaces": spaces[:_MOST_SPACES]}
+    return {
+        "user": caller.name,
+        "personal": caller.personal,
+        "total": sum(notes.values()),
+        "spaces": spaces[:_MOST_SPACES],
+    }
 
 
 def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
-    def memory_write(type: str, title: str, body: str, project: str, tags: list[str] | None, space: str | None) -> Message:
+    def memory_write(
+        type: str, title: str, body: str, project: str, tags: list[str] | None, space: str | None
+    ) -> Message:
         """Create a durable memory note at the hub.
 
         Use type = procedural (verified how-tos, decisions, fixes), semantic (facts, preferences, conventions), or
-        episodic (what happened). space = the name of a space that the team shares and that you may write; without it the
-        note is in the space that its project was given to, or else the user's own, which nobody else can read. Returns
-        the created note's metadata. This modifies the store, so it is not auto-approved."""
+        episodic (what happened). space = the name of a space that the team shares and that you may write; without it
+        the note is in the space that its project was given to, or else the user's own, which nobody else can read.
+        Returns the created note's metadata. This modifies the store, so it is not auto-approved."""
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
         hub = _current.get()
         note = hub.write(space=space, type=type, prov_session=session.current(), **given)

@@ -1,7 +1,7 @@
 """Access tokens of an external issuer, for MCP clients: an OAuth 2.1 resource server.
 
-The issuer's keys are fetched when a token names one that is not known, not more often than every half minute. Nothing of a token
-is believed before its signature is verified.
+The issuer's keys are fetched when a token names one that is not known, not more often than every half minute. Nothing
+of a token is believed before its signature is verified.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class Identity(NamedTuple):
 
 
 class Issuer:
-    """Verifies the tokens of one issuer for one hub. `claim` names the user; `keys_url` is found by discovery if it is not given."""
+    """Verifies the tokens of one issuer for one hub.
+
+    `claim` names the user; `keys_url` is found by discovery if it is not given.
+    """
 
     def __init__(
         self,
@@ -104,7 +107,7 @@ class Issuer:
         }
 
     def challenge(self, status: int) -> str:
-        """The header that tells a client where to get a token: it has none that holds, or one that allows too little."""
+        """The header that tells a client where to get a token, or one that allows more."""
         error = 'error="insufficient_scope", ' if status == 403 else ""
         return f'Bearer {error}resource_metadata="{self.metadata_url}", scope="{_PREFIX}read {_PREFIX}write"'
 
@@ -196,7 +199,7 @@ def _get_json(url: str) -> dict[str, Any]:
         raise ValueError(f"{url} is larger than {_MOST_BYTES} bytes")
     found = json.loads(data)
     if not isinstance(found, dict):
-        raise ValueError(f"{url} is not a JSON object")  # noqa: TRY004  as for other bad content
+        raise ValueError(f"{url} is not a JSON object")
     return found
 
 

@@ -1,11 +1,11 @@
-"""The meaning of notes at the hub, where PostgreSQL has pgvector: passages as vectors, made by the servers in the background."""
+"""The meaning of notes, where PostgreSQL has pgvector: passages as vectors, made by the servers in the background."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ _IDLE_SECONDS = 2.0
 
 
 def prepare(db: Connection) -> bool:
-    """Make what a search by meaning needs, as an administrator; False if there is no pgvector, or the database forbids it."""
+    """Make what a search by meaning needs, as an administrator; False without pgvector or the right to create it."""
     query = "SELECT default_version AS version FROM pg_available_extensions WHERE name = 'vector'"
     there = one(db, query)
     if there is None or tuple(map(int, there["version"].split(".")[:2])) < _LEAST_VERSION:
@@ -110,7 +110,7 @@ def _embedded(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if row["text"] is not None:
             note = parse(row["text"])
             texts += [(note.id, passage) for passage in passages(f"{note.title}\n{note.body}")]
-    vectors = load().passages([text for _, text in texts]) if texts else []
+    vectors: Iterable[Vectors] = load().passages([text for _, text in texts]) if texts else ()
     return {
         "space": rows[0]["space"],
         "upto": rows[-1]["version"],
@@ -128,4 +128,6 @@ def written(vector: Vectors) -> str:
 
 def refuse_without(db: Connection) -> None:
     if not is_prepared(db):
-        raise Unavailable("This hub does not compare meaning.", "Search by words; or install pgvector: anamnesis hub migrate")
+        raise Unavailable(
+            "This hub does not compare meaning.", "Search by words; or install pgvector: anamnesis hub migrate"
+        )

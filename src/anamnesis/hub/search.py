@@ -1,7 +1,7 @@
 """Search within what a caller may see: words by BM25, with the frequencies of the spaces that are searched.
 
-A word of many notes costs as much as all others together and says least. So rare words find the notes, and common
-ones count for those; where a query has no rare word, notes are found that hold two of its words or have one in the title.
+A word of many notes costs as much as all others together and says least. So rare words find the notes, and common ones
+count for those; where a query has no rare word, notes are found that hold two of its words or have one in the title.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MOST_HITS = 100
 _MOST_TERMS = 32
 # So many notes are scored in 3 ms: words that together are in no more are rare.
 _FEW_NOTES = 600
-# Commoner words are looked for two by two and in titles, if the index has no more entries of them than it reads in 10 ms; up to
-# so many notes of each kind are scored.
+# Commoner words are looked for two by two and in titles, if the index has no more entries of them than it reads in
+# 10 ms; up to so many notes of each kind are scored.
 _MOST_ENTRIES, _REACH = 20_000, 300
 # What the k-th best note usually scores, in weights of the rarest word.
 _LIKELY_SCORE = 1.6
@@ -89,7 +89,7 @@ def by_words(db: Connection, query: str, wanted: Wanted, k: int) -> list[Found]:
 
 def count(db: Connection, terms: Mapping[str, int], wanted: Wanted) -> Counted:
     """The terms that any note of the spaces holds, as stems, with the numbers of these notes."""
-    given = [(" ".join(words), times) for term, times in terms.items() if (words := cut(term))]
+    given = [(" ".join(cut(term)), times) for term, times in terms.items() if cut(term)]
     rows = db.execute(
         "SELECT * FROM anamnesis.count_terms(%(terms)s, %(spaces)s)",
         {"terms": [term for term, _ in given], "spaces": as_list(wanted.spaces)},
@@ -136,10 +136,9 @@ def best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found
 def _finding(words: Sequence[Word], total: int, k: int) -> tuple[int, int]:
     """How many of the rarest words find notes by themselves, and how many after them two by two or in a title."""
     rare = head_within(words, _FEW_NOTES)
-    if rare and sum(word.notes for word in words[:rare]) >= k:
-        # A note without any of the rare words would need more than what the best usually score.
-        if head_deciding(words, total, _LIKELY_SCORE * words[0].weight(total)) <= rare:
-            return rare, 0
+    held = sum(word.notes for word in words[:rare])
+    if rare and held >= k and head_deciding(words, total, _LIKELY_SCORE * words[0].weight(total)) <= rare:
+        return rare, 0  # what the other words add is less than the best notes usually score
     return rare, head_within(words, _MOST_ENTRIES) - rare
 
 

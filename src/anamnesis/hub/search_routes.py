@@ -20,10 +20,11 @@ def find(call: Call) -> Any:
     query = call.query.get("q", "")
     if not query.strip() or len(query) > _LONGEST_QUERY:
         raise Refusal("`q` is empty or too long.", f"Give up to {_LONGEST_QUERY:,} characters.")
-    mode = call.query.get("mode", "fused")
-    if mode not in MODES:
-        raise Refusal(f"`mode` {mode[:40]!r} is not one of {', '.join(MODES)}.")
-    filters = {name: call.query.get(name) or None for name in ("space", "project", "type")}
+    named = call.query.get("mode", "fused")
+    mode = next((each for each in MODES if each == named), None)
+    if mode is None:
+        raise Refusal(f"`mode` {named[:40]!r} is not one of {', '.join(MODES)}.")
+    filters: dict[str, Any] = {name: call.query.get(name) or None for name in ("space", "project", "type")}
     k = call.number("limit", 8, search.MOST_HITS)
     hits = HubStore(call.db, call.caller).hits(query, k=k, mode=mode, **filters)
     return {"notes": [shown(hit, query) for hit in hits]}

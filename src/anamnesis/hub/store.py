@@ -42,7 +42,9 @@ class SharedNote(Memory):
     @classmethod
     def of(cls, row: Mapping[str, Any], space: str) -> SharedNote:
         note = parse(row["text"])
-        return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=row["version"])
+        return cls(
+            **{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=row["version"]
+        )
 
 
 class HubStore:
@@ -66,7 +68,8 @@ class HubStore:
         query = """
             SELECT n.space, n.version, v.text FROM anamnesis.notes n
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
-            WHERE n.space = ANY (%(spaces)s) AND n.id = %(id)s AND NOT n.deleted ORDER BY n.updated_at DESC, n.space LIMIT 1
+            WHERE n.space = ANY (%(spaces)s) AND n.id = %(id)s AND NOT n.deleted
+            ORDER BY n.updated_at DESC, n.space LIMIT 1
         """
         row = one(self._db, query, {"spaces": self._spaces(space), "id": check_id(memory_id)})
         return SharedNote.of(row, self._names[row["space"]]) if row else None
@@ -78,17 +81,19 @@ class HubStore:
         space: str | None = None,
         project: str | None = None,
         type: str | None = None,
-        scope: str | None = None,  # noqa: ARG002  all notes here are portable
+        scope: str | None = None,
         k: int = 8,
         mode: Mode = "fused",
-        explain: bool = False,  # noqa: ARG002
+        explain: bool = False,
     ) -> builtins.list[Hit]:
         """The k notes that best match a query, of the caller's spaces or of one of them."""
         wanted = search.Wanted(self._spaces(space), self._project_names(project), _checked_type(type))
         found = search.search(self._db, query, wanted, min(k, search.MOST_HITS), mode)
         notes = self._notes((each.space, each.id) for each in found)
-        hits = [Hit(notes[each.space, each.id], each.score, each.fit) for each in found if (each.space, each.id) in notes]
-        return [hit._replace(marks=_marked(hit.memory)) for hit in hits]
+        hits = [
+            Hit(notes[each.space, each.id], each.score, each.fit) for each in found if (each.space, each.id) in notes
+        ]
+        return [hit._replace(marks=marked_by_itself(hit.memory)) for hit in hits]
 
     def related(
         self,
@@ -111,7 +116,7 @@ class HubStore:
         space: str | None = None,
         project: str | None = None,
         type: str | None = None,
-        scope: str | None = None,  # noqa: ARG002
+        scope: str | None = None,
         limit: int | None = None,
         offset: int = 0,
     ) -> builtins.list[SharedNote]:
@@ -122,11 +127,13 @@ class HubStore:
             """
             SELECT space, id, version, text FROM (
                 SELECT page.space, page.id, page.version, page.updated_at
-                FROM unnest(%(spaces)s::bigint[]) AS given (space) CROSS JOIN unnest(%(projects)s::text[]) AS of (project)
+                FROM unnest(%(spaces)s::bigint[]) AS given (space)
+                CROSS JOIN unnest(%(projects)s::text[]) AS of (project)
                 CROSS JOIN LATERAL (
                     SELECT n.space, n.id, n.version, n.updated_at FROM anamnesis.notes n
                     WHERE n.space = given.space AND NOT n.deleted AND NOT n.hidden
-                        AND (of.project IS NULL OR n.project = of.project) AND (%(type)s::text IS NULL OR n.type = %(type)s)
+                        AND (of.project IS NULL OR n.project = of.project)
+                        AND (%(type)s::text IS NULL OR n.type = %(type)s)
                     ORDER BY n.updated_at DESC, n.id DESC LIMIT %(reach)s
                 ) AS page
                 ORDER BY page.updated_at DESC, page.id DESC LIMIT %(limit)s OFFSET %(offset)s
@@ -150,7 +157,7 @@ class HubStore:
         space: str | None = None,
         project: str | None = None,
         type: str | None = None,
-        scope: str | None = None,  # noqa: ARG002
+        scope: str | None = None,
     ) -> int:
         """How many notes there are; of a project or a type, not beyond 10,000."""
         values = {"spaces": self._spaces(space), "projects": self._project_names(project), "type": _checked_type(type)}
@@ -177,7 +184,8 @@ class HubStore:
             """
             WITH RECURSIVE found (space, project) AS (
                 SELECT given.space, (
-                    SELECT min(n.project) FROM anamnesis.notes n WHERE n.space = given.space AND NOT deleted AND NOT hidden
+                    SELECT min(n.project) FROM anamnesis.notes n
+                    WHERE n.space = given.space AND NOT deleted AND NOT hidden
                 ) FROM unnest(%(spaces)s::bigint[]) AS given (space)
                 UNION ALL
                 SELECT f.space, (
@@ -209,14 +217,10 @@ class HubStore:
         )
         return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
 
-    def marked(self, note: Memory) -> Marked:
-        """What the note's own marks say."""
-        return _marked(note)
-
     def marks(self, ids: Iterable[str]) -> dict[str, Marked]:
         """Those of the notes that are outdated, contradicted or stale."""
         notes = [note for id in ids if (note := self.find(id))]
-        return {note.id: marks for note in notes if (marks := _marked(note)) != Marked()}
+        return {note.id: marks for note in notes if (marks := marked_by_itself(note)) != Marked()}
 
     def write(self, *, space: str | None = None, **given: Any) -> SharedNote:
         """Write a new note: into a space by its name, or into that of its project, or into the caller's own."""
@@ -286,7 +290,8 @@ class HubStore:
         wanted = [*keys]
         rows = self._db.execute(
             """
-            SELECT v.space, v.id, v.version, v.text FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
+            SELECT v.space, v.id, v.version, v.text
+            FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
             JOIN anamnesis.notes n ON n.space = given.space AND n.id = given.id AND NOT n.deleted
             JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
             """,
@@ -295,7 +300,7 @@ class HubStore:
         return {(row["space"], row["id"]): SharedNote.of(row, self._names[row["space"]]) for row in rows}
 
 
-def _marked(note: Memory) -> Marked:
+def marked_by_itself(note: Memory) -> Marked:
     """What the note's own marks say."""
     found = mark_values(note) if note.extra else {}
     return Marked(tuple(found.get(UPDATED_BY, ())), tuple(found.get(CONTRADICTS, ())), " ".join(found.get(STALE, ())))

@@ -39,9 +39,7 @@ async def enter(request: Request) -> Response:
         return _page(request, error.message)
     answer = RedirectResponse(_next(given.text("next")), 303)
     is_secure = request.url.scheme == "https" or hub.url.startswith("https:")
-    answer.set_cookie(
-        COOKIE, token, max_age=_SECONDS, path=PAGES, httponly=True, samesite="strict", secure=is_secure
-    )
+    answer.set_cookie(COOKIE, token, max_age=_SECONDS, path=PAGES, httponly=True, samesite="strict", secure=is_secure)
     return answer
 
 
@@ -64,7 +62,12 @@ def _next(page: str) -> str:
 
 
 def _page(request: Request, fault: str) -> Response:
-    data = {"fault": fault, "login": LOGIN, "asked_for": _ASKED_FOR, "next": _next(request.query_params.get("next", ""))}
+    data = {
+        "fault": fault,
+        "login": LOGIN,
+        "asked_for": _ASKED_FOR,
+        "next": _next(request.query_params.get("next", "")),
+    }
     return HTMLResponse(rendered("hub/login.html", data), 401 if fault else 200)
 
 

@@ -104,7 +104,9 @@ def device(visit: Visit) -> Data:
 
 def approve(visit: Visit, given: Given) -> Next:
     if "write" not in visit.caller.scopes:
-        raise NotAllowed("Your token allows less than the machine would get.", "Log in with one that has the scope write.")
+        raise NotAllowed(
+            "Your token allows less than the machine would get.", "Log in with one that has the scope write."
+        )
     machine = accounts.approve_device(visit.db, given.text("code")[:40], visit.caller.name)
     return Next("device", f"{machine} is let in.")
 

@@ -9,7 +9,7 @@ from anamnesis.history.diffs import differing
 from anamnesis.hub import search, versions
 from anamnesis.hub.refusal import Refusal
 from anamnesis.hub.search_routes import excerpt, shown
-from anamnesis.hub.store import SharedNote
+from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
 from anamnesis.web.ui.action import Given
@@ -41,7 +41,7 @@ def spaces_of(visit: Visit) -> list[Data]:
 
 def notes(visit: Visit) -> Data:
     """What was found, by rank, or all notes, the newest first."""
-    filters = {name: visit.query.get(name) or None for name in ("space", "project", "type")}
+    filters: dict[str, Any] = {name: visit.query.get(name) or None for name in ("space", "project", "type")}
     query, number = visit.query.get("q", "").strip(), _page(visit)
     names = [*visit.caller.spaces]
     if query:
@@ -69,7 +69,7 @@ def note(visit: Visit) -> Data:
         "html": str(rendered(found.body)),
         "text": last.text or "",
         "last": {"author": last.author, "machine": last.machine, "at": last.at},
-        "marks": visit.store.marked(found).told(),
+        "marks": marked_by_itself(found).told(),
         "related": [{"id": each.id, "title": each.title, "space": _space(each)} for each in related],
         "may_write": not visit.caller.refusal(held, "writer"),
     }
