@@ -15,7 +15,7 @@ import click
 
 from anamnesis.cli import anamnesis
 from anamnesis.cli.help import help_of
-from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS, read_settings
+from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, HUB_VARIABLES, SETTINGS, read_settings
 from anamnesis.mcp import engram, memory
 from anamnesis.mcp.answer import BUDGET, KEYS
 from anamnesis.mcp.engram.tool import Memory
@@ -120,7 +120,8 @@ def _man_page() -> str:
 
 
 def _variables() -> dict[str, str]:
-    return {HOME_VARIABLE: "Where the notes are.", **{each.variable: each.purpose for each in SETTINGS}}
+    ours = {each.variable: each.purpose for each in SETTINGS}
+    return {HOME_VARIABLE: "Where the notes are.", **ours, **HUB_VARIABLES}
 
 
 def _roff(text: str) -> str:
@@ -175,6 +176,12 @@ def _configuration() -> str:
             "| variable | purpose |",
             "| --- | --- |",
             *(f"| `{name}` | {purpose} |" for name, purpose in ENGRAM_VARIABLES.items()),
+            "",
+            "These are for `anamnesis hub`, on the server of a hub:",
+            "",
+            "| variable | purpose |",
+            "| --- | --- |",
+            *(f"| `{name}` | {purpose} |" for name, purpose in HUB_VARIABLES.items()),
             "",
         ]
     )

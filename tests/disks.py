@@ -41,11 +41,11 @@ def command_on(disk: str, folder: Path, command: list[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def full_disk() -> Iterator[None]:
-    """In this process, no file can grow."""
+def full_disk(largest: int = 0) -> Iterator[None]:
+    """In this process, no file can grow beyond this size."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, before[1]))
     try:
         yield
     finally:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.command import Command
+from tests.disks import full_disk
 
 from anamnesis.backup import back_up, restore
-from anamnesis.errors import InvalidArgument
+from anamnesis.errors import InvalidArgument, Unwritable
 from anamnesis.store import MemoryStore
 
 
@@ -80,10 +81,12 @@ def test_a_backup_is_consistent_while_others_write(tmp_path: Path) -> None:
 
     writing = threading.Thread(target=write)
     writing.start()
-    begun.wait(30)
-    back_up(home, engram, tmp_path / "memory.zip")
-    done.set()
-    writing.join()
+    try:
+        begun.wait(30)
+        back_up(home, engram, tmp_path / "memory.zip")
+    finally:
+        done.set()
+        writing.join(30)
     restore(tmp_path / "memory.zip", tmp_path / "other", tmp_path / "new" / "engram.db", "now")
     with sqlite3.connect(tmp_path / "new" / "engram.db") as copy:
         assert copy.execute("SELECT count(*) FROM pairs WHERE a <> b").fetchone() == (0,)
@@ -144,6 +147,44 @@ def test_a_damaged_database_is_saved_as_it_is_and_named(tmp_path: Path) -> None:
     saved = back_up(home, None, tmp_path / "memory.zip")
     assert saved.damaged == ["home/usage.db"]
     assert zipfile.ZipFile(tmp_path / "memory.zip").read("home/usage.db") == damaged
+
+
+def test_a_copy_that_has_no_room_is_no_damaged_database(tmp_path: Path) -> None:
+    home, engram = tmp_path / "home", tmp_path / "engram" / "engram.db"
+    filled(home).close()
+    db = engram_at(engram)
+    db.executemany("INSERT INTO pairs VALUES (?, ?)", [(7, 7)] * 100_000)
+    db.commit()
+    with full_disk(500_000), pytest.raises(Unwritable, match=r"engram\.db cannot be copied"):
+        back_up(home, engram, tmp_path / "memory.zip")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["engram", "home"]
+    db.close()
+
+
+def test_folders_and_settings_that_are_links_are_saved_too(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    filled(home).close()
+    for name in ("memory", "config.json"):
+        (home / name).rename(tmp_path / name)
+        (home / name).symlink_to(tmp_path / name)
+    (tmp_path / "memory" / "out").symlink_to("/etc")
+    back_up(home, None, tmp_path / "memory.zip")
+    restore(tmp_path / "memory.zip", tmp_path / "other", tmp_path / "engram.db", "now")
+    with MemoryStore(tmp_path / "other") as restored:
+        assert {note.title for note in restored.list()} == {"Kept", "Local", "Bare"}
+    assert (tmp_path / "other" / "config.json").is_file() and not (tmp_path / "other" / "memory" / "out").exists()
+
+
+def test_a_restore_that_cannot_put_engram_db_in_place_leaves_what_is_there(tmp_path: Path) -> None:
+    home, file, engram = tmp_path / "home", tmp_path / "memory.zip", tmp_path / "engram" / "engram.db"
+    filled(home).close()
+    db = engram_at(engram)
+    db.close()
+    back_up(home, engram, file)
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OSError):
+        restore(file, home, tmp_path / "file" / "engram.db", "now", replace=True)
+    assert (home / "memory" / "bare.md").exists() and not (tmp_path / "home.before-now").exists()
 
 
 def test_the_command_saves_restores_and_keeps_the_history_in_git(tmp_path: Path) -> None:

@@ -9,14 +9,16 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 from tests.cli.command import Command
 
 from anamnesis.cli import COMMANDS, anamnesis
-from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, SETTINGS
+from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, HUB_VARIABLES, SETTINGS
 
 ROOT = Path(__file__).parent.parent
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text("utf-8")
@@ -25,6 +27,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 SPEAKING_JSON_ALREADY = {"serve", "inject", "recall", "capture"}
 FOR_PEOPLE_ALONE = {"tui"}
+WITH_ENGRAMS_OPTIONS = {"engram"}
 
 
 def generator() -> ModuleType:
@@ -46,7 +49,7 @@ def test_every_command_and_variable_that_a_page_names_exists(page: Path) -> None
     text = page.read_text("utf-8")
     named = re.findall(r"(?:`|^ {4}|^\$ )anamnesis ([a-z]+)", text, re.MULTILINE)
     assert set(named) <= set(COMMANDS)
-    variables = {HOME_VARIABLE, *(each.variable for each in SETTINGS), *ENGRAM_VARIABLES}
+    variables = {HOME_VARIABLE, *(each.variable for each in SETTINGS), *ENGRAM_VARIABLES, *HUB_VARIABLES}
     assert set(re.findall(r"(?:ANAMNESIS|(?<!ANAMNESIS_)ENGRAM)_[A-Z_]+", text)) <= variables
 
 
@@ -86,10 +89,13 @@ def test_the_architecture_has_a_short_glossary_and_a_place_for_every_package() -
 
 def test_every_dependency_has_its_reason_on_a_decision_page() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    optional = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *optional["dev"], *optional["hub"]]
     reasons = (ROOT / "docs/decisions/dependencies.md").read_text("utf-8").lower()
     for requirement in wanted:
         name = re.split(r"[><=\[]", requirement)[0].lower()
+        if name == project["name"]:
+            continue  # the extra [hub], for development
         assert f"| {name} |" in reasons, name
 
 
@@ -97,11 +103,22 @@ def test_every_command_has_a_page_section_and_takes_json() -> None:
     page = (ROOT / "docs/cli.md").read_text("utf-8")
     context = anamnesis.make_context("anamnesis", [], resilient_parsing=True)
     assert all(f"## anamnesis {name}\n" in page for name in COMMANDS)
-    for name in set(COMMANDS) - SPEAKING_JSON_ALREADY - FOR_PEOPLE_ALONE:
+    for name in set(COMMANDS) - SPEAKING_JSON_ALREADY - FOR_PEOPLE_ALONE - WITH_ENGRAMS_OPTIONS:
         command = anamnesis.get_command(context, name)
         assert command
-        leaves = getattr(command, "commands", {"": command}).values()
-        assert all(any(option.name == "as_json" for option in leaf.params) for leaf in leaves), name
+        inside = click.Context(command, info_name=name, parent=context)
+        assert all(any(option.name == "as_json" for option in leaf.params) for leaf in leaves(command, inside)), name
+
+
+def leaves(command: click.Command, context: click.Context) -> Iterator[click.Command]:
+    """A command, or the commands inside of a group that are none."""
+    if not isinstance(command, click.Group):
+        yield command
+        return
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner
+        yield from leaves(inner, click.Context(inner, info_name=name, parent=context))
 
 
 def test_the_examples_of_the_readme_print_what_it_says(anamnesis_command: Command) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from anamnesis.disk import locked, sync_files, sync_folder
-from anamnesis.errors import InvalidArgument
+from anamnesis.errors import InvalidArgument, Unwritable
 
 _MANIFEST = "anamnesis-backup.json"
 _VERSION = 1
@@ -29,9 +29,12 @@ _LOCKS = ("memory/.git/anamnesis.lock", "exchange.lock", "store.lock")
 # Made anew from the notes, of this process's time, or no part of a memory.
 _DERIVED = ("index.db", "vectors.db", "sketches.db", "staged", "daemon.json", "bin", "sync.begun")
 _PASSED_OVER = (".lock", ".tmp", "-wal", "-shm", "-journal")
+# Folders that a person may keep elsewhere, with a link in their place.
+_TREES = ("memory", "local", "trash")
 _SQLITE = b"SQLite format 3\0"
 _CHUNK = 1 << 20
 _PATIENCE = 60.0
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _DATABASE, _DAMAGED = "database", "damaged database"
 
 
@@ -90,8 +93,8 @@ def _created(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _files(home: Path, engram: Path | None, target: Path) -> Iterator[tuple[Path, str]]:
-    """The files to keep, and their names in the backup. Links are not followed."""
-    for place, folders, names in os.walk(home):
+    """The files to keep, and their names in the backup. Only links in the home itself are followed, as others do."""
+    for place, folders, names in os.walk(home, followlinks=True):
         relative = Path(place).relative_to(home)
         is_root = relative == Path()
         folders[:] = sorted(
@@ -99,11 +102,12 @@ def _files(home: Path, engram: Path | None, target: Path) -> Iterator[tuple[Path
             for name in folders
             if not (is_root and name in _DERIVED)
             and not (relative.parts[-1:] == (".git",) and name == "hooks")
-            and not Path(place, name).is_symlink()
+            and (not Path(place, name).is_symlink() or (is_root and name in _TREES))
         )
         for name in sorted(names):
             path = Path(place, name)
-            left_out = (is_root and name in _DERIVED) or name.endswith(_PASSED_OVER) or path.is_symlink()
+            is_away = path.is_symlink() and not is_root
+            left_out = (is_root and name in _DERIVED) or name.endswith(_PASSED_OVER) or is_away
             if not left_out and path.is_file() and path.resolve() != target.resolve():
                 yield path, f"{_HOME}/{(relative / name).as_posix()}"
     if engram and engram.is_file() and not engram.resolve().is_relative_to(home.resolve()):
@@ -141,8 +145,11 @@ def _is_copied(path: Path, target: Path) -> bool:
             source.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")
             return bool(copy.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
-    except sqlite3.DatabaseError:
-        return False
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF in _CORRUPT:
+            return False
+        # A full disk or a lock says nothing about the database, whose file alone is not what is committed.
+        raise Unwritable(f"{path} cannot be copied to {target.parent.parent}: {error}.") from error
 
 
 def restore(file: Path, home: Path, engram: Path, stamp: str, *, replace: bool = False) -> tuple[Saved, list[Path]]:
@@ -158,18 +165,25 @@ def restore(file: Path, home: Path, engram: Path, stamp: str, *, replace: bool =
         _unpack(file, files, Path(folder))
         for each in folders:
             Path(folder, each).mkdir(mode=0o700, parents=True, exist_ok=True)
-        aside = [_move_aside(path, stamp) for path in there]
+        is_inside = engram.is_relative_to(home)
+        beside = Path(folder, _HOME, engram.relative_to(home)) if is_inside else engram.with_name(f".{engram.name}.tmp")
         try:
-            if home.is_dir():
-                home.rmdir()
-            os.rename(Path(folder, _HOME), home)
-        except OSError:
-            for before, path in zip(aside, there, strict=True):
-                os.rename(before, path)
-            raise
-        if has_engram:
-            engram.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            shutil.move(Path(folder, _ENGRAM), engram)
+            if has_engram:  # before anything is moved: its disk may be full
+                beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                shutil.move(Path(folder, _ENGRAM), beside)
+            aside = [_move_aside(path, stamp) for path in there]
+            try:
+                if has_engram and not is_inside:
+                    os.replace(beside, engram)
+                if home.is_dir():
+                    home.rmdir()
+                os.rename(Path(folder, _HOME), home)
+            except OSError:
+                for before, path in zip(aside, there, strict=True):
+                    os.rename(before, path)
+                raise
+        finally:
+            beside.unlink(missing_ok=True)
     sync_folder(home.parent)
     return _saved(files, file), aside
 

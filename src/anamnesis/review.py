@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from anamnesis.errors import InvalidArgument
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_reviewed, is_waiting
 from anamnesis.store import MemoryStore
+from anamnesis.store.ids import utcnow
+
+_BATCH = 500
 
 
 def waiting_ids(store: MemoryStore) -> set[str]:
@@ -16,13 +22,25 @@ def waiting_ids(store: MemoryStore) -> set[str]:
 
 def waiting(store: MemoryStore) -> list[Memory]:
     """The unreviewed notes, the newest first."""
-    found = [file.memory for file in store.files(sorted(waiting_ids(store))).values() if file.memory]
+    found = store.whole(waiting_ids(store))  # an import may leave thousands, whose files would take seconds
     return sorted(filter(is_waiting, found), key=lambda note: (note.updated_at, note.id), reverse=True)
 
 
 def accept(store: MemoryStore, note_id: str) -> Memory:
     """Mark a note as reviewed, so that it is injected like any other; its origin stays in it."""
     return store.update(note_id, tags=as_reviewed(_waiting(store, note_id)).tags)
+
+
+def accept_all(store: MemoryStore, ids: Sequence[str]) -> list[Memory]:
+    """Accept many notes, a batch at a time."""
+    accepted = []
+    for start in range(0, len(ids), _BATCH):
+        files = store.files(ids[start : start + _BATCH]).values()
+        notes = [file.memory for file in files if file.memory and is_waiting(file.memory)]
+        batch = [replace(as_reviewed(note), updated_at=utcnow()) for note in notes]
+        store.put_all(batch)
+        accepted += batch
+    return accepted
 
 
 def reopen(store: MemoryStore, note_id: str) -> Memory:

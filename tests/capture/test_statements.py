@@ -11,6 +11,7 @@ from tests.capture.transcripts import Era
 from tests.growth import superlinear
 
 from anamnesis.capture import HeuristicSummarizer, ParsedSession, Statement, parse_transcript, unknown_to
+from anamnesis.capture.cues import CAUSE, RULE
 from anamnesis.capture.statements import most_telling, statements_in
 
 TUNING, HELD_OUT = read("tuning"), read("held_out")
@@ -93,6 +94,8 @@ def test_what_follows_code_counts_again() -> None:
         "What was the root cause?",
         "Should we always use uv?",
         "I haven't found the root cause yet.",
+        "The cause of the crash is still unknown.",
+        "The reason for the timeout was not found.",
         "Maybe the problem was the cache.",
         "Let me find out what the root cause is.",
         "It always fails.",
@@ -108,6 +111,21 @@ def test_what_follows_code_counts_again() -> None:
 @pytest.mark.parametrize("by_user", [False, True])
 def test_questions_guesses_and_phrases_state_nothing(text: str, by_user: bool) -> None:
     assert statements_in(text, by_user=by_user) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("The root cause of the 502 errors was the keepalive timeout of nginx.", CAUSE),
+        ("The reason for the slow startup is a synchronous DNS lookup.", CAUSE),
+        ("I learned that SQLite ignores foreign keys unless the pragma is set.", RULE),
+        ("Learned that pytest-xdist sets up fixtures once per worker.", RULE),
+        ("Key learning: the ORM caches the schema for 5 minutes.", RULE),
+        ("The user prefers small commits.", RULE),
+    ],
+)
+def test_named_causes_and_learnings_are_statements(text: str, kind: str) -> None:
+    assert [each.kind for each in statements_in(text)] == [kind]
 
 
 def test_a_long_message_of_a_user_is_read_at_its_ends_only() -> None:

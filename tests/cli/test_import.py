@@ -66,6 +66,23 @@ def test_a_source_that_is_not_there_is_told_with_what_to_do(anamnesis: Command) 
     assert anamnesis("import", "claude").out.startswith("0 new")
 
 
+def test_a_place_is_the_same_by_whichever_path(anamnesis: Command, user: Path) -> None:
+    (user / "vault").mkdir()
+    (user / "vault" / "a.md").write_text("Text.")
+    (user / "link").symlink_to("vault")
+    for number, path in enumerate(("vault", "Downloads/../vault", "link")):
+        done = anamnesis("import", "markdown", str(user / path), "--json").json
+        assert (done["new"], done["unchanged"]) == ((0, 1) if number else (1, 0))
+
+
+@pytest.mark.parametrize("source", ["claude-mem", "cline"])
+def test_a_place_with_nothing_of_a_source_is_told(anamnesis: Command, user: Path, source: str) -> None:
+    (user / "empty").mkdir()
+    done = anamnesis("import", source, str(user / "empty"), "--yes")
+    assert done.code == 1 and f"Nothing of {source} was read at {user / 'empty'}." in done.err
+    assert "[Errno" not in done.err
+
+
 def test_a_pipe_gets_no_progress_and_a_terminal_is_told_of_the_review(anamnesis: Command, user: Path) -> None:
     assert "`anamnesis review` lists what waits for you." in anamnesis.on_terminal("import", "rules")
     assert anamnesis("import", "rules").err == ""

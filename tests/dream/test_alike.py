@@ -94,6 +94,25 @@ def test_the_note_that_stays_takes_tags_times_and_links_and_supersedes_the_rest(
     assert merged(after, [cut]) == after
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "stays"),
+    [
+        (note(1), note(2, SAME[1]), "n01"),
+        (note(1), note(2, f"{FULL} Confirmed again."), "n01"),
+        (note(1), note(2, SAME[1], prov_model=""), "n02"),
+        (note(1), note(2, SAME[1], tags=["pinned"]), "n02"),
+        (note(1), note(2, SAME[3]), "n02"),
+        (note(1, SAME[2]), note(2), "n02"),
+    ],
+    ids=["older", "older, though shorter", "a person's", "pinned", "dated", "fuller"],
+)
+def test_of_notes_that_say_as_much_a_persons_or_else_the_oldest_stays(one: Memory, other: Memory, stays: str) -> None:
+    for pair in ([one, other], [other, one]):
+        (proposal,) = proposed(pair)
+        assert [after.id for after in proposal.after] == [stays]
+        assert proposal.notes[0] == stays
+
+
 def test_a_title_that_says_something_stays() -> None:
     (proposal,) = proposed([note(1), note(2, SAME[2], title="Import of rows")])
     assert [(after.id, after.title) for after in proposal.after] == [("n01", "Import of rows")]

@@ -11,6 +11,7 @@ from tests.cli.command import Command
 from tests.dream.memory import write
 from tests.remains import BODY, TITLE, holding
 
+from anamnesis.dream.cycle import Options, dream
 from anamnesis.store import changeset
 
 
@@ -24,7 +25,7 @@ def test_a_purge_removes_a_note_from_the_journal_the_proposals_and_the_sketches(
     with anamnesis.store() as store:
         ids = [write(store, f"It says {BODY}.", title=f"About {TITLE}", prov_session=session).id for _ in range(2)]
         write(store, "Another.")
-    assert anamnesis("dream").code == 0
+        dream(store, Options())
     assert holding(anamnesis.home / "dreams") or session == ""
     assert anamnesis("delete", "--purge", "--yes", ids[which]).code == 0
     with anamnesis.store() as store:

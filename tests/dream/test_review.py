@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -12,14 +13,22 @@ from tests.dream.memory import TEXT, tree, write
 from anamnesis.dream import reviewing
 
 
-@pytest.fixture
-def anamnesis(tmp_path: Path) -> Command:
+@pytest.fixture(scope="module")
+def dreamt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory with two pairs of notes that say the same, which a person wrote, after a dream."""
-    command = Command(tmp_path)
+    command = Command(tmp_path_factory.mktemp("dreamt"))
     with command.store() as store:
         for body in (TEXT, TEXT, "Another text.", "Another text."):
             write(store, body, prov_session="")
     assert command("dream").code == 0
+    return command.home
+
+
+@pytest.fixture
+def anamnesis(tmp_path: Path, dreamt: Path) -> Command:
+    """A copy of that memory."""
+    command = Command(tmp_path)
+    shutil.copytree(dreamt, command.home)
     return command
 
 

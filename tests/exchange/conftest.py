@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exchange.small_hub import SmallHub
 
 from anamnesis.config import Settings, read_settings
 from anamnesis.exchange import HubResult, exchange_notes
@@ -16,7 +17,6 @@ from anamnesis.exchange.account import Account, read_account, write_account
 from anamnesis.exchange.state import Standing, read_standing
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
-from tests.exchange.small_hub import SmallHub
 
 
 @dataclass(frozen=True)

@@ -41,13 +41,27 @@ class SmallHub:
         self.cut: Callable[[str, str], bool] = lambda _path, _when: False
         self.page = 500
         self.lock = threading.RLock()
+        self.changed = threading.Condition()
+        self.is_closed = False
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self.answer(None)
+                if self.path == "/v1/live":
+                    self.announce()
+                else:
+                    self.answer(None)
+
+            def announce(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+                self.close_connection = True
+                with hub.changed:
+                    while not hub.is_closed:
+                        hub.changed.wait(0.5)
+                        self.wfile.write(b'data: {"space": "any", "seq": 1}\n\n')
 
             def do_POST(self) -> None:
                 self.answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -82,6 +96,9 @@ class SmallHub:
         return f"http://127.0.0.1:{self.server.server_port}"
 
     def close(self) -> None:
+        with self.changed:
+            self.is_closed = True
+            self.changed.notify_all()
         self.server.shutdown()
         self.server.server_close()
 
@@ -94,7 +111,9 @@ class SmallHub:
             held = self.spaces[space]
             held.seq += 1
             held.versions.setdefault(note, []).append((held.seq, text))
-            return held.seq
+        with self.changed:
+            self.changed.notify_all()
+        return held.seq
 
     def text(self, space: str, note: str) -> str | None:
         return self.spaces[space].current(note)[1]
@@ -104,7 +123,9 @@ class SmallHub:
             return 401, {"error": "no", "hint": ""}
         seen = {name: each for name, each in self.spaces.items() if user in each.members}
         if path == "/v1/me":
-            shown = [{"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()]
+            shown = [
+                {"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()
+            ]
             return 200, {"user": user, "hub": self.id, "personal": f"~{user}", "spaces": shown}
         if path == "/v1/sync":
             return 200, {"hub": self.id, "spaces": self._since(user, seen, body["cursors"])}

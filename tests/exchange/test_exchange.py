@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-
-from anamnesis.notes import space_of, with_space
-from anamnesis.notes.merge import CONFLICT_TAG
-from anamnesis.sync.conflicts import list_conflicts
 from tests.exchange.conftest import Machines
 from tests.exchange.small_hub import SmallHub, Space
+
+from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.spaces import space_of, with_space
+from anamnesis.sync.conflicts import list_conflicts
 
 
 def test_a_note_is_the_same_file_on_another_machine(machine: Machines) -> None:
@@ -398,7 +398,7 @@ def test_a_hub_that_was_restored_gets_back_what_it_lost(machine: Machines, hub: 
     old = one.write("old")
     one.sync(), two.sync()
     saved = {note: [*versions] for note, versions in hub.spaces["~you"].versions.items()}
-    new = one.write("new")
+    one.write("new")
     one.store.update(old, body="old, changed")
     one.sync(), two.sync()
     hub.spaces["~you"] = Space({"you": "owner"}, seq=1, versions=saved)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import warnings
 from pathlib import Path
 
 import pytest
-
-from anamnesis.exchange import exchange_notes
-from anamnesis.notes import with_space
-from anamnesis.store import MemoryStore
-from anamnesis.sync.failure import HUB, last_failure
 from tests.exchange.conftest import Machine, Machines
+from tests.exchange.random_edits import EDITS, SEED, check_convergence, edit_at_random
 from tests.exchange.small_hub import SmallHub, Space
 from tests.killing import fork, wait_for
+
+from anamnesis.exchange import exchange_notes
+from anamnesis.notes.spaces import with_space
+from anamnesis.store import MemoryStore
+from anamnesis.sync.failure import HUB, last_failure
+
+# Kills after so many operations more each time; ANAMNESIS_KILL_STEP=1 tries all of them.
+STEP = int(os.environ.get("ANAMNESIS_KILL_STEP", "37"))
 
 
 def test_offline_is_a_result_with_a_sentence_and_everything_is_sent_later(machine: Machines, hub: SmallHub) -> None:
@@ -25,10 +30,9 @@ def test_offline_is_a_result_with_a_sentence_and_everything_is_sent_later(machin
     done = one.sync()
     assert not done.reached
     assert "127.0.0.1" in done.detail
-    assert last_failure(one.store.root, HUB)
+    assert last_failure(one.store.root, HUB) is None, "offline is normal"
     hub.cut = lambda _path, _when: False
     assert one.sync().reached
-    assert last_failure(one.store.root, HUB) is None
     two.sync()
     assert two.bodies() == {note: "a"}
 
@@ -96,19 +100,19 @@ def _check(one: Machine, two: Machine, hub: SmallHub, notes: dict[str, str]) -> 
     assert one.reasons() == []
 
 
-@pytest.mark.parametrize("share", range(3))
 def test_an_exchange_can_be_killed_at_any_moment(
-    machine: Machines, hub: SmallHub, tmp_path: Path, share: int, request: pytest.FixtureRequest
+    machine: Machines, hub: SmallHub, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     one, two = machine("one"), machine("two")
     notes = _busy(one, two, hub)
-    one.store.close(), two.store.close()
+    one.store.close()
+    two.store.close()
     states = {name: (space.seq, {n: [*v] for n, v in space.versions.items()}) for name, space in hub.spaces.items()}
     shutil.copytree(tmp_path, tmp_path.with_name(f"{tmp_path.name}-saved"))
     saved = tmp_path.with_name(f"{tmp_path.name}-saved")
     request.addfinalizer(lambda: shutil.rmtree(saved))
-    moment, killed = 1 + 7 * share, True
+    moment, killed = 1, True
     while killed:
         for name in ("one", "two"):
             shutil.rmtree(tmp_path / name)
@@ -128,64 +132,18 @@ def test_an_exchange_can_be_killed_at_any_moment(
             second = Machine("you", other, two.settings)
             first.sync(), second.sync(), first.sync()
             _check(first, second, hub, notes)
-        moment += 21
+        moment += STEP
 
 
-def _edit(machine: Machine, chance: random.Random, said: set[str], number: int) -> None:
-    """One random edit; every line that is written is unique."""
-    notes = machine.notes()
-    line = f"line {number} of {machine.settings.machine_id}"
-    kind = chance.random()
-    if not notes or kind < 0.25:
-        machine.write(line, title=f"T{number}", project=chance.choice(["global", "acme"]))
-        said.add(line)
-        return
-    note = chance.choice(notes)
-    if kind < 0.75:
-        lines = note.body.splitlines()
-        lines.insert(chance.randrange(len(lines) + 1), line)
-        machine.store.update(note.id, body="\n".join(lines))
-        said.add(line)
-    elif kind < 0.85:
-        machine.store.update(note.id, title=f"T{number}", tags=[*note.tags, f"t{number}"])
-    elif kind < 0.95:
-        space = chance.choice(["core", "~you"])
-        machine.store.update(note.id, extra=with_space(machine.store.get(note.id), space).extra)
-    elif kind < 0.97:
-        machine.store.update(note.id, type=chance.choice(["semantic", "procedural"]))
-    else:
-        said -= {*note.body.splitlines()}
-        machine.store.delete(note.id)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_random_edits_by_five_machines_converge_and_lose_no_line(machine: Machines, hub: SmallHub, seed: int) -> None:
-    chance = random.Random(seed)
+def test_random_edits_by_five_machines_converge_and_lose_no_line(machine: Machines, hub: SmallHub) -> None:
+    """Requests and answers are lost now and then; ANAMNESIS_EDITS and ANAMNESIS_SEED ask for more and for others."""
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
-    machines = [machine(name) for name in "abc"]
-    machines += [machine("d", "mate"), machine("e", "mate")]
-    said: set[str] = set()
-
-    def cut(_path: str, _when: str) -> bool:
-        return chance.random() < 0.03
-
-    hub.cut = cut
-    for number in range(150):
-        _edit(chance.choice(machines), chance, said, number)
-        if chance.random() < 0.4:
-            chance.choice(machines).sync()
+    machines = [*map(machine, "abc"), machine("d", "mate"), machine("e", "mate")]
+    chance = random.Random(SEED)
+    hub.cut = lambda _path, _when: chance.random() < 0.03
+    said = edit_at_random(machines, chance, EDITS)
     hub.cut = lambda _path, _when: False
-    for _ in range(4):
-        for each in machines:
-            each.sync()
-    for user in ("you", "mate"):
-        texts = [
-            {note: each.text(note) for note in each.bodies()} for each in machines if each.user == user
-        ]
-        assert all(text == texts[0] for text in texts)
-    everything = "\n".join(text for each in machines for text in each.bodies().values())
-    live = [text for space in hub.spaces.values() for text in space.live().values()]
-    lines = {*everything.splitlines()}
-    assert said <= lines
-    assert said <= {line for text in live for line in text.splitlines()}
-    assert not [reason for each in machines for reason in each.reasons()]
+    check_convergence(machines, said)
+    assert said <= {
+        line for space in hub.spaces.values() for text in space.live().values() for line in text.split("\n")
+    }

@@ -92,13 +92,13 @@ def enter(hub: RunningHub) -> Any:
 
 def test_a_login_is_a_cookie_that_no_script_and_no_other_site_can_use(hub: RunningHub, enter: Any) -> None:
     stranger = Browser(hub.url)
-    assert stranger.get("notes?q=x").headers["location"] == "/ui/login?next=%2Fui%2Fnotes%3Fq%3Dx"
-    answer = stranger.post("login", token=hub.user("you").token, next="/ui/notes?q=x")
+    assert stranger.get("notes?q=x").headers["location"] == "/ui/login?to=%2Fui%2Fnotes%3Fq%3Dx"
+    answer = stranger.post("login", token=hub.user("you").token, to="/ui/notes?q=x")
     assert answer.headers["location"] == "/ui/notes?q=x"
     for part in ("HttpOnly", "SameSite=strict", "Path=/ui"):
         assert part.lower() in answer.headers["set-cookie"].lower()
-    for next in ("https://evil.example", "//evil.example", "/ui/\\evil", "/ui//evil.example"):
-        assert stranger.post("login", token=hub.user("you").token, next=next).headers["location"] == "/ui/"
+    for page in ("https://evil.example", "//evil.example", "/ui/\\evil", "/ui//evil.example"):
+        assert stranger.post("login", token=hub.user("you").token, to=page).headers["location"] == "/ui/"
     assert stranger.post("login", origin="https://evil.example", token=hub.user("you").token).status == 403
     assert stranger.post("login", token="anh_" + "x" * 43).status == 401
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from tests.importers.conftest import TOKEN, Here
 
+from anamnesis.importers.databases import opened, rows_of
 from anamnesis.importers.frame import Imported, Survey
+from anamnesis.importers.record import Broken
 from anamnesis.notes import Memory
 
 # As in its migrations of 2026.
@@ -161,6 +163,28 @@ def test_a_damaged_database_gives_what_can_be_read(here: Here, tmp_path: Path) -
     memory.path.write_bytes(data)
     done = here.bring("claude-mem")
     assert done.new > 0 and done.broken >= 1
+
+
+def test_an_owner_with_an_empty_log_may_write_while_the_rows_are_read(here: Here) -> None:
+    memory = ClaudeMem(here)
+    for number in range(1200):
+        memory.db.execute(
+            "INSERT INTO observations (memory_session_id, project, type, title, narrative, created_at_epoch)"
+            " VALUES (?,?,?,?,?,?)",
+            ("m-1", "lamp", "x", f"Lamp {number}", "Before. " * 40, 1_700_000_000_000),
+        )
+    memory.db.commit()
+    memory.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with opened(memory.path) as db:
+        rows = rows_of(db, "observations")
+        before = [next(rows) for _ in range(500)]
+        memory.db.execute("UPDATE observations SET narrative = 'After.'")
+        memory.db.commit()
+        memory.db.execute("VACUUM")
+        memory.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        after = [*rows]
+    assert len(before) + len(after) == 1200
+    assert {row["narrative"] for row in after if not isinstance(row, Broken)} == {"After."}
 
 
 def test_its_files_are_not_written(here: Here) -> None:

@@ -169,6 +169,7 @@ def test_whatever_a_file_holds_is_kept(store: MemoryStore, claude: Claude, text:
 def test_bytes_that_are_not_utf8_links_and_missing_folders_stop_nothing(store: MemoryStore, claude: Claude) -> None:
     (claude.project / "memory" / "latin.md").write_bytes(b"caf\xe9")
     (claude.project / "memory" / "link.md").symlink_to("/etc/passwd")
+    (claude.project / "a.jsonl").mkdir()
     assert run(store, claude) == Imported(new=1)
     assert import_claude(store, claude.home / "nothing", "desk", claude.home.parent) == Imported()
 

@@ -102,6 +102,8 @@ def test_claude_ai_gives_conversations_its_memory_and_its_projects(here: Here) -
     assert episode.title == ASK and episode.prov_session == "u-1" and "Hm." not in episode.body
     assert episode.created_at == "2025-05-01T10:00:00+00:00"
     assert notes["What Claude.ai remembers"].body == "Ada repairs lamps."
+    told = notes["What Claude.ai remembers of the project Lamp"]
+    assert (told.project, told.body) == ("lamp", "Wires.")
     assert (notes["Lamp: instructions"].type, notes["a.md"].project) == ("procedural", "lamp")
 
 
@@ -189,6 +191,28 @@ def test_a_zip_that_grows_is_stopped_and_one_that_is_locked_or_cut_is_named(here
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         locked[locked.index(mark) + offset] |= 1  # the flag of encryption
     assert "password" in here.bring("chatgpt", here.write("locked.zip", bytes(locked))).problems[0]
+
+
+def test_a_damaged_file_of_a_zip_is_named_and_the_others_come(here: Here) -> None:
+    files = {
+        "conversations-000.json": json.dumps([chat()]),
+        "conversations-001.json": json.dumps([chat(conversation_id="c-2")]),
+    }
+    path = zipped(here.home / "Downloads" / "data.zip", files)
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x03\x04") + 100] ^= 0xFF
+    path.write_bytes(data)
+    done = here.bring("chatgpt", path)
+    assert (done.new, done.broken) == (1, 1) and "conversations-000.json" in done.problems[0]
+
+
+def test_a_backup_of_openmemory_with_cut_lines_is_read_from_its_tables(here: Here) -> None:
+    memories = [{"id": f"m{number}", "content": f"Fact {number}"} for number in range(3)]
+    blob = gzip.compress(b"\n".join(json.dumps(each).encode() for each in memories))
+    tables = json.dumps({"memories": memories})
+    path = zipped(here.home / "backup.zip", {"memories.json": tables, "memories.jsonl.gz": blob[:-12]})
+    done = here.bring("openmemory", path)
+    assert (done.new, done.broken) == (3, 1)
 
 
 def test_names_in_a_zip_lead_nowhere(here: Here) -> None:

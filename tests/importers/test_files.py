@@ -123,7 +123,7 @@ def test_rules_come_by_section_of_the_project_and_of_the_user(here: Here) -> Non
 def test_codex_threads_come_once_from_its_database_and_its_files(here: Here) -> None:
     here.write(".codex/memories/MEMORY.md", "# Lamp\n\nUse the red one.\n")
     here.write(".codex/memories/raw_memories.md", "# Thread t-1\nThe same again.\n")
-    here.write(".codex/memories/rollout_summaries/2026-a.md", "thread_id: t-1\nKnown.\n")
+    here.write(".codex/memories/rollout_summaries/2026-a.md", "thread_id: t-1\ncwd: /work/room\n\nKnown.\n")
     here.write(".codex/memories/rollout_summaries/2026-b.md", "thread_id: t-2\ncwd: /work/lamp\n\nOnly here.\n")
     here.write(".codex/memories_2.sqlite", b"no database")
     db = sqlite3.connect(here.home / ".codex/memories_1.sqlite")
@@ -142,7 +142,7 @@ def test_codex_threads_come_once_from_its_database_and_its_files(here: Here) -> 
     thread = notes["fix the lamp"]
     assert (thread.body, thread.type, thread.prov_session) == ("Fixed it.\n\nRaw.", "episodic", "t-1")
     assert thread.created_at == "2023-11-14T22:13:20+00:00" and "usage_count: 3\n" in thread.extra["tags"]
-    assert notes["2026 b"].project == "lamp"
+    assert (thread.project, notes["2026 b"].project) == ("room", "lamp")
 
 
 def test_geminis_facts_are_a_note_each(here: Here) -> None:
@@ -204,3 +204,45 @@ def test_the_last_change_of_a_memory_is_what_mem0_remembers(here: Here) -> None:
 def test_nothing_is_found_where_nothing_is(here: Here, source: str) -> None:
     assert here.found(source) == []
     assert here.bring(source, here.home / "work").counts["new"] == 0
+
+
+def test_files_with_one_name_in_a_project_are_different_notes(here: Here) -> None:
+    (here.work / ".git").mkdir()
+    for folder in (".", ".claude", "parts/a", "parts/b"):
+        here.write(f"work/lamp/{folder}/CLAUDE.md", f"# Build\nThat of {folder}.\n")
+    places = [*here.found("rules"), here.work / "parts/a", here.work / "parts/b"]
+    assert [here.bring("rules", place) for place in places] == [Imported(new=1)] * 4
+    assert [here.bring("rules", place) for place in places] == [Imported(unchanged=1)] * 4
+
+
+@pytest.mark.parametrize("has_repository", [True, False])
+def test_a_rule_comes_once_however_its_place_is_given(here: Here, has_repository: bool) -> None:
+    if has_repository:
+        (here.work / ".git").mkdir()
+    rule = here.write("work/lamp/.cursor/rules/style.mdc", "Short.\n")
+    bank = here.write("work/lamp/memory-bank/progress.md", "# Done\nAll.\n")
+    assert here.bring("cursor").new == here.bring("cline").new == 1
+    for place in (rule.parents[1], rule.parent, rule):
+        assert here.bring("cursor", place) == Imported(unchanged=1)
+    for place in (here.work, bank.parent, bank):
+        assert here.bring("cline", place) == Imported(unchanged=1)
+
+
+def test_one_file_of_a_source_can_be_given(here: Here) -> None:
+    handbook = here.write(".codex/memories/MEMORY.md", "# Lamp\n\nUse the red one.\n")
+    assert here.bring("codex", handbook) == Imported(new=1)
+    assert here.bring("codex") == Imported(unchanged=1)
+    assert here.bring("basic-memory", here.write("basic-memory/b.md", "Text.")) == Imported(new=1)
+
+
+def test_a_file_that_is_no_text_is_named(here: Here) -> None:
+    here.write("vault/picture.md", b"\x89PNG\0\0")
+    done = here.bring("markdown", here.home / "vault")
+    assert (done.new, done.broken) == (0, 1) and done.problems[0].endswith("picture.md: It is not text.")
+
+
+@pytest.mark.parametrize("source", ["mcp-memory", "jsonl"])
+def test_a_line_that_is_too_long_is_named(here: Here, source: str) -> None:
+    path = here.write("lines", b"x" * ((32 << 20) + 1) + b"\n{}\n")
+    done = here.bring(source, path)
+    assert done.broken == 2 and done.problems[0] == f"{path}, line 1: It is longer than 32 MB."

@@ -132,6 +132,19 @@ def test_an_interrupted_import_records_what_it_has_written(here: Here) -> None:
     assert len(json.loads((here.store.root / "imported.json").read_text())) == 500
 
 
+def test_what_was_written_is_recorded_while_an_import_runs(here: Here) -> None:
+    ledger = here.store.root / "imported.json"
+
+    def read(_: Path, __: object) -> Iterator[Read]:
+        for number in range(501):
+            recorded.append(ledger.exists())
+            yield changed(LAMP, key=f"lamp/{number}")
+
+    recorded: list[bool] = []
+    bring(here.store, Importer("elsewhere", "", lambda _: [], read), here.home, here.machine())
+    assert recorded == [False] * 500 + [True]
+
+
 def test_broken_parts_are_counted_and_named_and_the_rest_comes(here: Here, source: Source) -> None:
     parts: list[Read] = [
         Broken("a\nfile", f"with {TOKEN}"),

@@ -23,8 +23,8 @@ def prepared(home: Path, *names: str, **given: object) -> list[str]:
         return [store.put(episode(name, f"What happened in {name}.", **given)).id for name in names]
 
 
-async def prompt(client: Client, project: str = "shop") -> str:
-    (message,) = (await client.get_prompt("reflect", {"project": project})).messages
+async def prompt(client: Client, project: str | None = "shop") -> str:
+    (message,) = (await client.get_prompt("reflect", {"project": project} if project else {})).messages
     text: str = message.content.text  # type: ignore[union-attr]
     return text
 
@@ -47,6 +47,9 @@ def test_the_prompt_shows_the_unreflected_episodes_of_the_project_as_data(tmp_pa
         (fence,) = set(re.findall(r"<(recalled-memory-\w+)>", text))
         assert text.rstrip().endswith(f"</{fence}>")
         assert "memory_reflect" not in await prompt(client, "nothing")
+        everywhere = await prompt(client, None)
+        assert "4 episodes of all projects" in everywhere
+        assert "What happened in elsewhere." in everywhere
 
     run(tmp_path, work)
 
@@ -102,6 +105,7 @@ def test_a_bad_call_is_refused_in_one_sentence_and_changes_nothing(tmp_path: Pat
         ({"notes": [NOTE]}, "notes[0] needs the argument 'sources'"),
         ({"notes": [{**good, "type": "episodic"}]}, 'type "episodic" is not one of procedural, semantic'),
         ({"notes": [{**good, "title": " "}]}, "The title is empty"),
+        ({"notes": [{**good, "body": " \n"}]}, "The note 'Use pnpm' has no body"),
         ({"notes": [good, {**NOTE, "sources": [done]}]}, "is reflected already"),
         ({"notes": [good], "done": ["01J00000000000000000000000"]}, "No note has the id"),
         ({"notes": [{**NOTE, "sources": ["../x"]}]}, "is not a note id"),

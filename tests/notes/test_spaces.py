@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from anamnesis.errors import InvalidNote
-from anamnesis.notes import Memory, check_space, parse, render, space_of, with_space
+from anamnesis.notes import Memory, parse, render
 from anamnesis.notes.marks import STALE, marks_of, with_mark
 from anamnesis.notes.merge import merge
+from anamnesis.notes.spaces import check_space, space_of, with_space
 
 NOTE = Memory(
     "01HZZZZZZZZZZZZZZZZZZZZZZZ", "semantic", "T", "one\ntwo\nthree", updated_at="2026-01-01T00:00:00+00:00", tags=["a"]
 )
 
 
-def later(note: Memory, seconds: int, **changes: object) -> Memory:
+def later(note: Memory, seconds: int, **changes: Any) -> Memory:
     return replace(note, updated_at=f"2026-01-01T00:00:{seconds:02d}+00:00", **changes)
 
 

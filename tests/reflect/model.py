@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,6 +18,7 @@ class Model:
     def __init__(self) -> None:
         self.status = 200
         self.promised = 0  # more bytes than are sent: the connection is lost half-way
+        self.drips = False  # it sends a blank every tenth of a second instead of an answer
         self.answer: bytes = self.saying(json.dumps({"title": "Login fixed", "body": "The cookie had expired."}))
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -33,6 +35,9 @@ class Model:
                     if model.promised:
                         self.send_header("Content-Length", str(model.promised))
                     self.end_headers()
+                    while model.drips:
+                        self.wfile.write(b" ")
+                        time.sleep(0.1)
                     self.wfile.write(model.answer)
 
             def log_message(self, format: str, *args: object) -> None:

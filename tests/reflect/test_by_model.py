@@ -85,6 +85,8 @@ def test_what_a_durable_note_holds_is_not_written_again(
         (500, b""),
         (401, b'{"error": "no"}'),
         (200, b"not json"),
+        (200, b"[" * 100_000),
+        (200, Model.saying('{"notes": ' + "[" * 100_000)),
         (200, b'{"choices": [{"message": {"content": null}}]}'),
         (200, Model.saying("Nothing to note, sorry.")),
         (200, Model.saying('{"notes": [{"title": "cut o')),
@@ -136,6 +138,34 @@ def test_a_model_that_hangs_or_is_not_there_changes_nothing(
         with pytest.raises(AnamnesisError, match="cannot be reached at"):
             reflect(store, way(store, model, base_url=url))
     assert tree(store) == before
+
+
+def test_a_model_that_sends_a_byte_now_and_then_has_no_more_time_than_others(
+    store: MemoryStore, model: Model, episodes: Sequence[Memory]
+) -> None:
+    assert episodes
+    model.drips = True
+    with pytest.raises(AnamnesisError, match="did not answer within 1 seconds; nothing was changed"):
+        reflect(store, way(store, model, timeout=1))
+    model.drips = False
+
+
+@pytest.mark.parametrize("form", ["{}", "Here you are:\n```json\n{}\n```", "For {{x}} I found {}. Use {{y}}."])
+def test_an_answer_may_be_wrapped_in_sentences(
+    store: MemoryStore, model: Model, episodes: Sequence[Memory], form: str
+) -> None:
+    assert episodes
+    model.answer = Model.saying(form.format(json.dumps({"notes": [NOTE]})))
+    assert reflect(store, way(store, model)).change
+
+
+def test_a_model_gives_no_tags_that_only_the_user_gives(
+    store: MemoryStore, model: Model, episodes: Sequence[Memory]
+) -> None:
+    assert episodes
+    model.answer = answer({**NOTE, "tags": ["pinned", "reflected", "to-review", "reviewed", "outdated", "export"]})
+    (folding,) = reflect(store, way(store, model)).done
+    assert folding.learned[0].tags == ["reflection", "export"]
 
 
 def test_a_connection_that_is_lost_half_way_changes_nothing(

@@ -11,6 +11,7 @@ from tests.tui.screens import Driver, drive
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 from anamnesis.tui.help import Help
+from anamnesis.tui.rows import Rows
 
 HOSTILE = "\x1b]0;gone\x07\x1b[31mred\u202e [bold]markup[/] [@click=app.quit]x[/]"
 
@@ -196,3 +197,48 @@ def test_no_text_of_a_note_is_markup_or_commands_the_terminal(tmp_path: Path) ->
             await screen.press("escape")
 
     drive(tmp_path, play)
+
+
+def test_what_another_program_writes_is_shown_and_the_cursor_stays(home: Path) -> None:
+    async def play(screen: Driver) -> None:
+        await screen.until(lambda: len(screen.rows) == 2)
+        await screen.press("2")
+        await screen.until(lambda: len(screen.rows) == 2)
+        await screen.press("1", "j")
+        await screen.shows("Set busy_timeout to 5000.")
+        await screen.until(lambda: screen.app._last is not None)
+        with MemoryStore(home) as store:
+            store.write(type="semantic", title="Written meanwhile", body="By an agent.\n", project="acme/web")
+        await screen.until(lambda: len(screen.rows) == 3)
+        await screen.shows("Set busy_timeout to 5000.", "3 notes")
+        await screen.press("2")
+        await screen.shows("Written meanwhile")
+
+    drive(home, play)
+
+
+def test_the_cursor_goes_on_to_the_next_of_the_notes_that_wait(home: Path) -> None:
+    with MemoryStore(home) as store:
+        for name in "cba":
+            store.write(type="semantic", title=f"Foreign {name}", body="B\n", project="global", prov_source="import")
+
+    async def play(screen: Driver) -> None:
+        await screen.press("4")
+        await screen.until(lambda: len(screen.rows) == 4)
+        await screen.press("j", "a")
+        await screen.until(lambda: len(screen.rows) == 3)
+        assert screen.app.screen.query_one(Rows).highlighted == 2
+        await screen.press("a")
+        await screen.until(lambda: len(screen.rows) == 2)
+        assert screen.app.screen.query_one(Rows).highlighted == 1
+
+    drive(home, play)
+
+
+def test_the_help_is_named_where_not_all_keys_have_room(home: Path) -> None:
+    async def play(screen: Driver) -> None:
+        await screen.until(lambda: len(screen.rows) == 2)
+        await screen.press("enter")
+        await screen.shows("Never on a Friday.", "? Help q Quit")
+
+    drive(home, play, (60, 24))

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+# Seconds after which a daemon that has not said its address is ended.
+_LONGEST_START = 120
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,9 @@ class Daemon:
             preexec_fn=self._confine if self.files else None,
         )
         assert self.process.stdout
+        ready, _, _ = select.select([self.process.stdout], [], [], _LONGEST_START)
+        if not ready:
+            self.process.kill()
         said = self.process.stdout.readline()
         assert said, self.process.stderr and self.process.stderr.read()
         address = urlsplit(said.split()[0])
@@ -92,7 +99,11 @@ class Daemon:
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, Any]:
         """End it with a signal; its exit code and what it said on stderr."""
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=60)
+        try:
+            _, errors = self.process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         return self.process.returncode, errors
 
     def ready(self) -> dict[str, Any]:

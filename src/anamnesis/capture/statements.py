@@ -66,6 +66,11 @@ _CHOICE = re.compile(
 _INSTEAD = re.compile(r" (?:instead|rather than|in favou?r of)\b")
 _OVER = re.compile(r"^(?:i|we) (?:chose|choose|prefer|preferred|picked|favour|favor)\b.* over ")
 _BECAUSE = re.compile(r" (?:because|due to|caused by) ")
+# "The root cause of the outage was ..." has words between what marks it.
+_NAMED_CAUSE = re.compile(
+    r"\b(?:cause|reason|culprit) (?:of|for|behind|why) (?:\S+ ){1,12}?(?:is|was|were|are)"
+    r" (?!unclear|unknown|not |still )\S"
+)
 _TROUBLE = re.compile(
     r"\b(?:fail|crash|error|broke|break|slow|hang|hung|time[ds]? out|timeout|leak|flak|panic|exception|deadlock"
     r"|corrupt|regress|drop(?:s|ped)\b|empty|unreachable|refused|denied|duplicat"
@@ -224,8 +229,8 @@ def _stated(text: str, clauses: list[str], by_user: bool) -> set[str]:
 
 def _is_reason(text: str) -> bool:
     """Whether a sentence says why something went wrong."""
-    explains = _BECAUSE.search(text) and _TROUBLE.search(text)
-    return bool(explains) and not text.startswith(("i ", "we ", "because"))
+    explains = _BECAUSE.search(text) and _TROUBLE.search(text) and not text.startswith(("i ", "we ", "because"))
+    return bool(explains or _NAMED_CAUSE.search(text))
 
 
 def _is_choice(text: str, clauses: list[str], by_user: bool) -> bool:

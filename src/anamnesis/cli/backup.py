@@ -36,14 +36,15 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
         raise click.UsageError("Give a FILE, or `restore` and a FILE.")
     from anamnesis.backup import back_up  # the help need not wait for it
 
-    file = Path(words[-1])
+    file, is_restoring = Path(words[-1]), len(words) == 2
     try:
-        if len(words) == 2:
+        if is_restoring:
             _restore(file, replace, as_json)
             return
         saved = back_up(settings().home, _engram(), file)
     except OSError as error:
-        raise Unwritable(f"{error.filename or file} cannot be written: {error.strerror or error}.") from error
+        place = error.filename or (settings().home if is_restoring else file)
+        raise Unwritable(f"{place} cannot be written: {error.strerror or error}.") from error
     if as_json:
         print_json({"file": str(file), **saved._asdict()})
     else:

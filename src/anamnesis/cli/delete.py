@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anamnesis.cli.context import settings
 from anamnesis.cli.naming import Named, ask, chosen, name_note
 from anamnesis.cli.options import as_json, note_id, open_memory, open_store, yes_option
 from anamnesis.cli.output import in_a_line, print_json
@@ -39,7 +40,8 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
 
     \b
     JSON: the deleted notes, as of show; with --purge
-    {"purged": [ID], "is_erased", "git": {"commits", "is_pushed", "commands"}}, where "is_erased" is false
+    {"purged": [ID], "is_erased", "git": {"commits", "is_pushed", "commands"},
+     "hub": [{"note", "url", "space"}]}, where "is_erased" is false
     if a program that uses a database has to end or rest before its file loses the last words.
     """
     if purge:
@@ -55,6 +57,7 @@ def command(note_ids: tuple[str, ...], purge: bool, yes: bool, as_json: bool) ->
 
 
 def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
+    from anamnesis.exchange.state import places_at_hub
     from anamnesis.store.purging import versions_of
     from anamnesis.sync.past import find_past
     from anamnesis.sync.worktree import forget_staged
@@ -71,12 +74,20 @@ def _purge(note_ids: Sequence[str], yes: bool, as_json: bool) -> None:
         is_erased = vault.erase()
         forget_staged(store.memory_dir)
         past = find_past(store.memory_dir, ids)
+    hub = places_at_hub(settings().home, ids)
     if as_json:
-        print_json({"purged": ids, "is_erased": is_erased, "git": asdict(past)})
+        facts = {"purged": ids, "is_erased": is_erased, "git": asdict(past)}
+        print_json({**facts, "hub": [each._asdict() for each in hub]})
         return
     for each in ids:
         click.echo(f"Purged: {each}")
     _print_remains(is_erased, past)
+    for note, url, space in hub:
+        click.echo(
+            f"anamnesis: {url} has {note} in the space {space}. The next sync deletes it there; earlier versions stay"
+            f" until an owner of the space erases them: anamnesis hub erase note {space} {note}",
+            err=True,
+        )
 
 
 def _known(store: MemoryStore, given: str) -> str:

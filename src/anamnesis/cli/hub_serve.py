@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from anamnesis.cli.hub_options import administration, checked_key, hub_command, key_file_option
+from anamnesis.cli.hub_options import checked_key, hub_command, key_file_option
 from anamnesis.cli.output import print_json
 from anamnesis.errors import StoreUnavailable
 
@@ -24,6 +24,7 @@ from anamnesis.errors import StoreUnavailable
 @click.option("--oauth-issuer", default="", metavar="URL", help="Also let MCP clients in by this issuer's tokens.")
 @click.option("--oauth-claim", default="sub", show_default=True, help="The claim of its tokens that is a user's name.")
 @click.option("--connections", type=click.IntRange(1, 200), default=10, show_default=True, help="To the database.")
+@click.option("--rate", type=click.IntRange(1), default=50, show_default=True, help="Requests a second of one token.")
 @key_file_option
 @hub_command
 def serve_command(
@@ -37,6 +38,7 @@ def serve_command(
     oauth_issuer: str,
     oauth_claim: str,
     connections: int,
+    rate: int,
     key_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -51,7 +53,7 @@ def serve_command(
 
     JSON: {"url", "pid"}, once it listens.
     """
-    from anamnesis.hub.database import Database
+    from anamnesis.hub.database import Database, as_server
     from anamnesis.hub.migrations import pending
     from anamnesis.hub.oauth import Issuer
     from anamnesis.hub.routes import Hub
@@ -60,13 +62,6 @@ def serve_command(
     address = Address(host, port, tls_certificate, tls_key, behind_proxy)
     address.check()
     issuer = Issuer(oauth_issuer, url, oauth_claim) if oauth_issuer else None
-    with administration(database) as db:
-        if missing := pending(db):
-            raise StoreUnavailable(
-                f"The database lacks {missing[0].number:03} {missing[0].name}.",
-                "Run: anamnesis hub init, or after an upgrade: anamnesis hub migrate",
-            )
-        key = checked_key(db, key_file)
 
     def announce(listening: str) -> None:
         if as_json:
@@ -74,5 +69,12 @@ def serve_command(
         else:
             click.echo(f"{listening} (process id {os.getpid()})")
 
+    with as_server(database) as db:
+        if missing := pending(db):
+            raise StoreUnavailable(
+                f"The database lacks {missing[0].number:03} {missing[0].name}.",
+                "Run: anamnesis hub init, or after an upgrade: anamnesis hub migrate",
+            )
+        key = checked_key(db, key_file)
     with Database(database, connections) as pool:
-        serve(Hub(pool, key, url.rstrip("/"), issuer), address, announce)
+        serve(Hub(pool, key, url.rstrip("/"), rate, issuer), address, announce)

@@ -128,7 +128,7 @@ def device_command() -> None:
 @click.option("--user", required=True, help="Whose machine it is.")
 @hub_command
 def approve(database: str, code: str, user: str, as_json: bool) -> None:
-    """Confirm the code that `anamnesis login` shows on a machine: it becomes one of the user's.
+    """Confirm the code that a machine shows when it logs in: it becomes one of the user's.
 
     JSON: {"machine", "user"}
     """

@@ -90,6 +90,8 @@ def command(
             sys.exit(1)
         done = _import(store, importer, places, machine, project=project, dry_run=dry_run)
     _report(done, dry_run=dry_run, as_json=as_json, is_own=importer.is_own)
+    if not any((*done.counts.values(), done.skipped)) and (path or folder):
+        raise InvalidArgument(f"Nothing of {source} was read at {path or folder}.")
 
 
 def _machine(store: MemoryStore) -> Machine:
@@ -102,7 +104,7 @@ def _machine(store: MemoryStore) -> Machine:
 
 
 def _places(importer: Importer, given: Path | None, machine: Machine) -> list[Path]:
-    places = [given] if given else list(dict.fromkeys(importer.find(machine)))
+    places = list(dict.fromkeys(place.resolve() for place in ([given] if given else importer.find(machine))))
     if not places and not importer.is_own:
         raise InvalidArgument(
             f"There is nothing of {importer.name} where it usually is on this machine.",

@@ -20,13 +20,14 @@ def command(as_json: bool) -> None:
     JSON: {"url", "user"} of the login that ended, or null
     """
     from anamnesis.errors import StoreUnavailable
-    from anamnesis.exchange.account import forget_account, read_account
+    from anamnesis.exchange.account import read_account
+    from anamnesis.exchange.login import log_out
 
     try:
         account = read_account(settings().home)
     except StoreUnavailable:
         account = None  # a file that cannot be read is removed too
-    forget_account(settings().home)
+    log_out(settings().home)
     if as_json:
         print_json({"url": account.url, "user": account.user} if account else None)
     elif account:

@@ -10,7 +10,8 @@ from anamnesis.cli.metadata import change_notes
 from anamnesis.cli.options import as_json, note_id, project_option, space_option, yes_option
 from anamnesis.cli.spaces import release, space_warnings
 from anamnesis.errors import InvalidArgument
-from anamnesis.notes import SCOPES, TYPES, Memory, with_space
+from anamnesis.notes import SCOPES, TYPES, Memory
+from anamnesis.notes.spaces import with_space
 
 
 @click.command()

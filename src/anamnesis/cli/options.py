@@ -14,7 +14,8 @@ import click
 from anamnesis.age import UNITS
 from anamnesis.cli.completing import complete_notes, complete_projects, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.notes import SCOPES, SOURCES, TYPES, check_space
+from anamnesis.notes import SCOPES, SOURCES, TYPES
+from anamnesis.notes.spaces import check_space
 from anamnesis.project import Project, check_key, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.store.queries import ORDERS
@@ -74,6 +75,15 @@ def _space(_: click.Context, __: click.Parameter, value: str | None) -> str | No
     return "~own" if value == "~" else check_space(value)
 
 
+def _notes_of(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """The ids of the notes of a space."""
+    if value is None:
+        return None
+    from anamnesis.exchange.standing import notes_of
+
+    return notes_of(settings().home, value)
+
+
 def space_option(help: str) -> Callable[..., Any]:
     return click.option("--space", metavar="NAME", callback=_space, help=help)
 
@@ -123,6 +133,13 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Only notes with this tag; may be given more than once.",
         ),
         click.option("--source", type=click.Choice(SOURCES), help="Only notes that were written by this."),
+        click.option(
+            "--space",
+            "ids",
+            metavar="NAME",
+            callback=_notes_of,
+            help="Only notes of this space of the hub, as the last sync left it; `~` is your own.",
+        ),
     )
     command = period_options("Only notes changed", "Only notes last changed")(command)
     for option in reversed(options):

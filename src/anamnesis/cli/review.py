@@ -18,7 +18,7 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.history.diffs import diff, text_of
 from anamnesis.notes import Memory, as_dict
 from anamnesis.plural import counted
-from anamnesis.review import accept, reject, waiting
+from anamnesis.review import accept, accept_all, reject, waiting
 from anamnesis.store import MemoryStore
 
 _PREVIEW = 300
@@ -102,6 +102,8 @@ def _decide(store: MemoryStore, found: _Items, decision: str) -> _Items:
         return found
     if found.proposals:
         (reviewing.accept if decision == "accept" else reviewing.reject)(store, found.proposals)
+    if decision == "accept" and len(found.notes) > 1:
+        return found._replace(notes=accept_all(store, [note.id for note in found.notes]))
     decide = accept if decision == "accept" else reject
     return found._replace(notes=[decide(store, note.id) for note in found.notes])
 

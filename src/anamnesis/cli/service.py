@@ -13,7 +13,7 @@ from anamnesis import service
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.config import HOME_VARIABLE, SETTINGS
+from anamnesis.config import HOME_VARIABLE, HUB_VARIABLES, SETTINGS
 from anamnesis.daemon import DEFAULT_PORT, LOOPBACK
 from anamnesis.daemon.port import bind
 from anamnesis.doctor import Finding
@@ -22,7 +22,8 @@ from anamnesis.onboard import machine
 from anamnesis.pid_file import PidFile, Running
 from anamnesis.service import Service, Start
 
-_SECRET = {setting.variable for setting in SETTINGS if setting.is_secret}
+# A hub's address may hold a password, and the daemon has no use for it.
+_SECRET = {setting.variable for setting in SETTINGS if setting.is_secret} | HUB_VARIABLES.keys()
 _STOP_SECONDS = 30.0
 _START_SECONDS = 20.0
 

@@ -9,40 +9,15 @@ from typing import Any
 from anamnesis.age import age
 from anamnesis.cli.context import settings
 from anamnesis.cli.output import console
-from anamnesis.errors import StoreUnavailable
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.plural import counted
 
 
 def hub_facts() -> dict[str, Any] | None:
-    """What this machine knows of its hub, as JSON of every surface; None without a login."""
-    from anamnesis.exchange.account import read_account
-    from anamnesis.exchange.state import read_standing
-    from anamnesis.sync.failure import HUB, last_failure
+    """What this machine knows of its hub; None without a login."""
+    from anamnesis.exchange import standing
 
-    home = settings().home
-    try:
-        account = read_account(home)
-    except StoreUnavailable as error:
-        return {"url": "", "user": "", "reached_at": None, "spaces": [], "waiting": []} | {
-            "failure": {"at": "", "reason": error.message, "hint": error.hint}
-        }
-    if account is None:
-        return None
-    standing = read_standing(home, account)
-    failure = last_failure(home, HUB)
-    spaces = [
-        {"name": each.name, "role": each.role, "notes": standing.notes.get(each.name, 0), "projects": [*each.projects]}
-        for each in standing.spaces
-    ]
-    return {
-        "url": account.url,
-        "user": account.user,
-        "reached_at": standing.reached_at or None,
-        "failure": failure._asdict() if failure else None,
-        "spaces": spaces,
-        "waiting": [{"note": each.note, "space": each.space, "reason": each.reason} for each in standing.waiting],
-    }
+    return standing.hub_facts(settings().home)
 
 
 def hub_rows(hub: dict[str, Any] | None) -> Iterator[tuple[object, ...]]:

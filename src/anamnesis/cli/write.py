@@ -16,7 +16,8 @@ from anamnesis.cli.options import as_json, open_store, project_option, space_opt
 from anamnesis.cli.output import in_a_line, on_terminal, print_json, resemblance, tell_redacted
 from anamnesis.cli.spaces import space_warnings
 from anamnesis.errors import InvalidArgument, InvalidNote
-from anamnesis.notes import SCOPES, TYPES, Memory, as_dict, space_line
+from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
+from anamnesis.notes.spaces import space_line
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import duplicates

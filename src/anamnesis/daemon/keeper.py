@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES
 from anamnesis.daemon.dreamer import Dreamer
+from anamnesis.daemon.exchanger import Exchanger
 from anamnesis.daemon.uses import Uses
 from anamnesis.dream.journal import gauges
 from anamnesis.embedder import Embedder
@@ -71,6 +72,7 @@ class Keeper:
         self._engram_fault = ""
         self._embedder: Embedder | None = None
         self._dreamer: Dreamer | None = None
+        self._exchanger: Exchanger | None = None
         self._creating = threading.Lock()
         self._stopping = threading.Event()
         self._behind = threading.Event()  # set while more changes are pending than a client should wait for
@@ -164,7 +166,7 @@ class Keeper:
         self._behind.set()
         for thread in self._threads:
             thread.join()
-        for worker in (self._dreamer, self._embedder):
+        for worker in (self._exchanger, self._dreamer, self._embedder):
             if worker:
                 worker.close()
         if not self._opened.exception():
@@ -231,6 +233,7 @@ class Keeper:
             # Other processes ask this one to rank notes, and no search of its own embeds any: a thread does.
             vault.notes.ranking.ranker, vault.notes.ranking.embed_seconds = None, 0.0
             self._embedder = Embedder(vault.notes)
+            self._exchanger = Exchanger(vault, self._settings, self._log)
             self._opened.set_result(vault)
         except Exception as error:  # the outermost boundary of the thread: waiting callers get the error
             self._log("cannot open the notes", reason=str(error))

@@ -13,7 +13,9 @@ from pathlib import Path
 from anamnesis.bridge import FAILURES
 from anamnesis.config import CONFIG_NAME, SETTINGS, Settings, read_config
 from anamnesis.doctor.finding import Finding
+from anamnesis.doctor.hub import examine_hub
 from anamnesis.errors import AnamnesisError
+from anamnesis.exchange.account import NAME as HUB_LOGIN
 from anamnesis.plural import counted
 from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore, changeset, faults
@@ -30,7 +32,7 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
     whole index nor list folders nor compare observations.
     """
     home = settings.home
-    found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home)]
+    found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home), *examine_hub(settings)]
     try:
         with MemoryStore(home, only_to_read=True, versions=settings.versions) as store:
             found += [] if quickly else [*_index(store), *_vectors(store)]
@@ -44,7 +46,7 @@ def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
 
 
 def _permissions(home: Path) -> Iterator[Finding]:
-    for path, allowed in ((home, 0o700), (home / CONFIG_NAME, 0o600)):
+    for path, allowed in ((home, 0o700), (home / CONFIG_NAME, 0o600), (home / HUB_LOGIN, 0o600)):
         if sys.platform != "win32" and path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
             fault = "Other users of this machine can read it."
             yield Finding(str(path), fault, f"chmod {allowed:o} {path}", partial(path.chmod, allowed))

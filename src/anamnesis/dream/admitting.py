@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from anamnesis.dream.database import DreamDatabase
 from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
 from anamnesis.errors import AnamnesisError, InvalidArgument
-from anamnesis.notes import Memory, space_of, validate
+from anamnesis.notes import Memory, validate
 from anamnesis.notes.foreign import TO_REVIEW
+from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.gate_log import Logged
 from anamnesis.store.ids import UlidMaker, utcnow

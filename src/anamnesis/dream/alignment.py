@@ -139,7 +139,7 @@ def matched(one: Statement, other: Statement, is_last: tuple[bool, bool]) -> Mat
 
 
 def _joined(one: Statement, other: Statement) -> Statement:
-    """The statement with two words as one where a word of the other stands for them, such as "make sure"."""
+    """The statement with two words as one where a word of the other stands for them: "make sure", "back-off"."""
     mine, theirs = {token.key for token in one.tokens}, {token.key for token in other.tokens}
     lone = [token.key for token in other.tokens if token.is_open and token.key not in mine]
     if not lone or mine <= theirs:
@@ -148,9 +148,14 @@ def _joined(one: Statement, other: Statement) -> Statement:
     for token in one.tokens:
         last = tokens[-1] if tokens else None
         if last and last.is_open and not token.starts and token.key not in theirs:
+            text = f"{last.text} {token.text}"
+            compound = text.replace(" ", "").lower()
             phrases = [f"{base}_{token.text.lower()}" for base in bases(last.key)]
+            if any(compound in bases(key) for key in lone):
+                tokens[-1] = last._replace(text=text, key=compound)
+                continue
             if any(are_alike(phrase, key) for phrase in phrases for key in lone):
-                tokens[-1] = last._replace(text=f"{last.text} {token.text}", key=phrases[0])
+                tokens[-1] = last._replace(text=text, key=phrases[0])
                 continue
         tokens.append(token)
     return one if len(tokens) == len(one.tokens) else replace(one, tokens=tuple(tokens))

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from anamnesis.dream.comparison import Comparison, compare
 from anamnesis.dream.deciding import THRESHOLD
-from anamnesis.dream.proposal import Proposal
+from anamnesis.dream.proposal import Proposal, is_persons
 from anamnesis.dream.statements import said
+from anamnesis.dream.wording import DATE
 from anamnesis.notes import Memory
 from anamnesis.notes.marks import LINKS, linked, with_link
 from anamnesis.plain import one_line
@@ -82,7 +83,8 @@ def duplicates(pairs: Iterable[Pair], most: Callable[[str], int] = lambda _proje
         found = {id: each for id, each in sure[stays.id].items() if id not in taken and each[0] >= least}
         if stays.id not in taken and (group := _group(stays, [notes[id] for id in found], found, most)):
             taken |= {stays.id, *(note.id for note in group)}
-            yield _proposal(stays, group, [found[note.id] for note in group])
+            compared = {note.id: found[note.id] for note in group}
+            yield _proposal(*_established(stays, group, compared), [*compared.values()])
 
 
 def merged(stays: Memory, others: Sequence[Memory]) -> Memory:
@@ -104,8 +106,31 @@ def merged(stays: Memory, others: Sequence[Memory]) -> Memory:
 
 
 def _fullness(note: Memory) -> tuple[int, str, str]:
-    """Which note of a group stays: the same on every machine."""
+    """How much a note says; the same order on every machine."""
     return sum(len(each.tokens) for each in said(note).body), note.updated_at, note.id
+
+
+def _established(
+    fullest: Memory, others: Sequence[Memory], found: Mapping[str, tuple[float, Pair]]
+) -> tuple[Memory, list[Memory]]:
+    """The note of a group that stays, and the others.
+
+    Of those that say all that the fullest says, a person's own stays, else the oldest: other notes and people refer to
+    it, it has been used, and its wording is the first.
+    """
+    whole = [note for note in others if _lacks_nothing(note, found[note.id][1]) and _dates(note) >= _dates(fullest)]
+    stays = min([fullest, *whole], key=lambda note: (not is_persons(note), note.created_at, note.id))
+    return stays, sorted((note for note in (fullest, *others) if note is not stays), key=lambda note: note.id)
+
+
+def _dates(note: Memory) -> set[str]:
+    """The dates that a note tells, in its title too."""
+    held = said(note)
+    return {
+        token.key
+        for token in (*held.dates, *(token for each in held.body for token in each.tokens))
+        if token.kind == DATE
+    }
 
 
 def _group(

@@ -22,7 +22,7 @@ _LEAST_COMMON = 0.3
 # Of the words that one note has, so many and one of so many more may be missing in one that says the same.
 _MOST_MISSING, _MISSING_ONE_OF = 1, 8
 # Words of a title that tell notes with the same text apart. Questions such as "When to restart" do not.
-_TELLING = QUALIFIERS | CONDITIONS - {"when", "where"}
+_TELLING = QUALIFIERS | CONDITIONS - {"when", "if", "where"}
 
 
 class Difference(NamedTuple):

@@ -7,7 +7,7 @@ at random instead: it misses short sentences in which half the words were replac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import combinations
@@ -20,7 +20,7 @@ from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import Memory
 
 # Changes with what the keys are made of.
-VERSION = 1
+VERSION = 2
 _WORD = lazy_pattern(r"[\u3400-\u9fff\uac00-\ud7a3]|\w++", re.UNICODE)
 # How many words each part of a note is known by, how many words a part has, and how many parts are looked at.
 _RAREST, _PART, _MOST_PARTS = 8, 60, 8
@@ -40,29 +40,34 @@ class Sketch(NamedTuple):
 
 def sketch_of(note: Memory) -> Sketch:
     seed = _number(f"{note.project}\n{note.scope}")
-    words = [
-        stem(word) for word in _WORD.findall(f"{note.title}\n{note.body}"[:_LONGEST_TEXT].casefold()) if _tells(word)
-    ]
-    rank = {word: number for number, word in enumerate(sorted({*words}, key=rarity))}
-    found = {(seed ^ (first * 3 + second)) & _MASK for part in _parts(words) for first, second in _pairs(part, rank)}
+    found = _WORD.findall(f"{note.title}\n{note.body}"[:_LONGEST_TEXT].casefold())
+    words = [word for word in map(_known, found) if word]
+    keys = {(seed ^ (first * 3 + second)) & _MASK for part in _parts(words) for first, second in _pairs(part)}
     if len({*words}) == 1:
-        found.add((seed ^ _hash(words[0])) & _MASK)
-    return Sketch(found, {_hash(word) & 0xFFFF for word in words})
+        keys.add((seed ^ words[0]) & _MASK)
+    return Sketch(keys, {word & 0xFFFF for word in words})
 
 
-def _parts(words: Sequence[str]) -> Iterator[Sequence[str]]:
+def _parts(words: Sequence[int]) -> Iterator[Sequence[int]]:
     """All words, and those of each part of a long text: of a text that was cut, one of the parts may be left."""
     yield words
     if len(words) > _PART:
         yield from (words[start : start + _PART] for start in range(0, len(words), _PART)[:_MOST_PARTS])
 
 
-def _pairs(words: Sequence[str], rank: Mapping[str, int]) -> Iterator[tuple[int, int]]:
-    rarest = sorted({*words}, key=rank.__getitem__)[:_RAREST]
-    return combinations(sorted(map(_hash, rarest)), 2)
+def _pairs(words: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return combinations(sorted([word & _MASK for word in sorted({*words})[:_RAREST]]), 2)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=200_000)
+def _known(word: str) -> int:
+    """A number for a word that tells, the smaller the rarer its stem is, which ends with the hash of that; else 0."""
+    if not _tells(word):
+        return 0
+    common, number = rarity(stem(word))
+    return (len(_ranks()) + common) << 63 | number
+
+
 def _tells(word: str) -> bool:
     """Whether a word is none of grammar, and no part of a date."""
     if word in DROPPED or word in CLASS_OF or word in NUMBER_OF:
@@ -78,12 +83,7 @@ def _tells(word: str) -> bool:
 @lru_cache(maxsize=100_000)
 def rarity(word: str) -> tuple[int, int]:
     """How rare a stem is, the rarest first: words that the model has no piece for, then the others."""
-    return -_ranks().get(word, len(_ranks())), _hash(word)
-
-
-@lru_cache(maxsize=100_000)
-def _hash(word: str) -> int:
-    return _number(word)
+    return -_ranks().get(word, len(_ranks())), _number(word)
 
 
 def _number(text: str) -> int:

@@ -65,14 +65,19 @@ QUALIFIERS = _words(
     private old new legacy alpha beta debug release client server backend frontend mobile desktop
     """
 )
+# After these verbs, "if" asks whether and "when" asks for the time; elsewhere both begin a condition.
+ASKING = _words(
+    "ask asks check checks decide decides determine determines find know knows learn log remember see show shows"
+    " tell tells test tests verify verifies wonder"
+)
 # What begins a clause without which a statement says something else.
 CONDITIONS = _words("if unless until when whenever only except before after while once where without")
 
 _CLASSES = """
 in within inside into; with using via through by; about regarding concerning approximately roughly around circa;
-over above exceeding; under below beneath; before; after; until till; when whenever once; if provided
-assuming; only solely exclusively merely just; half; double twice; triple thrice; quarter; dozen; single; all every
-each; some certain; more; less fewer; most; least; must shall; should ought; can could; may might; was were; or;
+over above exceeding; under below beneath; before; after; until till; if when whenever provided assuming;
+once; only solely exclusively merely just; half; double twice; triple thrice; quarter; dozen; single; all every each;
+some certain; more; less fewer; most; least; must shall; should ought; can could; may might; was were; or;
 instead; always; never; not; no; except excluding; between among amongst; during throughout; toward towards; without;
 both; last; ever; off; out; up; down; left; on onto; at; from; than; against; across; behind; ahead; since; yes;
 at_most; at_least; everything; anything; something; everyone everybody; someone somebody; anyone anybody; everywhere;
@@ -92,7 +97,10 @@ fortnightly; monthly; quarterly; yearly annually annual; monday mon; tuesday tue
 thurs; friday fri; saturday sat; sunday sun
 """
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBERS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+nineteen
+"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety hundred"
 _MONTHS = """
 january jan januar janvier enero; february feb februar février febrero; march mar märz mars marzo; april apr avril
@@ -158,8 +166,10 @@ UNIT_OF = _heads(_UNITS)
 MONTH_OF = {
     word: number for number, group in enumerate(" ".join(_MONTHS.split()).split("; "), 1) for word in group.split()
 }
-NUMBER_OF = {word: str(number) for number, word in enumerate(_NUMBERS.split())} | {
-    word: str(10 * number) for number, word in enumerate(_TENS.split(), 2)
+_ONES = {word: number for number, word in enumerate(_NUMBERS.split())}
+_TIMES_TEN = {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+NUMBER_OF = {word: str(number) for word, number in (_ONES | _TIMES_TEN).items()} | {
+    f"{tens}-{one}": str(_TIMES_TEN[tens] + _ONES[one]) for tens in _TENS.split()[:-1] for one in _NUMBERS.split()[1:10]
 }
 ORDINAL_OF = {word: f"{number}." for number, word in enumerate(_ORDINALS.split(), 1)} | {
     f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }": f"{number}." for number in range(1, 13)

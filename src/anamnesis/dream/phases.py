@@ -144,4 +144,4 @@ def _holding(look: Look, project: str, text: str, *, episodic: bool) -> list[Mem
     """The notes of a project that have the rarest words of a text: to look for all costs what the common ones cost."""
     words = sorted(telling_words(text), key=lambda word: rarity(stem(word)))[:_RAREST]
     found = holding(look.store, words, project=project, episodic=episodic)
-    return sorted(look.store.live(found), key=lambda note: note.id)
+    return sorted(look.store.live(found), key=lambda note: note.id) if found else []

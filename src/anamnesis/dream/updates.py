@@ -113,11 +113,12 @@ def resolved(note: Memory, notes: Mapping[str, Memory], gone: Collection[str]) -
 
     `notes` are the notes that exist. A link that a person has made is left alone: only dreams tag and link both notes.
     """
-    if ids := sorted(partners(note) & {*gone}):
+    others = partners(note)
+    if ids := sorted(others.intersection(gone)) if others else []:
         reason = f"{counted(len(ids), 'note')} that {note.id} is linked with {'is' if len(ids) == 1 else 'are'} gone."
         yield Proposal(RESOLVED, (note.id,), reason, _RESOLVED, (without(note, *ids),), {"links": ids})
         return
-    for id in sorted(partners(note) & notes.keys()):
+    for id in sorted(others & notes.keys()):
         other = notes[id]
         if note.id < id and _is_linked_by_a_dream(note, other) and excluding(note, other) is None:
             reason = "Two notes that were linked do not exclude each other any more."

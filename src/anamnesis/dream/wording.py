@@ -9,6 +9,7 @@ from typing import NamedTuple
 from anamnesis.dream.grammar import (
     ABBREVIATIONS,
     ALWAYS_UNITS,
+    ASKING,
     CAPITALS,
     CLASS_OF,
     DROPPED,
@@ -204,6 +205,9 @@ def _compound(core: str) -> Iterator[Token]:
     if any(letter.isdigit() for letter in core) or any(mark in core for mark in "._@:=+#$%<>&^~"):
         yield Token(NAME, core, core)
         return
+    if core.lower() in NUMBER_OF:
+        yield Token(NUMBER, core, NUMBER_OF[core.lower()])
+        return
     for part in re.split(r"[-—–,;/|()\"“”]++", core):
         head, apostrophe, tail = part.replace("’", "'").partition("'")
         if apostrophe and tail.lower() == "t" and head.lower().endswith("n"):
@@ -237,6 +241,9 @@ def _meanings(found: list[Token]) -> Iterator[Token]:
             starts = False
         elif _is_place(found, at):
             pass
+        elif _asks_when(found, at):
+            yield Token(WORD, token.text, word, starts)
+            starts = False
         elif word not in DROPPED or (is_after_number and word in UNIT_OF):
             yield _word(token, word, starts, is_after_number, is_first=at == 0 or token.starts)
             starts = False
@@ -248,6 +255,11 @@ def _is_place(found: list[Token], at: int) -> bool:
     if found[at].key not in SITUATED or at + 2 >= len(found):
         return False
     return found[at + 1].key in _PLACES and found[at + 2].kind in (PATH, COMMAND)
+
+
+def _asks_when(found: list[Token], at: int) -> bool:
+    """Whether this "when" asks for a time, such as in "find out when it ends"."""
+    return found[at].key == "when" and any(token.key in ASKING for token in found[max(0, at - 2) : at])
 
 
 def _phrase(found: list[Token], at: int) -> tuple[int, str]:

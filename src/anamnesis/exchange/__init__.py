@@ -8,15 +8,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
+from typing import NamedTuple
 
 from anamnesis.config import Settings
 from anamnesis.disk import locked
-from anamnesis.errors import AnamnesisError, LockHeld, Unwritable
+from anamnesis.errors import AnamnesisError, Unwritable
 from anamnesis.exchange.account import Account, parse_address, read_account, write_account
 from anamnesis.exchange.client import HubClient, HubUnreachable
-from anamnesis.exchange.cycle import Cycle
+from anamnesis.exchange.cycle import Cycle, compare
 from anamnesis.exchange.receiving import Receiver
-from anamnesis.exchange.result import HubResult, report_hub, travelled
+from anamnesis.exchange.result import NOTHING, HubResult, report_hub, travelled
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import HubDatabase, HubState
 from anamnesis.log import log
@@ -36,63 +38,70 @@ def exchange_notes(
     *,
     announce: Announce | None = None,
     retries: bool = False,
+    is_compared: bool = False,
     purge: Callable[[str], object] | None = None,
 ) -> HubResult | None:
     """Exchange the notes with the hub of this machine; None if it is logged in to none.
 
-    Records whether that failed; a hub that cannot be reached is a result. `retries` offers again what it refused. Notes
+    Records whether that failed. To be offline is normal: a hub that cannot be reached is a result. `retries` offers
+    again what it refused. `is_compared` says that the files were just compared with the index, or are watched. Notes
     that were erased at the hub are removed with `purge`.
     """
-    account = read_account(store.root)
-    if account is None:
+    if read_account(store.root) is None:
         return None
+    how = Sharing(announce or (lambda _: None), retries, is_compared, purge or partial(_purge, store))
+    how.announce("Waiting for another sync of this machine")
+    with locked(store.root / EXCHANGE_LOCK, timeout=2.0 * settings.sync_timeout + 60):
+        account = read_account(store.root)
+        return _recorded(store, settings, account, how) if account else None
+
+
+def _recorded(store: MemoryStore, settings: Settings, account: Account, how: Sharing) -> HubResult:
     try:
-        result = _exchange(store, settings, account, announce or (lambda _: None), retries, purge)
-    except LockHeld:
-        raise  # another exchange is running, and says how it ended
+        result = _exchange(store, settings, account, how)
     except HubUnreachable as error:
-        record_failure(store.root, error.message, error.hint, HUB)
-        return HubResult(
-            account.url, account.user, travelled([]), travelled([]), False, 0, error.message, False, error.hint
-        )
+        return HubResult(account.url, account.user, NOTHING, NOTHING, False, 0, error.message, False, error.hint)
     except (AnamnesisError, sqlite3.Error, OSError) as error:
         hint = error.hint if isinstance(error, AnamnesisError) else ""
         record_failure(store.root, error.message if isinstance(error, AnamnesisError) else str(error), hint, HUB)
         raise
     clear_failure(store.root, HUB)
-    log(store.root, "exchange", **report_hub(result))
+    if result.received.total or result.sent.total:  # a daemon exchanges every minute
+        log(store.root, "exchange", **report_hub(result))
     return result
 
 
-def _exchange(
-    store: MemoryStore,
-    settings: Settings,
-    account: Account,
-    announce: Announce,
-    retries: bool,
-    purge: Callable[[str], object] | None,
-) -> HubResult:
+class Sharing(NamedTuple):
+    """How an exchange is made; see `exchange_notes`."""
+
+    announce: Announce
+    retries: bool
+    is_compared: bool
+    purge: Callable[[str], object]
+
+
+def _purge(store: MemoryStore, note: str) -> None:
+    from anamnesis.store.purging import purge  # hardly ever
+
+    purge(store, note)
+
+
+def _exchange(store: MemoryStore, settings: Settings, account: Account, how: Sharing) -> HubResult:
     if not is_writable(store.root):
         fault = "the disk is read-only or full, or the folder is closed to you"
         raise Unwritable(f"The notes in {store.root} cannot be synced: {fault}.")
-    if purge is None:
-        from anamnesis.store import purging
-
-        def purge(note: str) -> None:
-            purging.purge(store, note)
-
     address = parse_address(account.url, insecure=True)  # the login has decided about that
-    announce("Waiting for another sync of this machine")
     with (
-        locked(store.root / EXCHANGE_LOCK, timeout=2.0 * settings.sync_timeout + 60),
         closing(HubDatabase(store.root)) as database,
         HubClient(address, account.token, timeout=float(settings.sync_timeout)) as client,
     ):
-        receiver = Receiver(store, HubState(database, account), client, purge)
-        sender = Sender(receiver, settings.machine_id, retries)
-        cycle = Cycle(receiver, sender, announce, account.hub, lambda hub: _rename(store, account, hub))
+        receiver = Receiver(store, HubState(database, account), client, how.purge)
+        sender = Sender(receiver, settings.machine_id, how.retries)
+        if not how.is_compared:
+            compare(receiver)
+        cycle = Cycle(receiver, sender, how.announce, account.hub, lambda hub: _rename(store, account, hub))
         cycle.run()
-        waiting = sum(bool(each.reason) for each in receiver.state.waiting().values())
+        waiting = sum(bool(each.reason) for each in receiver.state.waiting())
     return HubResult(
         account.url,
         account.user,

@@ -17,6 +17,8 @@ from anamnesis.exchange.account import Address
 
 # Bytes of an answer: more than the largest page of changes with every character escaped.
 _LONGEST_ANSWER = 64_000_000
+# Seconds after which a hub that cannot be connected is given up.
+_CONNECT_SECONDS = 20.0
 _NOT_A_HUB = "Check the address: it is the one at which `anamnesis hub serve` is reached."
 _LATER = "Nothing is lost: what was not sent waits for the next sync."
 
@@ -68,6 +70,7 @@ class HubClient:
         self._token = token
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
+        self._live: HTTPConnection | None = None
 
     def __repr__(self) -> str:
         return f"HubClient({self.address.url})"  # without the token
@@ -132,7 +135,8 @@ class HubClient:
 
         A connection that is silent for longer than `patience` seconds counts as lost.
         """
-        connection = self._connect(patience)
+        with self._telling():
+            self._live = connection = self._connect(patience)
         try:
             with self._telling():
                 connection.request("GET", f"{self.address.path}/v1/live", headers=self._headers("text/event-stream"))
@@ -142,6 +146,13 @@ class HubClient:
             yield self._events(response)
         finally:
             connection.close()
+
+    def hang_up(self) -> None:
+        """End `live`, from another thread."""
+        live = self._live.sock if self._live else None
+        if live:
+            with contextlib.suppress(OSError):
+                live.shutdown(socket.SHUT_RDWR)
 
     def _events(self, response: HTTPResponse) -> Iterator[str]:
         while True:
@@ -199,9 +210,15 @@ class HubClient:
 
     def _connect(self, timeout: float) -> HTTPConnection:
         _, host, port, _ = self.address
-        if self.address.is_secure:
-            return HTTPSConnection(host, port, timeout=timeout, context=create_default_context())
-        return HTTPConnection(host, port, timeout=timeout)
+        patience = min(timeout, _CONNECT_SECONDS)
+        connection = (
+            HTTPSConnection(host, port, timeout=patience, context=create_default_context())
+            if self.address.is_secure
+            else HTTPConnection(host, port, timeout=patience)
+        )
+        connection.connect()
+        connection.sock.settimeout(timeout)
+        return connection
 
     @contextlib.contextmanager
     def _telling(self) -> Iterator[None]:

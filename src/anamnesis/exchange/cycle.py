@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
-from anamnesis.exchange.receiving import Receiver, as_missed
+from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
 from anamnesis.exchange.state import Space, Waiting
 from anamnesis.notes.spaces import PERSONAL
@@ -47,24 +47,22 @@ class Cycle:
     removed: list[str] = field(default_factory=list)  # spaces that the user was removed from
 
     def run(self) -> None:
-        self._compare()
         state = self.receiver.state
         self.receiver.spaces = state.spaces()
         self._receive()
-        if missed := [each for each in state.waiting().values() if each.missed]:
-            self.receiver.receive(as_missed(self.receiver.client, missed), is_current=True)
+        self._catch_up()
         if self._find_lost():
             self._receive()
         self._send()
         state.mark("reached_at", utcnow())
 
-    def _compare(self) -> None:
-        """Index files that were edited in place."""
-        store, state = self.receiver.store, self.receiver.state
-        now = time.time()
-        if store.count() <= _FEW_NOTES or not 0 <= now - state.compared_at() < _COMPARE_SECONDS:
-            store.refresh()
-            state.mark("compared_at", now)
+    def _catch_up(self) -> None:
+        """Receive the current versions of notes that could not be received when they came."""
+        receiver = self.receiver
+        missed = [each for each in receiver.state.waiting() if each.missed]
+        found = {(each.note, each.space): receiver.client.note(each.space, each.note) for each in missed}
+        receiver.state.catch_up(key for key, version in found.items() if version is None)
+        receiver.receive([version for version in found.values() if version], is_current=True)
 
     def _receive(self) -> None:
         """Receive all changes, page by page."""
@@ -156,7 +154,7 @@ class Cycle:
         store, state, sender = self.receiver.store, self.receiver.state, self.sender
         self.announce(f"Sending to {self.receiver.client.address.host}")
         if waiting := state.waiting():
-            sender.send(waiting)
+            sender.send(each.note for each in waiting)
         self._follow_projects()
         for _ in range(_MOST_ROUNDS):
             pending = store.log.pending(FOLLOWER, state.identity, _BATCH)
@@ -176,3 +174,12 @@ class Cycle:
                     self.sender.send(self.receiver.store.ids_of(project))
             if space.role and space.projects != before and (space.can_write or not space.projects):
                 self.receiver.state.save_projects(space.name, space.projects)
+
+
+def compare(receiver: Receiver) -> None:
+    """Index files that were edited in place."""
+    store, state = receiver.store, receiver.state
+    now = time.time()
+    if store.count() <= _FEW_NOTES or not 0 <= now - state.compared_at() < _COMPARE_SECONDS:
+        store.refresh()
+        state.mark("compared_at", now)

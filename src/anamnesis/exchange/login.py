@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from anamnesis.errors import InvalidArgument
-from anamnesis.exchange.account import Account, Address, write_account
+from anamnesis.disk import locked
+from anamnesis.errors import InvalidArgument, LockHeld
+from anamnesis.exchange.account import Account, Address, forget_account, write_account
 from anamnesis.exchange.client import HubClient, HubRefused
+from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
+# Seconds to wait for an exchange of this machine to end.
+_PATIENCE = 10.0
 _LEAST_INTERVAL, _MOST_INTERVAL = 1.0, 60.0
 
 
@@ -42,8 +47,24 @@ def log_in(home: Path, address: Address, token: str) -> LoggedIn:
         spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
     except (KeyError, TypeError) as error:
         raise HubRefused(f"What answers at {address.url} is not a hub.", "Check the address.") from error
-    write_account(home, account)
+    with _without_exchange(home):
+        write_account(home, account)
     return LoggedIn(account, spaces)
+
+
+def log_out(home: Path) -> None:
+    """End the login. An exchange that runs is completed first, unless it takes too long."""
+    with _without_exchange(home):
+        forget_account(home)
+
+
+@contextmanager
+def _without_exchange(home: Path) -> Iterator[None]:
+    with ExitStack() as held:
+        if home.is_dir():
+            with suppress(LockHeld):
+                held.enter_context(locked(home / EXCHANGE_LOCK, timeout=_PATIENCE))
+        yield
 
 
 def ask_for_token(

@@ -15,7 +15,9 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
 from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
-from anamnesis.notes import TYPES, Memory, check_id, parse, render, space_of, validate
+from anamnesis.notes import TYPES, Memory, check_id, parse, render, validate
+from anamnesis.notes.merge import set_aside
+from anamnesis.notes.spaces import space_of, with_space
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
@@ -40,9 +42,14 @@ class Decision:
     agreed: list[Agreed] = field(default_factory=list)
     files: list[Replacement] = field(default_factory=list)
     wait: Waiting | None = None
+    missed: list[Waiting] = field(default_factory=list)  # versions that have to follow
     is_trashed: bool = False  # by the store, as its file has no front matter
     is_erased: bool = False
     conflicted: bool = False
+
+    def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
+        """Receive the versions of these spaces later."""
+        self.missed += [Waiting(self.note, space, reason, missed=True) for space in spaces]
 
 
 @dataclass(slots=True)
@@ -68,13 +75,17 @@ class Receiver:
         for each in versions:
             with contextlib.suppress(InvalidNote):  # an id is a file name, and a hub may have been changed by anybody
                 news[check_id(each.note)][each.space] = each
+        passed: list[tuple[str, str]] = []
         known = self.state.agreed(news)
         for note, rows in known.items():
             for space, row in rows.items():
                 found = news[note].get(space)
                 if found and (found.version == row.version if is_current else found.version <= row.version):
                     del news[note][space]
+                    passed.append((note, space))
         news = {note: each for note, each in news.items() if each}
+        if is_current:
+            self.state.catch_up(passed)
         for _ in range(_MOST_ROUNDS):
             if not news:
                 break
@@ -100,7 +111,7 @@ class Receiver:
         for each in done:
             self._finish(each)
         self.state.save(agreed for each in done for agreed in each.agreed)
-        self.state.wait(each.wait for each in done if each.wait)
+        self.state.wait(each for decision in done for each in (decision.wait, *decision.missed) if each)
         if files:
             self.store.refresh_files([f"{_TREE}/{file.path}" for file in files], steps)
         return [each.note for each in decided if each not in done]
@@ -175,33 +186,90 @@ class Receiver:
         local: Local | None,
     ) -> None:
         """Bring the version of the chosen space into the file, and changes that were made in a space that it leaves."""
-        home = next((each for each in known.values() if each.is_here), None)
+        home = next((each for each in known.values() if each.is_here), None) or _same(fresh, local)
         versions = dict(fresh)
+        if home and home.space != chosen and home.space in fresh and fresh[home.space].text is not None:
+            # One version at a time: first that of the space that the file is of, then the others.
+            decision.postpone(space for space in fresh if space != home.space)
+            chosen, versions = home.space, {home.space: fresh[home.space]}
+            known = {home.space: home}
         if chosen not in fresh and (not home or home.space != chosen):
             found = self.client.note(chosen, decision.note)
             if not found or found.text is None:
-                return  # it has just been deleted there too, which comes with the next changes
+                decision.postpone(fresh)  # it has just been deleted there too
+                return
             versions[chosen] = found
+        if local and local.memory is None:
+            decision.postpone(fresh, f"{local.file.path} cannot be read: {local.file.problem}")
+            return
+        if hidden := self._hidden(chosen, versions, known, home):
+            home = self._keep_hidden(decision, hidden, chosen, versions, known, home, local)
         bases = {chosen: home, **{space: each for space, each in known.items() if each.is_leaving}}
         for space in (chosen, *(each for each in known if known[each].is_leaving and each != chosen)):
             theirs = versions.get(space)
             if theirs is None or theirs.text is None:
                 continue
-            if decision.files:  # two versions at once: the other one follows when this one is recorded
-                decision.wait = Waiting(decision.note, space, "", missed=True)
+            if space != chosen and decision.files:
+                decision.postpone([space])
                 versions.pop(space)
-                continue
-            if not self._bring(decision, theirs, bases.get(space), local):
+            elif not self._bring(decision, theirs, bases.get(space), local):
                 return
         here = chosen if chosen in versions else ""
-        decision.agreed = [self._version(each, space == here, known) for space, each in versions.items()]
+        decision.agreed += [self._version(each, space == here, known) for space, each in versions.items()]
+        # New files first: a kill must not leave a note replaced and its other version nowhere.
+        decision.files.sort(key=lambda file: file.before is not None)
+
+    def _hidden(
+        self, chosen: str, fresh: Mapping[str, Incoming], known: Mapping[str, Agreed], home: Agreed | None
+    ) -> str:
+        """Another space that the note is in at the same time, whose version no file would show any more; "" if none.
+
+        Somebody moved the note while somebody else, who does not see the new space, changed it in the old one.
+        """
+        live = {space for space, each in known.items() if each.is_live and not each.is_leaving and space not in fresh}
+        live |= {space for space, each in fresh.items() if each.text is not None} - {chosen}
+        if home and home.space != chosen and home.space in live:
+            return home.space
+        own = (space for space in live if space != chosen and space in self.spaces and self.spaces[space].is_personal)
+        return next(own, "") if chosen in fresh else ""
+
+    def _keep_hidden(
+        self,
+        decision: Decision,
+        hidden: str,
+        chosen: str,
+        versions: dict[str, Incoming],
+        known: Mapping[str, Agreed],
+        home: Agreed | None,
+        local: Local | None,
+    ) -> Agreed | None:
+        """Set the version of a hidden space aside as a note of its own there: merged, it might be seen by too many.
+
+        In the user's own space, it takes the place of the note. Returns what the file here is to be compared with.
+        """
+        is_here = bool(home and home.space == hidden and local)
+        found = versions.get(hidden) or (None if is_here else self.client.note(hidden, decision.note))
+        text = local.text if is_here and local else found.text if found else None
+        other = _parsed(Incoming(hidden, decision.note, 0, text)) if text else None
+        theirs = _parsed(versions[chosen]) if chosen in versions else None
+        if other and theirs and not _says_the_same(other, theirs):
+            aside = with_space(set_aside(other), hidden)
+            path = f"{aside.type}/{aside.id}.md"
+            if not is_taken(self.store, f"{_TREE}/{path}"):
+                decision.files.append(Replacement(path, None, render(aside).encode("utf-8")))
+            decision.conflicted, decision.kind = True, "conflict"
+        if self.spaces[hidden].is_personal:
+            row = self._version(versions.pop(hidden), False, known) if hidden in versions else known[hidden]
+            decision.agreed.append(row._replace(is_here=False, is_leaving=True))
+            decision.wait = Waiting(decision.note, hidden, "")
+        return home._replace(hash=local.file.hash) if is_here and home and local else home
 
     def _bring(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
         """Decide what the file becomes; False if the version has to wait."""
         note, text = _parsed(theirs), theirs.text or ""
         if note is None:
             reason = "The version of the hub is not a note that can be read here; a newer program may read it."
-            decision.wait = Waiting(theirs.note, theirs.space, reason)
+            decision.postpone([theirs.space], reason)
             return False
         data = text.encode("utf-8")
         decision.title = note.title
@@ -210,20 +278,16 @@ class Receiver:
                 decision.wait = Waiting(note.id, theirs.space, PURGED)
                 return True
             decision.kind = "back" if base and base.is_live else "new"
-            decision.files = [Replacement(self._path(note, None, data), None, data)]
+            decision.files.append(Replacement(self._path(note, None, data), None, data))
             return True
-        if local.memory is None:
-            reason = f"{local.file.path} cannot be read: {local.file.problem}"
-            decision.wait = Waiting(note.id, theirs.space, reason, missed=True)
-            return False
         if local.data == data:
-            decision.files = self._left_behind(note, local, base)
+            decision.files += self._left_behind(note, local, base)
             return True
-        decision.kind = "changed"
+        decision.kind = decision.kind or "changed"
         path = self._path(note, local, data)
-        if (base and base.hash == local.file.hash) or _redacted(local.memory) == text:
+        if (base and base.hash == local.file.hash) or (local.memory and _redacted(local.memory) == text):
             former = [Replacement(local.path, local.data, None)] if path != local.path else []
-            decision.files = [Replacement(path, None if former else local.data, data), *former]
+            decision.files += [Replacement(path, None if former else local.data, data), *former]
         else:
             self._merge(decision, base, local, File(path, data))
         return True
@@ -242,7 +306,7 @@ class Receiver:
                 decision.files.append(Replacement(path, None, file.data))
         if local.path not in merged.files:
             decision.files.append(Replacement(local.path, local.data, None))
-        decision.conflicted = merged.conflicted
+        decision.conflicted |= merged.conflicted
         if merged.conflicted:
             decision.kind = "conflict"
 
@@ -265,6 +329,18 @@ class Receiver:
         return [Replacement(path, data, None) for path, data in found if data and base and digest(data) == base.hash]
 
 
+def _same(fresh: Mapping[str, Incoming], local: Local | None) -> Agreed | None:
+    """What is agreed about a file of which nothing is recorded, where it is the version of one of these spaces."""
+    for each in fresh.values():
+        if local and each.text is not None and each.text == local.text:
+            return Agreed(each.note, each.space, each.version, local.file.hash, is_here=True)
+    return None
+
+
+def _says_the_same(one: Memory, other: Memory) -> bool:
+    return (one.title, one.body, one.tags) == (other.title, other.body, other.tags)
+
+
 def _parsed(version: Incoming) -> Memory | None:
     """The note of a version; None if it is none."""
     try:
@@ -278,9 +354,3 @@ def _parsed(version: Incoming) -> Memory | None:
 def _redacted(note: Memory) -> str:
     """The text of a note as the hub keeps it: a kill may have prevented that it was written here."""
     return render(without_secrets(note))
-
-
-def as_missed(client: HubClient, waiting: Iterable[Waiting]) -> list[Incoming]:
-    """The current versions of notes that could not be written when they came."""
-    found = (client.note(each.space, each.note) for each in waiting if each.missed)
-    return [each for each in found if each]

@@ -13,9 +13,9 @@ from anamnesis.exchange.client import HubUnreachable, Incoming, Json, Outgoing, 
 from anamnesis.exchange.local import Local, held_unreadable, read_local
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.state import Agreed, Space, Waiting
-from anamnesis.notes import Memory, space_of
+from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
-from anamnesis.notes.spaces import PERSONAL
+from anamnesis.notes.spaces import PERSONAL, space_of
 from anamnesis.store.files import TREES, digest
 from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
 
@@ -67,7 +67,7 @@ class Sender:
         local = read_local(self.receiver.store, ids)
         origins = {origin for each in local.values() if each.memory and (origin := conflict_of(each.memory))}
         known = state.agreed({*ids, *origins})
-        waiting = {id: each for id, each in state.waiting().items() if id in ids}
+        waiting = {each.note: each for each in state.waiting() if each.note in ids and not each.missed}
         elsewhere = state.elsewhere(ids)
         held = held_unreadable(self.receiver.store, [id for id in ids if id not in local and id in known])
         offers: list[_Offer] = []
@@ -117,7 +117,7 @@ class Sender:
             reason = f"It is of the space {space} of another hub, {url}."
             return Waiting(note.id, space, f"{reason} `anamnesis move {note.id} --space NAME` sends it to this one.")
         origin = _home(known.get(conflict_of(note), {}))
-        name = target(note, home or (origin and origin._replace(named=space_of(note))), self.receiver.spaces)
+        name = target(note, home or (None if space_of(note) else origin), self.receiver.spaces)
         if home and home.space == name and home.hash == local.file.hash:
             return None
         if fault := self._fault(name):

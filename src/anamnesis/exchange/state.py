@@ -149,6 +149,7 @@ class HubState:
                 if each.is_here:
                     db.execute("UPDATE agreed SET is_here = 0 WHERE account = ? AND note = ?", (self.number, each.note))
                 db.execute("INSERT OR REPLACE INTO agreed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (self.number, *each))
+                db.execute(_CAUGHT_UP, (self.number, each.note, each.space))
             for space, cursor in (cursors or {}).items():
                 db.execute("UPDATE spaces SET cursor = ? WHERE account = ? AND name = ?", (cursor, self.number, space))
 
@@ -196,9 +197,9 @@ class HubState:
             query = "DELETE FROM agreed WHERE account = ? AND version = 0"
             self._change(query, [(self.number,)])
 
-    def waiting(self) -> dict[str, Waiting]:
+    def waiting(self) -> list[Waiting]:
         query = "SELECT note, space, reason, hash, missed FROM waiting WHERE account = :account"
-        return {row[0]: _waiting(row) for row in self._rows(query)}
+        return [*map(_waiting, self._rows(query))]
 
     def wait(self, entries: Iterable[Waiting]) -> None:
         rows = [(self.number, *each) for each in entries]
@@ -209,8 +210,13 @@ class HubState:
         )
 
     def settle(self, notes: Iterable[str]) -> None:
-        """Remove notes that wait no longer."""
-        self._change("DELETE FROM waiting WHERE account = ? AND note = ?", [(self.number, note) for note in notes])
+        """Remove notes that wait no longer to be sent."""
+        query = "DELETE FROM waiting WHERE account = ? AND note = ? AND NOT missed"
+        self._change(query, [(self.number, note) for note in notes])
+
+    def catch_up(self, versions: Iterable[tuple[str, str]]) -> None:
+        """Remove notes that wait no longer to be received, given by note and space."""
+        self._change(_CAUGHT_UP, [(self.number, *each) for each in versions])
 
     def mark(self, column: str, value: str | float) -> None:
         """Record when the hub was last reached, or when all files were last compared."""
@@ -225,6 +231,9 @@ class HubState:
 
     def _rows(self, query: str, **given: object) -> list[Any]:
         return self._database.change(lambda db: db.execute(query, {"account": self.number, **given}).fetchall())
+
+
+_CAUGHT_UP = "DELETE FROM waiting WHERE account = ? AND note = ? AND space = ? AND missed"
 
 
 def read_standing(root: Path, account: Account) -> Standing:
@@ -269,6 +278,28 @@ def space_notes(root: Path, account: Account, space: str) -> list[str]:
     database = HubDatabase(root)
     try:
         return [note for (note,) in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
+    finally:
+        database.close()
+
+
+class Place(NamedTuple):
+    """A note at a hub: its address, and the space."""
+
+    note: str
+    url: str
+    space: str
+
+
+def places_at_hub(root: Path, notes: Iterable[str]) -> list[Place]:
+    """Where hubs have notes, or had them and keep their versions, as far as it is known here."""
+    query = (
+        "SELECT note, url, space FROM agreed JOIN accounts ON number = account"
+        " WHERE version > 0 AND note IN (SELECT value FROM json_each(:notes)) ORDER BY note, url, space"
+    )
+    given = {"notes": json.dumps([*notes])}
+    database = HubDatabase(root)
+    try:
+        return [Place(*row) for row in database.read(lambda db: db.execute(query, given).fetchall()) or ()]
     finally:
         database.close()
 

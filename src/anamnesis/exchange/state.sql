@@ -44,8 +44,8 @@ CREATE INDEX agreed_by_space ON agreed(account, space);
 CREATE INDEX agreed_by_note ON agreed(note);
 CREATE INDEX agreed_anew ON agreed(account) WHERE version = 0;
 
--- Notes that could not be exchanged, and why. `hash` is that of the file that the hub refused; `missed` is set if a version of
--- the hub could not be written here.
+-- Notes that could not be exchanged, and why; without a reason, those that the next exchange has to look at. `hash` is that of
+-- the file that the hub refused; `missed` is set if a version of the space could not be received when it came.
 CREATE TABLE waiting (
     account INTEGER NOT NULL,
     note    TEXT NOT NULL,
@@ -53,5 +53,5 @@ CREATE TABLE waiting (
     reason  TEXT NOT NULL,
     hash    BLOB,
     missed  INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (account, note)
+    PRIMARY KEY (account, note, space)
 ) WITHOUT ROWID;

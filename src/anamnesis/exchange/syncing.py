@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from anamnesis.config import Settings
@@ -48,13 +49,15 @@ def sync_both(
     purge: Callable[[str], object] | None = None,
 ) -> Synced:
     """Sync by git, then exchange with the hub. Without a login, what git raises is raised."""
+    is_compared = True
     try:
         git = sync_store(store, backend)
     except _FAILURES as error:
         if _is_logged_out(store):
             raise
-        git = SyncResult(False, 0, False, "", str(error), reached=False)
-    return Synced(git, _with_hub(store, settings, announce, retries, purge))
+        git, is_compared = SyncResult(False, 0, False, "", str(error), reached=False), False
+    exchange = partial(exchange_notes, store, settings, announce=announce, retries=retries, purge=purge)
+    return Synced(git, _tried(partial(exchange, is_compared=is_compared)))
 
 
 def _is_logged_out(store: MemoryStore) -> bool:
@@ -64,15 +67,9 @@ def _is_logged_out(store: MemoryStore) -> bool:
         return False
 
 
-def _with_hub(
-    store: MemoryStore,
-    settings: Settings,
-    announce: Announce | None,
-    retries: bool,
-    purge: Callable[[str], object] | None,
-) -> HubResult | None:
+def _tried(exchange: Callable[[], HubResult | None]) -> HubResult | None:
     try:
-        return exchange_notes(store, settings, announce=announce, retries=retries, purge=purge)
+        return exchange()
     except _FAILURES as error:  # it is recorded
         message, hint = (error.message, error.hint) if isinstance(error, AnamnesisError) else (str(error), "")
         return HubResult("", "", NOTHING, NOTHING, False, 0, message, reached=False, hint=hint)

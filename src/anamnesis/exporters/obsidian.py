@@ -6,13 +6,13 @@ A file that was edited there is never overwritten, and a file of the user's is n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anamnesis.disk import write_atomically
-from anamnesis.importers.ledger import Entry, Ledger, note_digest, record_digest
-from anamnesis.importers.markdown import Exported, edited_record, exported_files, titles_of, with_names
+from anamnesis.importers.ledger import Entry, Ledger, record_digest, whole_digest
+from anamnesis.importers.markdown import Exported, edited_record, exported_files, with_names
 from anamnesis.importers.reading import files_under
 from anamnesis.importers.record import Broken
 from anamnesis.notes import Memory, render
@@ -37,11 +37,10 @@ def export_obsidian(home: Path, notes: Iterable[Memory], folder: Path) -> Writte
     whole = [*notes]
     ledger = Ledger(home, folder)
     before = exported_files(folder, ledger.ids)
-    former = titles_of(before.values())
-    edited = {each.id for path, each in before.items() if _is_edited(path, each.id, former, ledger)}
+    edited = {each.id for path, each in before.items() if _is_edited(path, each.id, ledger)}
     paths = _paths(whole, folder, before)
     files = {note.id: Exported(note.id, paths[note.id].stem, note.title) for note in whole}
-    names, titles = _names(whole, files), titles_of(files.values())
+    names = _names(whole, files)
     counts = {"written": 0, "unchanged": 0, "edited": 0}
     for note in whole:
         path = paths[note.id]
@@ -53,15 +52,15 @@ def export_obsidian(home: Path, notes: Iterable[Memory], folder: Path) -> Writte
         counts["unchanged" if is_there else "written"] += 1
         if not is_there:
             write_atomically(path, text, mode=0o644, durable=False)
-        record = edited_record(path, note.id, titles)
+        record = edited_record(path, note.id, {})
         if not isinstance(record, Broken):
-            ledger.set(note.id, Entry(note_digest(note), record_digest(record, "")))
+            ledger.set(note.id, Entry(whole_digest(note), record_digest(record, "")))
     ledger.save()
     return Written(**counts)
 
 
-def _is_edited(path: Path, note_id: str, titles: Mapping[str, str], ledger: Ledger) -> bool:
-    record, entry = edited_record(path, note_id, titles), ledger.get(note_id)
+def _is_edited(path: Path, note_id: str, ledger: Ledger) -> bool:
+    record, entry = edited_record(path, note_id, {}), ledger.get(note_id)
     return isinstance(record, Broken) or entry is None or record_digest(record, "") != entry.record
 
 

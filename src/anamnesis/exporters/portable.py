@@ -32,7 +32,7 @@ def portable_store(notes: Iterable[Memory], owner: str, now: str) -> dict[str, A
         "spec_uri": "https://portable-ai-memory.org/spec/v1.0",
         "export_id": str(uuid.uuid4()),
         "exported_by": f"anamnesis/{_version()}",
-        "export_date": now,
+        "export_date": _time(now),
         "owner": {"id": owner or "unknown"},
         "memories": memories,
         "relations": [relation for note in whole for relation in _relations(note, ids, now)],
@@ -58,10 +58,11 @@ def _memory(note: Memory, now: str) -> dict[str, Any]:
         "summary": note.title,
         "tags": [tag for tag in tags if tag],
         "confidence": {"current": _number(min(max(note.confidence, 0.0), 1.0))},
-        "temporal": {"created_at": note.created_at or now, "updated_at": note.updated_at or now},
+        "temporal": {"created_at": _time(note.created_at or now), "updated_at": _time(note.updated_at or now)},
+        # Without nulls: readers leave them out before they compute the checksum.
         "provenance": {
             "platform": "anamnesis",
-            "conversation_ref": note.prov_session or None,
+            **({"conversation_ref": note.prov_session} if note.prov_session else {}),
             "extraction_method": _METHODS.get(note.prov_source, "llm_inference"),
         },
         "metadata": {
@@ -69,8 +70,7 @@ def _memory(note: Memory, now: str) -> dict[str, Any]:
             "project": note.project,
             # All of the note but the text that is above; numbers as text, which has one canonical form.
             "anamnesis": {
-                **said,
-                "body": None if content == note.body else note.body,
+                **{name: value for name, value in said.items() if name != "body" or value != content},
                 "confidence": str(note.confidence),
             },
         },
@@ -83,7 +83,12 @@ def _relations(note: Memory, ids: set[str], now: str) -> Iterable[dict[str, Any]
     for kind, id in named:
         if id in ids:
             name = f"{note.id}-{kind}-{id}"
-            yield {"id": name, "from": note.id, "to": id, "type": kind, "created_at": note.updated_at or now}
+            yield {"id": name, "from": note.id, "to": id, "type": kind, "created_at": _time(note.updated_at or now)}
+
+
+def _time(text: str) -> str:
+    """A time as readers write it: in UTC, with a Z."""
+    return f"{text.removesuffix('+00:00')}Z" if text.endswith("+00:00") else text
 
 
 def _version() -> str:

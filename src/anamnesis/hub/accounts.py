@@ -59,8 +59,7 @@ def hub_id(db: Connection) -> str:
 
 def check_key(db: Connection, key: Key) -> None:
     """Refuse a key under which no token of this hub would be found."""
-    found = one(db, "SELECT key_check FROM anamnesis.hub")
-    if found and found["key_check"] != key.check:
+    if (one(db, "SELECT anamnesis.is_key(%(check)s) AS same", {"check": key.check}) or {})["same"] is False:
         raise Unavailable(
             "The key is not the one of this hub: no token would be found.",
             "Set ANAMNESIS_HUB_KEY or --key-file as on the machine where `anamnesis hub init` ran.",

@@ -30,9 +30,10 @@ from anamnesis.hub.refusal import Refusal
 
 _FORMAT = 1
 _MANIFEST = "manifest.json"
-# In the order of their references. Without what is derived (`terms`, and the counts of `spaces`, which triggers make)
-# and what ends within minutes (`devices`).
-_TABLES = ("hub", "users", "spaces", "members", "projects", "tokens", "notes", "versions", "supersessions", "audit")
+# In the order of their references.
+TABLES = ("hub", "users", "spaces", "members", "projects", "tokens", "notes", "versions", "supersessions", "audit")
+# What triggers make, what ends within minutes, and what the schema says itself.
+LEFT_OUT = ("terms", "devices", "migrations")
 _DERIVED = {"spaces": ("notes", "words")}
 _NUMBERED = ("users", "spaces", "tokens", "audit")
 
@@ -68,7 +69,7 @@ def back_up(db: Connection, file: Path) -> Manifest:
     try:
         with os.fdopen(os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as opened:
             with zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
-                tables = {name: _copy_out(db, archive, name) for name in _TABLES}
+                tables = {name: _copy_out(db, archive, name) for name in TABLES}
                 manifest = Manifest(_FORMAT, __version__, hub_id(db), max(applied(db)), tables)
                 archive.writestr(_MANIFEST, json.dumps(asdict(manifest), indent=2))
             opened.flush()
@@ -152,7 +153,7 @@ def _opened(file: Path) -> zipfile.ZipFile:
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     try:
         fields: dict[str, Any] = json.loads(archive.read(_MANIFEST))
-        tables = {name: Table(**fields["tables"][name]) for name in _TABLES}
+        tables = {name: Table(**fields["tables"][name]) for name in TABLES}
         manifest = Manifest(**{**fields, "tables": tables})
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidArgument(f"{file} is not a backup of a hub.", "`anamnesis hub backup` writes one.") from error

@@ -41,6 +41,7 @@ def changes_since(db: Connection, caller: Caller, cursors: Mapping[str, int], li
         room -= len(found)
         budget -= sum(len(each.text or "") for each in found)
         answer[held.name] = {
+            "id": held.id,
             "role": held.role,
             "projects": held.projects,
             "seq": held.seq,

@@ -105,6 +105,15 @@ def administrator(url: str) -> Iterator[Connection]:
 
 
 @contextmanager
+def as_server(url: str) -> Iterator[Connection]:
+    """A transaction of the server without a pool, whose errors are those of the connection."""
+    with administrator(url) as db:
+        if (one(db, "SELECT to_regrole(%(role)s) AS found", {"role": SERVER_ROLE}) or {})["found"]:
+            db.execute(_BEGIN, {"role": SERVER_ROLE})
+        yield db
+
+
+@contextmanager
 def listening(url: str, channel: str) -> Iterator[Connection]:
     """A connection of its own that gets the notifications of a channel."""
     with _in_sentences(), psycopg.connect(url, row_factory=dict_row, autocommit=True) as db:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -12,7 +11,7 @@ from starlette.routing import Route
 from anamnesis.hub import accounts
 from anamnesis.hub.incoming import read_machine, read_object
 from anamnesis.hub.refusal import Refusal
-from anamnesis.hub.routes import Hub, address_of, body_of, hub_of
+from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, json_of
 
 _INTERVAL = 5
 # "Precondition required": the person has not confirmed it yet.
@@ -22,7 +21,7 @@ _PENDING = 428
 async def start(request: Request) -> Response:
     hub = hub_of(request)
     hub.limits.device.take(address_of(request))
-    machine = read_machine(read_object(await body_of(request)))
+    machine = read_machine(read_object(json_of(await body_of(request))))
     code, user_code = await hub.run(partial(_start, hub, machine))
     base = hub.url or str(request.base_url).rstrip("/")
     answer = {
@@ -38,7 +37,7 @@ async def start(request: Request) -> Response:
 async def redeem(request: Request) -> Response:
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
-    code = read_object(await body_of(request)).get("device_code")
+    code = read_object(json_of(await body_of(request))).get("device_code")
     if not isinstance(code, str) or not code or len(code) > 200:
         raise Refusal("`device_code` is missing.", "`POST /v1/device` gives one.")
     found = await hub.run(partial(_redeem, hub, code))
@@ -55,7 +54,7 @@ def _start(hub: Hub, machine: str) -> tuple[str, str]:
         return accounts.start_device(db, hub.key, machine)
 
 
-def _redeem(hub: Hub, code: str) -> Any:
+def _redeem(hub: Hub, code: str) -> accounts.Redeemed:
     with hub.database.transaction() as db:
         return accounts.redeem_device(db, hub.key, code)
 

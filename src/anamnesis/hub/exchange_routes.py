@@ -23,7 +23,7 @@ _MOST_CURSORS = 10_000
 def me(call: Call) -> Any:
     caller = call.caller
     spaces = [
-        {"name": each.name, "role": each.role, "seq": each.seq, "projects": each.projects}
+        {"id": each.id, "name": each.name, "role": each.role, "seq": each.seq, "projects": each.projects}
         for each in caller.spaces.values()
     ]
     return {

@@ -12,6 +12,8 @@ from anamnesis.hub.refusal import TooMany
 
 # More callers than this are not told apart: the one that was silent for longest starts with a full bucket again.
 _MOST_CALLERS = 50_000
+# Requests a second of one token.
+DEFAULT_RATE = 50.0
 
 
 class Limit:
@@ -42,8 +44,8 @@ class Limit:
 class Limits:
     """The limits of a server: of each token, of each address, of failed logins, and of new device codes."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.token = Limit(50, 300, clock)
-        self.address = Limit(200, 1_000, clock)
+    def __init__(self, rate: float = DEFAULT_RATE, clock: Callable[[], float] = time.monotonic) -> None:
+        self.token = Limit(rate, 6 * rate, clock)
+        self.address = Limit(4 * rate, 20 * rate, clock)  # many machines may be behind one
         self.failure = Limit(0.5, 30, clock)
         self.device = Limit(0.1, 10, clock)

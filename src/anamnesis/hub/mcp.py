@@ -19,7 +19,7 @@ from anamnesis import __version__
 from anamnesis.hub.database import Entering
 from anamnesis.hub.entering import entering_of
 from anamnesis.hub.refusal import NotAuthenticated
-from anamnesis.hub.routes import address_of, bytes_of, hub_of, refuse_other_origins
+from anamnesis.hub.routes import address_of, body_of, hub_of, refuse_other_origins
 from anamnesis.hub.store import HubStore
 from anamnesis.mcp import memory, session
 from anamnesis.mcp.answer import described, fitted, shortened
@@ -123,7 +123,7 @@ async def speak(request: Request) -> Response:
     try:
         entering = await entering_of(request)
         # Also what needs no note, such as the handshake, is for those whom the hub knows.
-        received = receive(request.method, request.headers.items(), await bytes_of(request))
+        received = receive(request.method, request.headers.items(), await body_of(request))
         if isinstance(received, Reply):
             await hub.run(partial(_enter, entering))
             return _response(received)

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from psycopg import errors
 
@@ -66,13 +66,13 @@ class Embedder:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="embedder", daemon=True)
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         self._thread.start()
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._thread.join()
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from anamnesis.hub.database import Connection, Database
 from anamnesis.hub.keys import PREFIX, Key
-from anamnesis.hub.limits import Limits
+from anamnesis.hub.limits import DEFAULT_RATE, Limits
 from anamnesis.hub.live import Live
 from anamnesis.hub.refusal import NotAllowed, NotAuthenticated, Refusal, TooLarge
 from anamnesis.hub.tenancy import Caller
@@ -25,6 +25,7 @@ from anamnesis.web.metrics import Metrics
 if TYPE_CHECKING:
     from anamnesis.hub.oauth import Issuer
 
+T = TypeVar("T")
 MOST_BODY_BYTES = 10_000_000
 _LONGEST_TOKEN = 200
 
@@ -32,18 +33,20 @@ _LONGEST_TOKEN = 200
 class Hub:
     """What all routes share: the database, the key, the limits, the counters, and the address that clients know."""
 
-    def __init__(self, database: Database, key: Key, url: str = "", issuer: Issuer | None = None) -> None:
+    def __init__(
+        self, database: Database, key: Key, url: str = "", rate: float = DEFAULT_RATE, issuer: Issuer | None = None
+    ) -> None:
         self.database = database
         self.key = key
         self.url = url
         self.issuer = issuer
-        self.limits = Limits()
+        self.limits = Limits(rate)
         self.live = Live(database.url)
         self.metrics = Metrics()
         # As many requests at once as there are connections; the others wait here and not for a connection.
         self.threads = anyio.CapacityLimiter(database.size)
 
-    async def run(self, work: Callable[[], Any]) -> Any:
+    async def run(self, work: Callable[[], T]) -> T:
         """Do what waits for the database in a thread. It is finished even if the client hangs up."""
         return await run_sync(work, limiter=self.threads)
 
@@ -120,8 +123,8 @@ def refuse_other_origins(request: Request) -> None:
         raise NotAllowed("Requests from pages of other sites are refused.")
 
 
-async def bytes_of(request: Request) -> bytes:
-    """A body, which may not be longer than the hub accepts, whatever its head says."""
+async def body_of(request: Request) -> bytes:
+    """The body of a request, which may not be longer than the hub accepts, whatever its head says."""
     data = bytearray()
     try:
         async for part in request.stream():
@@ -133,11 +136,9 @@ async def bytes_of(request: Request) -> bytes:
     return bytes(data)
 
 
-async def body_of(request: Request) -> Any:
-    """The JSON of a body."""
-    data = await bytes_of(request)
+def json_of(body: bytes) -> Any:
     try:
-        return json.loads(data) if data else {}
+        return json.loads(body) if body else {}
     except (ValueError, RecursionError) as error:
         raise Refusal("The body is not JSON.") from error
 
@@ -148,18 +149,22 @@ def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
         hub.limits.address.take(address_of(request))
         token = token_of(request)
         hub.limits.token.take(token)
-        body = await body_of(request) if has_body else None
+        body = await body_of(request) if has_body else b""
         call = partial(_call, hub, token, work, request.path_params, request.query_params, body)
         try:
-            answer = await hub.run(call)
+            return await hub.run(call)
         except NotAuthenticated:
             hub.limits.failure.take(address_of(request))
             raise
-        return answer if isinstance(answer, Response) else Json(answer)
 
     return endpoint
 
 
-def _call(hub: Hub, token: bytes, work: Work, path: Mapping[str, str], query: Mapping[str, str], body: Any) -> Any:
+def _call(
+    hub: Hub, token: bytes, work: Work, path: Mapping[str, str], query: Mapping[str, str], body: bytes
+) -> Response:
+    """A request in a thread, with its JSON, which takes long enough to keep others waiting."""
+    given = json_of(body)
     with hub.database.entered(token) as (db, caller):
-        return work(Call(hub, db, caller, path, query, body))
+        answer = work(Call(hub, db, caller, path, query, given))
+    return answer if isinstance(answer, Response) else Json(answer)

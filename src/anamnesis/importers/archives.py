@@ -6,6 +6,7 @@ import codecs
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,9 @@ _LARGEST_VALUE = 256 << 20
 _MOST_MEMBERS = 50_000
 _MOST_ARCHIVES = 200
 _BLANKS = " \t\r\n,"
+
+# How a damaged zip, disk or document fails while it is read.
+_UNREADABLE = (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile)
 
 Is = Callable[[str], bool]
 
@@ -76,7 +80,13 @@ def values_in(place: str, stream: Stream) -> Iterator[Any]:
 
     After an element that is not valid, nothing can be told apart: it is the last, as a `Broken`.
     """
-    text = _Growing(stream)
+    try:
+        yield from _values(place, _Growing(stream))
+    except _UNREADABLE as error:
+        yield Broken(place, str(error) or type(error).__name__)
+
+
+def _values(place: str, text: _Growing) -> Iterator[Any]:
     if not text.starts("["):
         yield text.whole() if text.rest() else Broken(place, "It is empty.")
         return
@@ -142,7 +152,10 @@ class _Growing:
         return self._text[self._at :]
 
     def whole(self) -> Any:
-        return json.loads(self.rest())
+        try:
+            return json.loads(self.rest())
+        except json.JSONDecodeError as error:
+            raise ValueError(f"It is not JSON: {error}") from None
 
     def _grow(self, size: int) -> bool:
         data = self._stream.read(size)
@@ -170,5 +183,5 @@ def downloads(machine: Machine, wanted: Is, mark: bytes) -> Iterator[Path]:
             with one_member(path, wanted) as member:
                 if member and mark in member[1].read(_CHUNK):
                     yield path
-        except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, EOFError):
+        except _UNREADABLE:
             continue

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from anamnesis.capture.entries import Entry, dicts_of, text_of, texts_of
+from anamnesis.capture.entries import Entry, dict_of, dicts_of, text_of, texts_of
 from anamnesis.importers.archives import downloads, members, values_in
 from anamnesis.importers.conversations import Message, episode
 from anamnesis.importers.frame import Importer
@@ -15,6 +15,7 @@ from anamnesis.importers.machine import Machine
 from anamnesis.importers.reading import as_text
 from anamnesis.importers.record import Broken, Read, Reading, Record, Skipped
 
+_PROJECTS = "projects.json"
 _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json")
 _FILE = re.compile(r"(?:conversations(?:-\d+)?|memories|projects)\.json")
 
@@ -28,20 +29,32 @@ def _find(machine: Machine) -> Iterator[Path]:
 
 
 def _read(place: Path, machine: Machine) -> Reading:
+    projects = _project_names(place)
     for name, stream in members(place, _is_wanted):
         for number, value in enumerate(values_in(name, stream), start=1):
             if isinstance(value, Broken):
                 yield value
                 continue
-            read = [*_read_value(value, machine)] if isinstance(value, dict) else []
+            read = [*_read_value(value, projects, machine)] if isinstance(value, dict) else []
             yield from read or [Broken(f"{name}, element {number:,}", "It is nothing that Claude.ai exports.")]
 
 
-def _read_value(value: Entry, machine: Machine) -> Iterator[Read]:
+def _project_names(place: Path) -> dict[str, str]:
+    """The names of projects, which the account's memory has only the ids of."""
+    return {
+        as_text(value.get("uuid")): as_text(value.get("name"))
+        for name, stream in members(place, _PROJECTS.__eq__)
+        if name.endswith(_PROJECTS)  # a place that is one file is that, whatever is wanted
+        for value in values_in(name, stream)
+        if isinstance(value, dict)
+    }
+
+
+def _read_value(value: Entry, projects: Mapping[str, str], machine: Machine) -> Iterator[Read]:
     if isinstance(value.get("chat_messages"), list):
         yield _conversation(value)
     elif "conversations_memory" in value or "project_memories" in value:
-        yield from _memories(value)
+        yield from _memories(value, projects, machine)
     elif "prompt_template" in value or "docs" in value:
         yield from _project(value, machine)
 
@@ -67,17 +80,19 @@ def _texts(message: Entry) -> list[str]:
     return texts_of(message.get("content")) or [text for text in [text_of(message, "text").strip()] if text]
 
 
-def _memories(value: Entry) -> Iterator[Read]:
+def _memories(value: Entry, projects: Mapping[str, str], machine: Machine) -> Iterator[Read]:
     """What Claude.ai remembers of all conversations, and of those of each project."""
     account = as_text(value.get("account_uuid")) or "account"
-    projects = value.get("project_memories")
-    texts = {"conversations": value.get("conversations_memory"), **(projects if isinstance(projects, dict) else {})}
-    for name, text in texts.items():
+    overall, title = value.get("conversations_memory"), "What Claude.ai remembers"
+    if isinstance(overall, str) and overall.strip():
+        yield Record(f"memory/{account}/conversations", title, overall)
+    for uuid, text in dict_of(value, "project_memories").items():
+        name = projects.get(uuid, "")
         if isinstance(text, str) and text.strip():
-            title = "What Claude.ai remembers" + ("" if name == "conversations" else f" of the project {name}")
-            yield Record(f"memory/{account}/{name}", title, text)
-        elif name != "conversations":
-            yield Broken(f"the memory of the project {name}", "It says nothing.")
+            of_project = f"{title} of the project {name or uuid}"
+            yield Record(f"memory/{account}/{uuid}", of_project, text, project=machine.project_named(name))
+        else:
+            yield Broken(f"the memory of the project {name or uuid}", "It says nothing.")
 
 
 def _project(value: Entry, machine: Machine) -> Iterator[Read]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from anamnesis.importers.frame import Imported, Importer, bring
 from anamnesis.importers.machine import Machine, this_machine
-from anamnesis.importers.reading import parts_of, written_at
-from anamnesis.importers.record import Reading, Record
+from anamnesis.importers.reading import parts_of, text_in, written_at
+from anamnesis.importers.record import Broken, Reading, Record
 from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.store import MemoryStore
 
@@ -49,8 +49,10 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _record(path: Path, key: str, project: str) -> Record:
-    text = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+def _record(path: Path, key: str, project: str) -> Record | Broken:
+    text = text_in(path)
+    if isinstance(text, Broken):
+        return text
     meta, body = parts_of(text)
     inner = meta.get("metadata")
     nested: dict[str, Any] = inner if isinstance(inner, dict) else {}
@@ -77,7 +79,7 @@ def _project(folder: Path, machine: Machine) -> str:
 
 def _cwd_of_transcripts(folder: Path) -> Path | None:
     for transcript in sorted(folder.glob("*.jsonl")):
-        with transcript.open("rb") as lines:
+        with contextlib.suppress(OSError), transcript.open("rb") as lines:
             for _, line in zip(range(_TRANSCRIPT_LINES), lines, strict=False):
                 match = re.search(rb'"cwd":\s*("(?:[^"\\]|\\.)*")', line)
                 with contextlib.suppress(ValueError):

@@ -23,11 +23,11 @@ def _find(machine: Machine) -> Iterator[Path]:
 
 
 def _read(place: Path, machine: Machine) -> Reading:
-    folder = place / _FOLDER if (place / _FOLDER).is_dir() else place
+    found = place / _FOLDER if (place / _FOLDER).is_dir() else place
+    folder = found.parent if found.is_file() else found
     project = machine.project_of(folder.parent)
-    for path in files_under(folder, ".md"):
-        key = f"{project}:{path.relative_to(folder).as_posix()}"
-        record = file_record(path, folder, key=key, project=project)
+    for path in files_under(found, ".md"):
+        record = file_record(path, folder, key=machine.project_key(path, project), project=project)
         yield record if isinstance(record, Broken) else replace(record, project=project)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from anamnesis.capture.entries import moment
@@ -35,20 +36,27 @@ def _databases(home: Path) -> Iterator[Path]:
 
 
 def _read(place: Path, machine: Machine) -> Reading:
+    if place.is_file():
+        is_text = place.suffix == ".md"
+        yield from section_records(place, machine, "semantic", GLOBAL) if is_text else _stored(place)
+        return
     folder = place / "memories" if (place / "memories").is_dir() else place
+    summaries = [_summary(path, machine) for path in sorted((folder / "rollout_summaries").glob("*.md"))]
+    # The database of a thread does not say where it worked.
+    projects = {each.session: each.project for each in summaries if isinstance(each, Record)}
     threads: set[str] = set()
     for path in dict.fromkeys([*_databases(place), *_databases(folder)]):
         for record in _stored(path):
             if isinstance(record, Record):
                 threads.add(record.session)
+                record = replace(record, project=projects.get(record.session, ""))
             yield record
     for name in (*_HANDBOOK, *(() if threads else (_RAW,))):
         if (folder / name).is_file():
             yield from section_records(folder / name, machine, "semantic", GLOBAL)
-    for path in sorted((folder / "rollout_summaries").glob("*.md")):
-        record = _summary(path, machine)
-        if isinstance(record, Broken) or record.session not in threads:
-            yield record
+    for summary in summaries:
+        if isinstance(summary, Broken) or summary.session not in threads:
+            yield summary
 
 
 def _stored(path: Path) -> Reading:

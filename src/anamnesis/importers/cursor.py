@@ -12,7 +12,6 @@ from anamnesis.importers.markdown import file_record
 from anamnesis.importers.reading import as_text, files_under
 from anamnesis.importers.record import Broken, Reading
 from anamnesis.importers.rules import project_of
-from anamnesis.project import GLOBAL
 
 _RULES = (".cursor", "rules")
 _OLD = ".cursorrules"
@@ -30,17 +29,23 @@ def _read(place: Path, machine: Machine) -> Reading:
     files = [place] if place.is_file() else [*files_under(rules, ".mdc")]
     if (place / _OLD).is_file():
         files.append(place / _OLD)
-    root = place.parent if place.is_file() else place
+    root = _root(place)
     project = project_of(root / _OLD, machine)
     for path in files:
-        name = path.relative_to(root).as_posix()
-        key = f"{project}:{name}" if project != GLOBAL else machine.local_key(path)
-        record = file_record(path, root, key=key, project=project)
+        record = file_record(path, root, key=machine.project_key(path, project), project=project)
         if isinstance(record, Broken):
             yield record
         else:
             title = as_text(record.fields.get("description")) or record.title
             yield replace(record, title=title, type="procedural", project=project)
+
+
+def _root(place: Path) -> Path:
+    """The folder of the project that a file or a folder of rules is in."""
+    hidden = next((each for each in (place, *place.parents) if each.name == _RULES[0]), None)
+    if hidden:
+        return hidden.parent
+    return place.parent if place.is_file() else place
 
 
 IMPORTER = Importer("cursor", "Cursor's rules", _find, _read)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from anamnesis.importers.record import Broken
-from anamnesis.readonly import read_only_uri
 
 _PAGE = 500
 _BUSY_SECONDS = 5.0
@@ -22,8 +21,8 @@ Row = dict[str, Any]
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that can write nothing.
 
-    One without a write-ahead log is locked for each read, as its owner expects. One with a log is read beside its
-    owner, or as a file that nobody changes where there is no owner.
+    A database is locked for each read, as its owner expects. Only one in WAL mode that nobody has open is read as a
+    file that does not change: SQLite would create its log.
     """
     with closing(_connected(path)) as db:
         db.row_factory = sqlite3.Row
@@ -35,7 +34,9 @@ def _connected(path: Path) -> sqlite3.Connection:
     plain = f"{path.absolute().as_uri()}?mode=ro"
     with path.open("rb") as file:
         is_logged = file.read(_FORMAT_AT + 1)[_FORMAT_AT:] == bytes([_WAL])
-    for uri in (read_only_uri(path), plain) if is_logged else (plain,):
+    # An owner has a log, even an empty one, and writes it into the file at any time.
+    has_owner = path.with_name(f"{path.name}-wal").exists()
+    for uri in (f"{plain}&{'readonly_shm=1' if has_owner else 'immutable=1'}", plain) if is_logged else (plain,):
         db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS)
         try:
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()

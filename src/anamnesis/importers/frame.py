@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.importers.front import plain_fields, with_origin
-from anamnesis.importers.ledger import Entry, Ledger, note_digest, record_digest
+from anamnesis.importers.ledger import Entry, Ledger, note_digest, record_digest, whole_digest
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.record import Broken, Read, Reading, Record, Skipped
 from anamnesis.notes import PINNED, REFLECTED, TYPES, Memory, derived_id, ending_of, utc_time
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
 from anamnesis.notes.marks import EDITED_BY, with_mark, with_marks
+from anamnesis.notes.merge import Merged, merge
 from anamnesis.notes.redaction import redact
 from anamnesis.project import GLOBAL, cleaned_key
 from anamnesis.store import MemoryStore
@@ -38,7 +39,7 @@ _LONGEST_TITLE = 200
 _LONGEST_TAG = 80
 _MOST_CHARACTERS = 5_000_000
 _MOST_PROBLEMS = 20
-_UNREADABLE = (OSError, sqlite3.Error, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
+_UNREADABLE = (sqlite3.Error, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 
 
 class Importer(NamedTuple):
@@ -113,13 +114,17 @@ def bring(
     ledgers = Ledger(store.root), Ledger(store.root, place)
     bringing = _Bringing(store, importer, ledgers, machine, project)
     reading = iter(_guarded(importer, place, machine))
-    done = 0
+    done = saved = 0
     try:
         while batch := [*islice(reading, _BATCH)]:
             bringing.take(batch, dry_run=dry_run)
             done += len(batch)
             if progress:
                 progress(done)
+            # So that a kill loses little: without its entry, a note that changes there next counts as edited here.
+            if not dry_run and done >= 1.5 * saved:
+                ledgers[0].save()
+                saved = done
     finally:
         for ledger in () if dry_run else ledgers:
             ledger.save()
@@ -138,6 +143,8 @@ def _guarded(importer: Importer, place: Path, machine: Machine) -> Iterator[Read
     """The records of a place. What ends the reading early is the last broken part."""
     try:
         yield from importer.read(place, machine)
+    except OSError as error:
+        yield Broken(str(error.filename or place), error.strerror or str(error))
     except _UNREADABLE as error:
         yield Broken(str(place), str(error) or type(error).__name__)
 
@@ -239,14 +246,16 @@ class _Bringing:
 
     def _decide(self, note_id: str, record: Record, *, is_here: bool) -> tuple[str, Memory | None, Entry | None]:
         """What becomes of a record, the note to write if there is one, and the entry for it."""
+        if record.note_id:
+            return self._decide_edit(record, is_here=is_here)
         project = self._project or record.project
-        entry, said = self._ledger(record).get(note_id), record_digest(record, project)
-        if not is_here and (record.note_id or self._names.is_gone(note_id)):
+        entry, said = self._imports.get(note_id), record_digest(record, project)
+        if not is_here and self._names.is_gone(note_id):
             return "left", None, entry
         if is_here and entry and entry.record == said:
             return "unchanged", None, entry
         existing = self._store.find(note_id) if is_here else None
-        note = self._note(note_id, record, project, existing)
+        note = self._note(note_id, record, project)
         new = Entry(note_digest(note), said)
         if existing is None:
             return "new", note, new
@@ -255,13 +264,33 @@ class _Bringing:
             return ("unchanged", None, new) if is_same else ("left", None, entry)
         if is_same and not entry.record:
             return "unchanged", None, new
-        is_ready = record.note_id or (record.whole and self._importer.is_own)
+        is_ready = record.whole and self._importer.is_own
         return "updated", note if is_ready else self._updated(existing, note, is_same=is_same), new
 
-    def _note(self, note_id: str, record: Record, project: str, existing: Memory | None) -> Memory:
+    def _decide_edit(self, record: Record, *, is_here: bool) -> tuple[str, Memory | None, Entry | None]:
+        """What becomes of a file that was exported from here: an edit there is merged with what was edited here."""
+        entry, said = self._exports.get(record.note_id), record_digest(record, "")
+        existing = self._store.find(record.note_id) if is_here else None
+        if existing is None or entry is None:
+            return "left", None, entry
+        if entry.record == said:
+            return "unchanged", None, entry
+        there = edited(existing, record)
+        versions = [existing, *(each.note for each in reversed(self._store.kept.versions(existing.id)))]
+        base = next((each for each in versions if whole_digest(each) == entry.note), None)
+        if base is None:
+            return "left", None, entry
+        base = replace(base, engram=existing.engram, newline=existing.newline)
+        both = merge(base, replace(there, updated_at=utcnow()), existing) if base != existing else Merged(there)
+        if both.other:
+            return "left", None, entry
+        if whole_digest(both.note) == whole_digest(existing):
+            return "unchanged", None, Entry(whole_digest(existing), said)
+        note = with_mark(replace(both.note, updated_at=utcnow()), EDITED_BY, "human")
+        return "updated", note, Entry(whole_digest(note), said)
+
+    def _note(self, note_id: str, record: Record, project: str) -> Memory:
         """What a record says, as a note."""
-        if record.note_id and existing:
-            return _edited(existing, record)
         if record.whole:
             note = replace(record.whole, project=self._project or record.whole.project)
             return note if self._importer.is_own else self._foreign(_without_claims(note))
@@ -315,16 +344,21 @@ class _Bringing:
         return changed if self._importer.is_own else _with_block_of(note, changed)
 
 
-def _edited(existing: Memory, record: Record) -> Memory:
-    """A note as a person edited it elsewhere."""
+def edited(existing: Memory, record: Record) -> Memory:
+    """A note as a person edited it elsewhere: all but where it comes from."""
+    there = record.whole or existing
     changed = replace(
         existing,
-        title=" ".join(record.title.split())[:_LONGEST_TITLE] or existing.title,
-        body=record.body.removesuffix("\n"),
+        type=there.type,
+        title=(record.title if record.whole else " ".join(record.title.split())[:_LONGEST_TITLE]) or existing.title,
+        body=record.body,
+        project=there.project,
         tags=[str(tag) for tag in record.tags],
-        updated_at=utcnow(),
+        confidence=there.confidence,
+        supersedes=there.supersedes,
+        extra={key: lines if lines in existing.extra.values() else redact(lines) for key, lines in there.extra.items()},
     )
-    return with_mark(without_secrets(changed), EDITED_BY, "human")
+    return without_secrets(changed)
 
 
 def _without_claims(note: Memory) -> Memory:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,8 +65,17 @@ def note_digest(note: Memory) -> str:
     return _digest([note.title, note.body, note.type, note.project])
 
 
+def whole_digest(note: Memory) -> str:
+    """Of all that a person may edit."""
+    return _digest([render(replace(note, updated_at="", engram={}, newline="\n"))])
+
+
 def record_digest(record: Record, project: str) -> str:
-    """Of all but the times: a record that says the same is the same."""
+    """Of all but the times: a record that says the same is the same. Of a file that was exported, of its front matter
+    and text as they are: its links may lead to files that come and go.
+    """
+    if record.note_id and record.whole:
+        return _digest([render(replace(record.whole, newline="\n"))])
     said = [record.title, record.body, record.type, project, [*record.tags], record.session, record.model]
     return _digest([*said, dict(record.fields), render(record.whole) if record.whole else ""])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from anamnesis.capture.entries import read_lines
 from anamnesis.errors import InvalidNote
 from anamnesis.importers.frame import Importer
 from anamnesis.importers.machine import Machine
+from anamnesis.importers.reading import lines_in
 from anamnesis.importers.record import Broken, Reading, Record
 from anamnesis.notes.lines import from_value
 
@@ -18,9 +18,11 @@ def _find(_: Machine) -> list[Path]:
 
 
 def _read(place: Path, _: Machine) -> Reading:
-    for number, line in enumerate(read_lines(str(place)), start=1):
-        if not line.strip():
+    for found in lines_in(place):
+        if isinstance(found, Broken):
+            yield found
             continue
+        number, line = found
         try:
             note = from_value(json.loads(line))
         except (ValueError, RecursionError, InvalidNote) as error:

@@ -27,6 +27,13 @@ class Machine:
         """The key of a record that nothing but its place names."""
         return f"{self.id}:{path.absolute().as_posix()}"
 
+    def project_key(self, path: Path, project: str) -> str:
+        """The key of a file in a project: its place in the repository, which is the same on every machine."""
+        root = self.repository(path.parent)
+        if project == GLOBAL or root in (None, self.user_home):
+            return self.local_key(path)
+        return f"{project}:{path.relative_to(root).as_posix()}"
+
     def repository(self, folder: Path) -> Path | None:
         """The root of the repository that a folder is in; None if it is in none."""
         return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
@@ -56,6 +63,6 @@ def this_machine(
     folder: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Machine:
-    return Machine(
-        machine_id, store.root, user_home, claude_home, folder or user_home, environ or {}, tuple(store.projects())
-    )
+    # A place has one path, however it is reached: keys are made of paths.
+    homes = user_home.resolve(), claude_home.resolve(), (folder or user_home).resolve()
+    return Machine(machine_id, store.root, *homes, environ or {}, tuple(store.projects()))

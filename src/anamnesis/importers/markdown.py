@@ -7,12 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from anamnesis.errors import InvalidNote
 from anamnesis.importers.frame import Importer
 from anamnesis.importers.ledger import Ledger
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_list, as_text, files_under, json_in, parts_of, text_in, written_at
+from anamnesis.importers.reading import (
+    as_list,
+    as_text,
+    exact_text_in,
+    files_under,
+    json_in,
+    parts_of,
+    text_in,
+    written_at,
+)
 from anamnesis.importers.record import Broken, Reading, Record
-from anamnesis.notes import TYPES
+from anamnesis.notes import TYPES, parse
 from anamnesis.notes.bare import bare_note
 from anamnesis.project import GLOBAL
 
@@ -43,28 +53,35 @@ def _find(machine: Machine) -> Iterator[Path]:
 
 def _read(place: Path, machine: Machine) -> Reading:
     exported = exported_files(place, Ledger(machine.home, place).ids)
-    titles = titles_of(exported.values())
-    for path in [place] if place.is_file() else files_under(place, ".md", ".markdown"):
+    called = called_by(exported.values())
+    for path in files_under(place, ".md", ".markdown"):
         if found := exported.get(path):
-            yield edited_record(path, found.id, titles)
+            yield edited_record(path, found.id, called)
         else:
             yield file_record(path, place, key=machine.local_key(path))
 
 
 class Exported(NamedTuple):
-    """A file that was exported from here: its note, and the title that links have in place of its name."""
+    """A file that was exported from here: its note's id, its name, and the title that links have in its place."""
 
     id: str
     name: str
     title: str
 
 
+class Called(NamedTuple):
+    """What links call a note whose file has another name: its title, or its id if another note has this title first."""
+
+    id: str
+    link: str
+
+
 def exported_files(place: Path, ids: Iterable[str]) -> dict[Path, Exported]:
     """The files in a folder that hold notes with these ids; of two with one id, the first."""
     wanted, found = {*ids}, {}
     for path in files_under(place, ".md") if wanted and place.is_dir() else ():
-        text = text_in(path)
-        meta = {} if isinstance(text, Broken) else parts_of(text)[0]
+        text = exact_text_in(path)
+        meta = {} if isinstance(text, Broken) else parts_of(text.replace("\r\n", "\n"))[0]
         id = as_text(meta.get("id"))
         if id in wanted:
             wanted.remove(id)
@@ -72,46 +89,59 @@ def exported_files(place: Path, ids: Iterable[str]) -> dict[Path, Exported]:
     return found
 
 
-def titles_of(exported: Iterable[Exported]) -> dict[str, str]:
-    """The titles of files that cannot be named by them."""
-    return {each.name: each.title for each in exported if each.name != each.title and each.title}
+def called_by(exported: Iterable[Exported]) -> dict[str, Called]:
+    """What links call the notes of files, by the names of the files."""
+    files = sorted(exported)
+    firsts = {each.title: each.id for each in reversed(files)}
+    return {each.name: Called(each.id, each.title if each.id == firsts[each.title] else each.id) for each in files}
 
 
-def edited_record(path: Path, note_id: str, titles: Mapping[str, str]) -> Record | Broken:
-    """What a file says now that was exported from here: title, tags and text, with the links that notes have."""
-    text = text_in(path)
+def edited_record(path: Path, note_id: str, called: Mapping[str, Called]) -> Record | Broken:
+    """What a file says now that was exported from here, with the links that notes have."""
+    text = exact_text_in(path)
     if isinstance(text, Broken):
         return text
-    meta, body = parts_of(text)
-    return Record(
-        key=note_id,
-        title=as_text(meta.get("title")),
-        body=with_titles(body, titles),
-        tags=as_list(meta.get("tags")),
-        note_id=note_id,
-    )
+    try:
+        note = parse(text)
+    except InvalidNote:  # edited beyond recognition, but for these
+        meta, body = parts_of(text.replace("\r\n", "\n"))
+        title, tags = as_text(meta.get("title")), as_list(meta.get("tags"))
+        return Record(note_id, title, with_titles(body, called).removesuffix("\n"), tags=tags, note_id=note_id)
+    return Record(note_id, note.title, with_titles(note.body, called), tags=note.tags, note_id=note_id, whole=note)
 
 
 def with_names(body: str, names: Mapping[str, str]) -> str:
     """A text whose links lead to files, by the names of the files of titles: `[[Why?]]` becomes `[[Why|Why?]]`."""
 
     def link(found: re.Match[str]) -> str:
-        name = names.get(found[1])
-        return f"[[{name}|{found[2] or found[1]}]]" if name else found[0]
+        for target, place in _parts(found[1]):
+            if name := names.get(target):
+                return f"[[{name}{place}|{found[2] or found[1]}]]"
+        return found[0]
 
     return _LINK.sub(link, body)
 
 
-def with_titles(body: str, titles: Mapping[str, str]) -> str:
-    """A text whose links lead to notes, by the titles of files: the opposite of `with_names`."""
+def with_titles(body: str, called: Mapping[str, Called]) -> str:
+    """A text whose links lead to notes, by what the notes of files are called: the opposite of `with_names`."""
 
     def link(found: re.Match[str]) -> str:
-        title = titles.get(found[1])
-        if not title:
-            return found[0]
-        return f"[[{title}]]" if found[2] in (None, title) else f"[[{title}|{found[2]}]]"
+        for name, place in _parts(found[1]):
+            if (note := called.get(name)) is None:
+                continue
+            usual = f"{note.link}{place}"
+            if found[2] in (usual, f"{note.id}{place}") and (name != note.link or found[2] != usual):
+                return f"[[{found[2]}]]"
+            return f"[[{usual}|{found[2]}]]" if found[2] else f"[[{usual}]]"
+        return found[0]
 
     return _LINK.sub(link, body)
+
+
+def _parts(target: str) -> list[tuple[str, str]]:
+    """The note that a link leads to, and the place in it: a title may have a `#` too."""
+    name, mark, place = target.partition("#")
+    return [(target, ""), *([(name, mark + place)] if mark else [])]
 
 
 def file_record(path: Path, root: Path, *, key: str, project: str = GLOBAL) -> Record | Broken:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from anamnesis.capture.entries import Entry, decode_line, read_lines
+from anamnesis.capture.entries import Entry, decode_line
 from anamnesis.importers.frame import Importer
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_list, as_text, json_in, written_at
+from anamnesis.importers.reading import as_list, as_text, json_in, lines_in, written_at
 from anamnesis.importers.record import Broken, Reading, Record
 
 _VARIABLE = "MEMORY_FILE_PATH"
@@ -53,11 +53,14 @@ def _named(value: Any, depth: int = 0) -> list[str]:
 def _read(place: Path, machine: Machine) -> Reading:
     entities: dict[str, Entry] = {}
     relations: dict[str, list[str]] = defaultdict(list)
-    for number, line in enumerate(read_lines(str(place)), start=1):
+    for found in lines_in(place):
+        if isinstance(found, Broken):
+            yield found
+            continue
+        number, line = found
         entry = decode_line(line)
         if entry is None:
-            if line.strip():
-                yield Broken(f"{place}, line {number}", "It is not a JSON object.")
+            yield Broken(f"{place}, line {number:,}", "It is not a JSON object.")
         elif entry.get("type") == "entity" and as_text(entry.get("name")).strip():
             known = entities.setdefault(as_text(entry["name"]), {**entry, "observations": []})
             known["observations"] += as_list(entry.get("observations"))
@@ -65,7 +68,7 @@ def _read(place: Path, machine: Machine) -> Reading:
             kind = as_text(entry.get("relationType")) or "relates to"
             relations[as_text(entry["from"])].append(f"- {kind} [[{as_text(entry['to'])}]]")
         else:
-            yield Broken(f"{place}, line {number}", "It is neither an entity nor a relation.")
+            yield Broken(f"{place}, line {number:,}", "It is neither an entity nor a relation.")
     time = written_at(place)
     for name, entity in entities.items():
         yield _record(name, entity, relations.pop(name, []), machine.local_key(place), time)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +41,13 @@ def _read(place: Path, _: Machine) -> Reading:
 
 
 def _lines(name: str, stream: Stream) -> Iterator[Entry | Broken]:
+    try:
+        yield from _unpacked(name, stream)
+    except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+        yield Broken(name, f"{error}; what follows is not read.")
+
+
+def _unpacked(name: str, stream: Stream) -> Iterator[Entry | Broken]:
     read = 0
     with gzip.open(stream) as lines:
         number = 0

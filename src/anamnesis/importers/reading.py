@@ -15,6 +15,7 @@ from anamnesis.importers.record import Broken
 from anamnesis.notes import file_time
 
 LARGEST_FILE = 5_000_000
+_LONGEST_LINE = 32 << 20
 _MOST_FILES = 100_000
 _DEEPEST = 50
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
@@ -32,6 +33,14 @@ class Section(NamedTuple):
 
 def text_in(path: Path) -> str | Broken:
     """The text of a regular file of reasonable size, with line feeds alone."""
+    text = exact_text_in(path)
+    if isinstance(text, Broken):
+        return text
+    return Broken(str(path), "It is not text.") if "\0" in text else text.replace("\r\n", "\n")
+
+
+def exact_text_in(path: Path) -> str | Broken:
+    """The text of a regular file of reasonable size."""
     try:
         if path.is_symlink() or not path.is_file():
             return Broken(str(path), "It is a link or no file.")
@@ -40,7 +49,21 @@ def text_in(path: Path) -> str | Broken:
         data = path.read_bytes()
     except OSError as error:
         return Broken(str(path), error.strerror or str(error))
-    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    return data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def lines_in(path: Path) -> Iterator[tuple[int, bytes] | Broken]:
+    """The lines of a file that are not blank, with their numbers. One that is too long is broken."""
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
+                while (rest := file.readline(_LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    pass
+                yield Broken(f"{path}, line {number:,}", f"It is longer than {_LONGEST_LINE >> 20} MB.")
+            elif line.strip():
+                yield number, line
 
 
 def written_at(path: Path) -> str:
@@ -48,7 +71,10 @@ def written_at(path: Path) -> str:
 
 
 def files_under(folder: Path, *suffixes: str) -> Iterator[Path]:
-    """The files with these suffixes, in order, without hidden folders, links, and folders of programs."""
+    """The files with these suffixes, in order, without hidden folders, links, and folders of programs; or one file."""
+    if folder.is_file():
+        yield folder
+        return
     count = 0
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)

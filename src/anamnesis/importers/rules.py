@@ -47,7 +47,7 @@ def section_records(path: Path, machine: Machine, type: str, project: str = "") 
         return
     meta, body = parts_of(text)
     project = project or project_of(path, machine)
-    where = f"{project}:{path.name}" if project != GLOBAL else machine.local_key(path)
+    where = machine.project_key(path, project)
     time = written_at(path)
     before, _, managed = body.partition(_BEGIN)
     for section in sections_of(f"{before}{managed.partition(_END)[2]}"):

@@ -379,10 +379,16 @@ def resources(store: Opened) -> Resources:
 def prompts(store: Opened) -> list[Prompt]:
     """The prompts of this server."""
 
-    def reflect(project: str = "global") -> str:
-        """Look back at this session and at the unreflected episodes of a project, and keep what will matter later."""
+    def reflect(project: str = "") -> str:
+        """Look back at this session and at the unreflected episodes, and keep what will matter later."""
         from anamnesis.mcp.reflection import request  # the list of prompts need not wait for it
 
-        return request(store(), project)
+        return request(store(), project or None)
 
-    return [Prompt(reflect, "Reflect on this session", (("project", "The project key of new notes."),))]
+    return [
+        Prompt(
+            reflect,
+            "Reflect on this session",
+            (("project", "The project key of new notes; its episodes alone are shown."),),
+        )
+    ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.exchange.account import read_account
-from anamnesis.exchange.state import read_standing
+from anamnesis.exchange import standing
 from anamnesis.mcp.answer import shortened
-from anamnesis.notes import SCOPES, check_space, space_line
+from anamnesis.notes import SCOPES
+from anamnesis.notes.spaces import check_space, space_line
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -25,9 +25,9 @@ def lines_for(space: str, scope: str) -> dict[str, str]:
 
 def hub_facts(store: MemoryStore) -> dict[str, Any]:
     """The hub that the user is logged in to, the roles in its spaces, and how many notes wait; none without a login."""
-    account = read_account(store.root)
-    if account is None:
+    found = standing.hub_facts(store.root)
+    if found is None:
         return {}
-    standing = read_standing(store.root, account)
-    spaces = {shortened(each.name): each.role for each in standing.spaces[:_MOST_NAMED] if each.role}
-    return {"hub": {"url": account.url, "user": account.user, "spaces": spaces, "waiting": len(standing.waiting)}}
+    spaces = {shortened(each["name"]): each["role"] for each in found["spaces"][:_MOST_NAMED] if each["role"]}
+    facts = {name: found[name] for name in ("url", "user", "reached_at", "failure")}
+    return {"hub": {**facts, "spaces": spaces, "waiting": len(found["waiting"])}}

@@ -18,7 +18,6 @@ from anamnesis.notes.record import (
     validate,
     writable,
 )
-from anamnesis.notes.spaces import check_space, space_line, space_of, with_space
 from anamnesis.notes.ulid import derived_id, ending_of, has_time, moment_of, number_of, ulid, ulid_of
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "Scope",
     "as_dict",
     "check_id",
-    "check_space",
     "decode",
     "derived_id",
     "ending_of",
@@ -45,12 +43,9 @@ __all__ = [
     "number_of",
     "parse",
     "render",
-    "space_line",
-    "space_of",
     "ulid",
     "ulid_of",
     "utc_time",
     "validate",
-    "with_space",
     "writable",
 ]

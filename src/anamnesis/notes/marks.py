@@ -49,6 +49,8 @@ _LINE = lazy_pattern(rf"^({'|'.join(MARKS)}): *+(\S.*+)\n", re.MULTILINE)
 
 def marks_of(note: Memory) -> dict[str, str]:
     """The marks of a note, by name."""
+    if not note.extra:  # as most notes have none, and many are asked
+        return {}
     return {name: _unquoted(value) for name, value in _LINE.findall("".join(note.extra.values()))}
 
 

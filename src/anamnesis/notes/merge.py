@@ -67,7 +67,7 @@ def _merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
         updated_at=newer.updated_at,
     )
     conflict |= older.extra not in (note.extra, base.extra if base else {})
-    return Merged(note, _set_aside(older) if conflict else None)
+    return Merged(note, set_aside(older) if conflict else None)
 
 
 def conflict_of(memory: Memory) -> str:
@@ -138,7 +138,7 @@ def _united(base: list[str], one: list[str], two: list[str]) -> list[str]:
     return [each for each in base if each in both] + sorted({*one, *two}.difference(base))
 
 
-def _set_aside(memory: Memory) -> Memory:
+def set_aside(memory: Memory) -> Memory:
     """A version as a separate note, tagged and linked; the id is the same on every machine."""
     own = without_conflict_tag(memory)
     return replace(

@@ -61,5 +61,5 @@ def is_function_word(word: str) -> bool:
 
 def telling_words(text: str) -> list[str]:
     """The words that say what a text is about, each once; it is no query, so its quotes mean nothing."""
-    found = dict.fromkeys(match[0].lower() for match in _WORD.finditer(text))
-    return [word for word in found if not is_function_word(word)][:MOST_WORDS]
+    found = dict.fromkeys(map(str.lower, _WORD.findall(text)))
+    return [word for word in found if word not in _FUNCTION_WORDS][:MOST_WORDS]

@@ -6,13 +6,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anamnesis.notes import REFLECTED, Memory, MemoryType, derived_id
-from anamnesis.notes.marks import COVERED_BY, SOURCES, linked, with_link, with_tag
+from anamnesis.notes.foreign import REVIEWED, TO_REVIEW
+from anamnesis.notes.marks import (
+    CONTRADICTED,
+    COVERED_BY,
+    GONE,
+    OUTDATED,
+    SOURCES,
+    linked,
+    with_link,
+    with_tag,
+)
+from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.record import PINNED
 from anamnesis.notes.redaction import redact
 
 SOURCE = "reflection"
 RULES = "rules"
 TAG = "reflection"
 DURABLE = ("procedural", "semantic")
+# Tags that the user or the program gives: episodes may quote anybody, so a lesson from them cannot pin itself.
+_NOT_THEIRS = frozenset((PINNED, REFLECTED, TO_REVIEW, REVIEWED, OUTDATED, CONTRADICTED, GONE, CONFLICT_TAG))
 # A lesson is surer with each further session that it comes from.
 _SURE, _MORE, _SUREST = 0.8, 0.05, 0.95
 
@@ -88,7 +102,7 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
         project=max(sources, key=_time).project,
         machine_id=stamp.machine_id,
         scope="machine-local" if is_local else "portable",
-        tags=[*dict.fromkeys((TAG, *lesson.tags))],
+        tags=[*dict.fromkeys((TAG, *(tag for tag in lesson.tags if tag not in _NOT_THEIRS)))],
         created_at=stamp.at,
         updated_at=stamp.at,
         prov_source=SOURCE,

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import http.client
 import json
+import threading
 import urllib.error
 import urllib.request
 from typing import Any
 
 from anamnesis.config import Reflection
+from anamnesis.light import lazy_pattern
 
 # What can go wrong when a model is asked: it is not reached, or its answer is malformed.
 UNREACHED = (OSError, http.client.HTTPException)
-MALFORMED = (ValueError, LookupError, TypeError)
+MALFORMED = (ValueError, LookupError, TypeError, RecursionError)
 FAILURES = (*UNREACHED, *MALFORMED)
 _MOST_BYTES = 1_000_000
+# A brace that neither a key nor the other brace follows is one of a sentence.
+_OBJECT = lazy_pattern(r'\{(?=\s*+["}])')
 
 
 def ask(settings: Reflection, task: str, content: str) -> str:
@@ -30,21 +34,45 @@ def ask(settings: Reflection, task: str, content: str) -> str:
     request = urllib.request.Request(  # noqa: S310
         f"{settings.base_url.rstrip('/')}/chat/completions", json.dumps(request_body).encode("ascii"), headers
     )
-    with urllib.request.urlopen(request, timeout=settings.timeout) as response:  # noqa: S310
-        text = response.read(_MOST_BYTES)
-        if response.length:  # `read` with a limit returns what has arrived
-            raise http.client.IncompleteRead(text, response.length)
-    answer: Any = json.loads(text)
+    answer: Any = json.loads(_sent(request, settings.timeout))
     said = answer["choices"][0]["message"]["content"]
     if not isinstance(said, str):
         raise TypeError("The answer is no text.")
     return said
 
 
+def _sent(request: urllib.request.Request, timeout: float) -> bytes:
+    """The body of the answer. Raises TimeoutError if it is not complete in time.
+
+    urllib's timeout starts again with each byte, so the request runs in a thread that is left behind.
+    """
+    text: list[bytes] = []
+    failure: list[BaseException] = []
+
+    def send() -> None:
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as response:  # noqa: S310
+                found = response.read(_MOST_BYTES)
+                if response.length:  # `read` with a limit returns what has arrived
+                    raise http.client.IncompleteRead(found, response.length)
+            text.append(found)
+        except FAILURES as error:
+            failure.append(error)
+
+    thread = threading.Thread(target=send, name="model", daemon=True)
+    thread.start()
+    thread.join(timeout)
+    if failure:
+        raise failure.pop()  # which holds the response: a reference from here would keep that open
+    if not text:
+        raise TimeoutError
+    return text[0]
+
+
 def json_object(answer: str) -> dict[str, Any]:
-    """The JSON object in an answer, which may be wrapped in a fence."""
-    start, end = answer.find("{"), answer.rfind("}")
-    found = json.loads(answer[start : end + 1]) if start >= 0 else None
-    if not isinstance(found, dict):
+    """The first JSON object in an answer, which may be wrapped in a fence or in sentences."""
+    begin = _OBJECT.search(answer)
+    if begin is None:
         raise ValueError("The answer holds no JSON object.")
+    found: dict[str, Any] = json.JSONDecoder().raw_decode(answer, begin.start())[0]
     return found

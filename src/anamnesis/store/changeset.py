@@ -174,10 +174,13 @@ def find(store: MemoryStore, change_id: str) -> Change:
     """The change with this id, or the only one whose id begins or ends with it."""
     paths = [path for path in _records(store) if path.stem.startswith(change_id) or path.stem.endswith(change_id)]
     exact = [path for path in paths if path.stem == change_id]
-    found = _read((exact or paths)[0]) if exact or (len(paths) == 1 and change_id) else None
-    if found is None:
+    path = (exact or paths)[0] if exact or (len(paths) == 1 and change_id) else None
+    if path is None:
         reason = "Several changes have" if len(paths) > 1 and change_id else "No change has"
         raise InvalidArgument(f"{reason} the id {change_id!r}.", "`anamnesis dream log` shows the ids.")
+    if (found := _read(path)) is None:
+        reason = f"The record {path.relative_to(store.root)} cannot be read, so the change cannot be shown or undone."
+        raise InvalidArgument(reason, "Restore it from a backup, or remove it.")
     return found
 
 

@@ -38,13 +38,15 @@ _BOUND = ("project", "type", "scope", "source", "machine", "since", "until")
 
 
 class Also(TypedDict, total=False):
-    """The filters of people: notes with all of these tags, of this source and machine, changed in [since, until)."""
+    """The filters of people: notes with all of these tags, of this source and machine, changed in [since, until), and
+    of these alone."""
 
     tags: tuple[str, ...]
     source: str | None
     machine: str | None
     since: str | None
     until: str | None
+    ids: tuple[str, ...] | None
 
 
 # Of the notes `m`, those that no other note supersedes.
@@ -64,6 +66,7 @@ class Filter:
     since: str | None = None
     until: str | None = None
     machine: str | None = None
+    ids: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in (("type", TYPES), ("scope", SCOPES), ("source", SOURCES)):
@@ -90,6 +93,8 @@ class Filter:
         conditions += [
             f"m.{condition} :{name}" for name, condition in others.items() if getattr(self, name) is not None
         ]
+        if self.ids is not None:
+            conditions.append("m.id IN (SELECT value FROM json_each(:ids))")
         if self._tag_words:
             conditions.append("m.number IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH :tag_words)")
         if self.tags:
@@ -106,6 +111,7 @@ class Filter:
     @property
     def values(self) -> dict[str, str | None]:
         bound = {name: getattr(self, name) for name in _BOUND}
+        bound["ids"] = json.dumps(self.ids)
         return {**bound, "names": json.dumps(self.names), "tags": json.dumps(self.tags), "tag_words": self._tag_words}
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import threading
 from collections.abc import Callable
@@ -19,10 +20,14 @@ from anamnesis.tui.sections import SECTIONS
 if TYPE_CHECKING:
     from anamnesis.config import Settings
     from anamnesis.notes import Memory
+    from anamnesis.tui.chrome import Page
     from anamnesis.vault import Vault
 
 T = TypeVar("T")
 R = TypeVar("R")
+_LOOK_SECONDS = 1.0
+# Modules that are not needed for the first frame.
+_LATER = (*SECTIONS, "note", "history", "help", "editing")
 
 
 def _screen(name: str) -> Screen[None]:
@@ -90,6 +95,29 @@ class Anamnesis(Reader[None]):
         Binding("q", "quit", "Quit"),
     ]
 
+    def on_mount(self) -> None:
+        self._last: int | None = None  # the last change that was seen
+        self.set_interval(_LOOK_SECONDS, lambda: self.run_worker(self._look(), group="look", exclusive=True))
+
+    async def _look(self) -> None:
+        """Show what other programs change meanwhile: on this screen at once, on others when they are opened again."""
+        from anamnesis.tui.latest import FAILURES
+
+        if self._vault is None:
+            return
+        if self._last is None:  # the first pages are there: now nobody waits for the other sections' modules
+            await asyncio.to_thread(lambda: [importlib.import_module(f"anamnesis.tui.{name}") for name in _LATER])
+        try:
+            last = await asyncio.to_thread(self._vault.notes.log.last)
+        except FAILURES:
+            return  # a read will tell
+        if self._last is not None and last != self._last:
+            for page in self._pages():
+                page.is_stale = True
+                if page is self.screen:
+                    page.catch_up()
+        self._last = last
+
     def action_section(self, name: str) -> None:
         self.switch_mode(name)
 
@@ -138,9 +166,11 @@ class Anamnesis(Reader[None]):
 
     def reload(self) -> None:
         """Let every open screen read again what it shows, after a change."""
+        for page in self._pages():
+            page.reload()
+
+    def _pages(self) -> list[Page]:
         from anamnesis.tui.chrome import Page
 
-        for stack in self._screen_stacks.values():
-            for screen in stack:
-                if isinstance(screen, Page) and screen.is_mounted:
-                    screen.reload()
+        screens = [screen for stack in self._screen_stacks.values() for screen in stack]
+        return [screen for screen in screens if isinstance(screen, Page) and screen.is_mounted]

@@ -35,6 +35,7 @@ class Page(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._reads = Latest[Any](self)
+        self.is_stale = False
 
     @property
     def program(self) -> Anamnesis:
@@ -52,6 +53,15 @@ class Page(Screen[None]):
     def parts(self) -> Iterable[Widget]:
         """The widgets between the heading and the keys."""
         return ()
+
+    def on_screen_resume(self) -> None:
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Read again what is shown, if notes have changed since."""
+        if self.is_stale:
+            self.is_stale = False
+            self.reload()
 
     def read(self, work: Callable[[MemoryStore], T], show: Callable[[T], object]) -> None:
         """Read notes in a thread and show the result."""
@@ -92,7 +102,14 @@ class Keys(Static):
 
     def show(self) -> None:
         shown = dict.fromkeys(each.binding for each in self.screen.active_bindings.values() if each.binding.show)
-        self.update(Content.assemble(*(part for each in shown for part in self._named(each))))
+        parts = [Content.assemble(*self._named(each)) for each in shown]
+        # The last two are help and the way out; what has no room is in the help.
+        while sum(part.cell_length for part in parts) > self.app.size.width and len(parts) > 2:
+            parts.pop(-3)
+        self.update(Content.assemble(*parts))
+
+    def on_resize(self) -> None:
+        self.show()
 
     def _named(self, binding: Binding) -> Iterable[Content | tuple[str, str]]:
         yield f" {self.app.get_key_display(binding)} ", "$primary"

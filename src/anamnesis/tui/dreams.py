@@ -77,7 +77,7 @@ class Section(Listing):
     def _show_cycle(self) -> None:
         key = self.rows.key
         if key:
-            self._details.ask(lambda: cycle(self.program.vault.notes, key), self.pane.show)
+            self._details.ask(lambda: cycle(self.program.vault.notes, key), lambda found: self.pane.show(found, key))
 
     def action_dream(self) -> None:
         run_in_background("dream")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -12,6 +12,7 @@ from textual.widgets import OptionList
 
 from anamnesis.age import age, brief_age
 from anamnesis.config import Settings
+from anamnesis.exchange.standing import hub_facts
 from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.ledger import Ledger
@@ -32,6 +33,7 @@ class Fleet(NamedTuple):
     synced: dict[str, str]
     sync: SyncState
     agents: list[tuple[Agent, bool]]
+    hub: dict[str, Any] | None
 
 
 def fleet(store: MemoryStore, settings: Settings) -> Fleet:
@@ -39,7 +41,8 @@ def fleet(store: MemoryStore, settings: Settings) -> Fleet:
     known = set(Ledger(settings.home).agents())
     here = [each for each in machine.agents(settings) if each.is_installed(place)]
     state = configured_backend(store, settings).state()
-    return Fleet(machines(store), last_syncs(store), state, [(each, each.name in known) for each in here])
+    agents = [(each, each.name in known) for each in here]
+    return Fleet(machines(store), last_syncs(store), state, agents, hub_facts(settings.home))
 
 
 class Section(Listing):
@@ -57,7 +60,7 @@ class Section(Listing):
 
     def _show(self, found: Fleet) -> None:
         self._fleet = found
-        self.show_title(_told(found.sync))
+        self.show_title(_told(found.sync) + _told_hub(found.hub))
         rows = self.rows
         rows.fill(self._rows(found), rows.key)
 
@@ -109,6 +112,15 @@ def _told(sync: SyncState) -> str:
     if not sync.initialized:
         return "not synced yet"
     return f"synced with {sync.remote or 'no remote'}, {'with changes to sync' if sync.dirty else 'nothing to sync'}"
+
+
+def _told_hub(hub: dict[str, Any] | None) -> str:
+    if hub is None:
+        return ""
+    if hub["failure"]:
+        return f"; the hub refused: {hub['failure']['reason']}"
+    waiting = f", {counted(len(hub['waiting']), 'note waits', 'notes wait')}" if hub["waiting"] else ""
+    return f"; hub {hub['url']}{waiting}"
 
 
 def _machine(each: Machine, synced: dict[str, str]) -> Content:

@@ -88,13 +88,13 @@ class NotePage(Page):
 
     def _show_text(self, note: Memory) -> None:
         self._note = note
-        self.query_one("#text", Pane).show(drawing.note(note))
+        self.query_one("#text", Pane).show(drawing.note(note), note.id)
 
     def _show(self, found: Opened) -> None:
         self._note = found.note
         used = drawing.line(_told(found.use), drawing.MUTED)
         text = [drawing.line(found.note.title, "bold"), *drawing.facts(found.note), used, Content()]
-        self.query_one("#text", Pane).show(drawing.lines([*text, drawing.body(found.note.body)]))
+        self.query_one("#text", Pane).show(drawing.lines([*text, drawing.body(found.note.body)]), found.note.id)
         rows = [(id, _linked_row(how, title)) for how, id, title in found.around]
         linked = self.query_one("#linked", Rows)
         linked.display = bool(rows)

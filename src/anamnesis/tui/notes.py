@@ -189,7 +189,7 @@ class Search(Page):
         from anamnesis.tui import drawing
 
         if note := self.chosen:
-            self.query_one("#preview", Pane).show(drawing.note(note, self.found.query))
+            self.query_one("#preview", Pane).show(drawing.note(note, self.found.query), note.id)
 
     def on_resize(self) -> None:
         if self.found.notes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import date
+from itertools import islice
 from typing import ClassVar, NamedTuple
 
 from textual import on
@@ -23,6 +24,9 @@ from anamnesis.sync.conflicts import Conflict, list_conflicts, resolve
 from anamnesis.tui import drawing
 from anamnesis.tui.listing import Listing
 from anamnesis.vault import Vault
+
+# An import may leave thousands; what is decided makes room for the next.
+_MOST = 200
 
 
 class Waiting(NamedTuple):
@@ -94,11 +98,11 @@ class Section(Listing):
     def _show_chosen(self) -> None:
         pane, key, found = self.pane, self._key, self._waiting
         if key in found.conflicts:
-            pane.show(_conflict(*found.conflicts[key], pane.room))
+            pane.show(_conflict(*found.conflicts[key], pane.room), key)
         elif key in found.proposals:
-            pane.show(_proposal(*found.proposals[key]))
+            pane.show(_proposal(*found.proposals[key]), key)
         elif key in found.foreign:
-            pane.show(drawing.note(found.foreign[key]))
+            pane.show(drawing.note(found.foreign[key]), key)
         else:
             pane.show(Content())
 
@@ -167,8 +171,10 @@ def _rows(found: Waiting) -> Iterable[tuple[str, Content]]:
             yield key, Content.assemble(sure, f"{each.kind} ", drawing.line(each.reason))
     if found.foreign:
         yield "", Content.styled("Notes from elsewhere", heading)
-        for key, note in found.foreign.items():
+        for key, note in islice(found.foreign.items(), _MOST):
             yield key, drawing.line(note.title)
+        if (more := len(found.foreign) - _MOST) > 0:
+            yield "", Content.styled(f"and {more:,} more", drawing.MUTED)
 
 
 def _conflict(conflict: Conflict, compared: Compared, room: int) -> Content:

@@ -43,16 +43,24 @@ class Rows(OptionList):
         super().__init__(id=id, classes=classes, markup=False)
 
     def fill(self, rows: Iterable[tuple[str, Content]], keep: str | None = None) -> None:
-        """Show these rows instead; the cursor goes to the row `keep`, else to the first.
+        """Show these rows instead; the cursor goes to the row `keep`, or the one in its place if it is gone.
 
-        A row without a key is a heading.
+        Without `keep`, it goes to the first row. A row without a key is a heading.
         """
         options = [Option(content, id=key or None, disabled=not key) for key, content in rows]
+        if keep and [*map(_drawn, options)] == [*map(_drawn, self.options)]:
+            self._tell_highlighted()  # its text may be another; what was scrolled stays where it is
+            return
+        before = (self.highlighted or 0) if keep else 0
         self.set_options(options)
         places = [place for place, option in enumerate(options) if not option.disabled]
         kept = [place for place in places if options[place].id == keep]
-        self.highlighted = next(iter([*kept, *places]), None)
+        self.highlighted = next(iter([*kept, *(place for place in places if place >= before), *places[-1:]]), None)
         self.scroll_to_highlight()
+
+    def _tell_highlighted(self) -> None:
+        if self.highlighted is not None and (option := self.highlighted_option):
+            self.post_message(self.OptionHighlighted(self, option, self.highlighted))
 
     def extend(self, rows: Iterable[tuple[str, Content]]) -> None:
         """Add a page, without rows that moved into it while it was read."""
@@ -71,6 +79,12 @@ class Rows(OptionList):
             self.post_message(self.NearEnd(self))
 
 
+def _drawn(option: Option) -> tuple[str | None, object, object]:
+    """What a row shows; contents are equal if their texts are, whatever their colours."""
+    shown = option.prompt
+    return option.id, shown, shown.spans if isinstance(shown, Content) else None
+
+
 class Pane(VerticalScroll):
     """A text that scrolls."""
 
@@ -87,14 +101,17 @@ class Pane(VerticalScroll):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._text = Static(markup=False)
+        self._of = ""
 
     def compose(self) -> Iterable[Static]:
         yield self._text
 
-    def show(self, content: Content) -> None:
-        """Show a text from its beginning."""
+    def show(self, content: Content, of: str = "") -> None:
+        """Show a text: from its beginning, unless it is one `of` the same thing as before."""
         self._text.update(content)
-        self.scroll_home(animate=False)
+        if not of or of != self._of:
+            self.scroll_home(animate=False)
+        self._of = of
 
     @property
     def room(self) -> int:

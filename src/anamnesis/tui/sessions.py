@@ -68,7 +68,7 @@ class Section(Listing):
     def _preview(self) -> None:
         if each := self._sessions.get(self.rows.key or ""):
             shown = drawing.note(each.what) if isinstance(each.what, Memory) else session(each.what)
-            self.pane.show(shown)
+            self.pane.show(shown, each.what.id)
 
     @on(OptionList.OptionSelected, "#rows")
     def _open(self) -> None:

@@ -41,7 +41,7 @@ class Section(Listing):
     @on(OptionList.OptionHighlighted, "#rows")
     def _describe(self) -> None:
         if each := self._chosen:
-            self.pane.show(_described(each))
+            self.pane.show(_described(each), each.setting.name)
 
     @on(OptionList.OptionSelected, "#rows")
     def action_change(self) -> None:

@@ -59,7 +59,7 @@ class Section(Listing):
     @on(OptionList.OptionHighlighted, "#rows")
     def _preview(self) -> None:
         if each := self._chosen:
-            self.pane.show(_described(each))
+            self.pane.show(_described(each), self.rows.key or "")
 
     @on(OptionList.OptionSelected, "#rows")
     def _open(self) -> None:
@@ -145,7 +145,7 @@ class Around(Listing):
     @on(OptionList.OptionHighlighted, "#rows")
     def _preview(self) -> None:
         if note := self._notes.get(self.rows.key or ""):
-            self.pane.show(drawing.note(note))
+            self.pane.show(drawing.note(note), note.id)
 
     @on(OptionList.OptionSelected, "#rows")
     def _open(self) -> None:

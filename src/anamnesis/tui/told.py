@@ -95,7 +95,7 @@ class Section(Listing):
         if not id and kind in texts:
             pane.show(drawing.said(texts[kind] or "Nothing."))
         elif id in notes:
-            pane.show(drawing.note(notes[id]))
+            pane.show(drawing.note(notes[id]), id)
         else:
             pane.show(Content())
 

@@ -10,6 +10,7 @@ import hmac
 import ipaddress
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
@@ -72,7 +73,8 @@ def _refuse_visitor(request: Request, token: str) -> Response | None:
         if request.path in _OPEN or is_valid(token, request.headers.get("cookie") or ""):
             return None
         if request.method == "GET" and "text/html" in (request.headers.get("accept") or ""):
-            return Response(303, type="", headers=(("Location", LOGIN),))
+            page = quote(f"{request.path}?{request.query}".rstrip("?"), safe="/")
+            return Response(303, type="", headers=(("Location", f"{LOGIN}?to={page}"),))
     return failure(401, UNAUTHORIZED, *_CHALLENGE)
 
 

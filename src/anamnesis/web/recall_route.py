@@ -29,6 +29,7 @@ _ASKED = parameters(
     machine=optional(text("Only notes of this machine.")),
     since=optional(text("Only notes changed since this time.")),
     until=optional(text("Only notes changed before this time.")),
+    ids=optional(texts("Only these notes, by their ids.")),
     k=MOST,
     mode=MODE,
     explain=yes_or_no("Add the reasons for each score.", default=False),
@@ -87,7 +88,9 @@ def _question(body: bytes) -> Question:
     own = {name: asked.pop(name) for name in Question._fields if name in asked}
     own["k"] = at_least_zero("k", own["k"])
     tags, names = tuple(asked.pop("tags")), tuple(asked.pop("names"))
-    return Question(wanted=Filter(tags=tags, names=names, **asked), **own)
+    ids = asked.pop("ids")
+    wanted = Filter(tags=tags, names=names, ids=None if ids is None else tuple(ids), **asked)
+    return Question(wanted=wanted, **own)
 
 
 def _shown(hit: Ranked) -> dict[str, Any]:

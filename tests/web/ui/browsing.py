@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 # Nothing but the page: the browser would look for updates and ask its vendor's servers by itself.
@@ -20,6 +20,10 @@ _OPTIONS = [
     "--disable-sync",
     "--no-first-run",
 ]
+
+
+# On a busy machine a page takes its time.
+expect.set_options(timeout=20_000)
 
 
 def program() -> str:

@@ -7,41 +7,29 @@ import json
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.waiting import wait_until
 from tests.web.daemon import Daemon, environment, running
+from tests.web.ui.conftest import leave_to_review
 from tests.web.ui.visiting import HTML, Visitor
 
-from anamnesis.dream.database import REVIEW, DreamDatabase, Found
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
-from anamnesis.notes.foreign import as_foreign
-from anamnesis.notes.merge import merge
 from anamnesis.store import MemoryStore
 
 KEY = Proposal("update", ("deploying",), "", 0).key
 
 
-@pytest.fixture
-def waiting(tmp_path: Path) -> None:
-    """A conflict, a proposal of a dream, and a note from elsewhere."""
-    with MemoryStore(tmp_path) as store:
-        base = Memory("retrying", "semantic", "Retry policy", "one\ntwo\n", created_at="2026-01-01T00:00:00+00:00")
-        this = replace(base, body="one\nof desk\n", updated_at="2026-01-03T00:00:00+00:00")
-        both = merge(base, this, replace(base, body="one\nof laptop\n", updated_at="2026-01-02T00:00:00+00:00"))
-        assert both.other
-        store.put_all([both.note, both.other, as_foreign(replace(base, id="advice", title="Advice"), "colleague")])
-        plan = store.put(Memory("deploying", "procedural", "How to deploy", "Run deploy.sh.\n"))
-        proposal = Proposal(
-            "update", (plan.id,), "It has an option now.", 0.8, (replace(plan, body="Use --dry-run.\n"),)
-        )
-        hashes = {id: hash.hex() for id, hash in store.hashes_of([plan.id]).items()}
-        database = DreamDatabase(tmp_path)
-        database.save([Found(proposal, REVIEW, "")], hashes, "2026-01-04T00:00:00+00:00")
-        database.close()
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon with something of each kind to review, which every test leaves as it was."""
+    home = tmp_path_factory.mktemp("waiting")
+    leave_to_review(home)
+    with running(home) as daemon:
+        yield daemon
 
 
 def texts(visitor: Visitor) -> dict[str, str]:
@@ -65,9 +53,9 @@ def texts(visitor: Visitor) -> dict[str, str]:
     ],
 )
 def test_every_decision_of_a_review_can_be_undone(
-    waiting: None, daemon: Daemon, path: str, fields: dict[str, str], left: str
+    waiting: Daemon, path: str, fields: dict[str, str], left: str
 ) -> None:
-    visitor = Visitor(daemon)
+    visitor = Visitor(waiting)
     before = texts(visitor)
     done = visitor.send(f"/ui/review/{path}", **fields)
     assert {kind for kind, found in visitor.data("/ui/review").items() if found} == set(left.split())
@@ -75,13 +63,16 @@ def test_every_decision_of_a_review_can_be_undone(
     assert texts(visitor) == before
 
 
-def test_a_proposal_can_be_edited_before_it_is_accepted(waiting: None, daemon: Daemon) -> None:
-    visitor = Visitor(daemon)
+def test_a_proposal_can_be_edited_before_it_is_accepted(waiting: Daemon) -> None:
+    visitor = Visitor(waiting)
     (proposal,) = visitor.data("/ui/review")["proposals"]
     text = proposal["changes"][0]["text"].replace("--dry-run", "--check")
-    visitor.send(f"/ui/review/proposals/{KEY}", decision="edit", deploying=text)
+    done = visitor.send(f"/ui/review/proposals/{KEY}", decision="edit", deploying=text)
     assert visitor.data("/ui/notes/deploying")["note"]["body"] == "Use --check.\n"
     assert visitor.data("/ui/review")["proposals"] == []
+    visitor.undo(done)
+    (again,) = visitor.data("/ui/review")["proposals"]
+    assert (again["id"], again["changes"][0]["text"]) == (proposal["id"], text)
 
 
 def test_a_note_supersedes_another_stays_here_and_is_brought_back_from_the_trash(
@@ -119,7 +110,9 @@ def test_a_note_names_its_session_and_turn_and_who_was_told_it(daemon: Daemon) -
     assert visitor.data(f"/ui/notes/{note['id']}")["turn"]["prompt"] == "Why is it locked?"
     event = json.dumps({"session_id": "s-2", "cwd": str(daemon.home), "hook_event_name": "SessionStart"})
     command = [sys.executable, "-m", "anamnesis", "inject", "--project", "acme"]
-    subprocess.run(command, input=event.encode(), env=environment(daemon.home), capture_output=True, check=True)
+    subprocess.run(
+        command, input=event.encode(), env=environment(daemon.home), capture_output=True, check=True, timeout=60
+    )
     (told,) = visitor.data(f"/ui/notes/{note['id']}")["use"]["history"]
     assert told["kind"] == "injected"
     kinds = {
@@ -134,7 +127,7 @@ def test_the_agents_of_this_machine_are_listed_with_the_state_of_each_hook(tmp_p
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".codex").mkdir()
     command = [sys.executable, "-m", "anamnesis", "init", "--agent", "claude"]
-    subprocess.run(command, env=environment(tmp_path), capture_output=True, check=True)
+    subprocess.run(command, env=environment(tmp_path), capture_output=True, check=True, timeout=60)
     settings = tmp_path / ".claude/settings.json"
     hooks = json.loads(settings.read_text())
     del hooks["hooks"]["UserPromptSubmit"]
@@ -161,7 +154,7 @@ def test_a_sync_that_fails_says_why_and_what_to_do_until_one_succeeds(tmp_path: 
         assert "does not appear to be a git repository" in failure["reason"]
         assert failure["hint"]
         assert "sync" in {each["kind"] for each in visitor.data("/ui/")["attention"]}
-        subprocess.run(["git", "init", "-q", "--bare", remote], check=True)
+        subprocess.run(["git", "init", "-q", "--bare", remote], check=True, timeout=60)
         wait_until(lambda: not visitor.data("/ui/fleet")["step"])
         visitor.send("/ui/fleet")
         wait_until(lambda: visitor.data("/ui/fleet")["outcome"])
@@ -186,3 +179,25 @@ def test_what_a_session_would_be_told_has_a_reason_for_each_note(filled: dict[st
     reasons = {note["title"]: note["reason"] for note in told["notes"]}
     assert reasons["Retry policy"] == "for every project"
     assert reasons["Session of Monday"] == "one of the last sessions"
+
+
+def test_the_pages_of_a_timeline_leave_nothing_out_and_repeat_nothing(tmp_path: Path) -> None:
+    with MemoryStore(tmp_path) as store:
+        store.put_all(
+            Memory(f"note-{day}-{hour}", "semantic", "Note", "Text.", "acme", created_at=f"2026-03-{day}T{hour}:00:00Z")
+            for day in range(10, 20)
+            for hour in range(10, 20)
+        )
+    with running(tmp_path) as daemon:
+        for number in range(3):
+            about = {"id": f"s-{number}", "session_id": f"s-{number}", "project": "acme", "directory": "/w"}
+            for path in ("/sessions", "/prompts"):
+                assert daemon.ask("POST", path, json.dumps({**about, "content": "Why?"})).status == 201
+        visitor, seen, page = Visitor(daemon), list[str](), 1
+        while page:
+            found = visitor.data(f"/ui/timeline?page={page}")
+            seen += [f"{each['kind']} {each['id']}" for each in found["happened"]]
+            page = found["next"]
+        assert len(seen) == len(set(seen)) == 106
+        times = [each["at"] for each in visitor.data("/ui/timeline?page=2")["happened"]]
+        assert times == sorted(times, reverse=True)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import re
+import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from tests.web.daemon import Daemon
+from tests.waiting import wait_until
+from tests.web.daemon import Daemon, running
+from tests.web.ui.conftest import Lived
 
 PAGES = (
     *("/ui/", "/ui/notes", "/ui/notes?q=deploy", "/ui/notes/new", "/ui/timeline", "/ui/projects", "/ui/fleet"),
@@ -18,9 +23,8 @@ HTML = "text/html,application/xhtml+xml"
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(
-    filled: dict[str, str], daemon: Daemon, path: str
-) -> None:
+def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(lived: Lived, path: str) -> None:
+    daemon = lived.daemon
     page = daemon.ask("GET", path, Accept=HTML)
     assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     data = daemon.ask("GET", path, Accept="application/json")
@@ -28,15 +32,20 @@ def test_every_page_is_html_for_browsers_and_its_data_as_json_for_programs(
     assert isinstance(json.loads(data.text), dict)
 
 
-def test_pages_forbid_every_script_and_frame_of_others(filled: dict[str, str], daemon: Daemon) -> None:
+def test_pages_forbid_every_script_and_frame_of_others(lived: Lived) -> None:
+    daemon = lived.daemon
     headers = daemon.ask("GET", "/ui/", Accept=HTML).headers
     assert headers["content-security-policy"].startswith("default-src 'self';")
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
     assert headers["x-frame-options"] == "DENY"
     assert headers["cache-control"] == "no-store"
+    style = daemon.ask("GET", "/ui/static/style.css").headers
+    assert style["cache-control"] == "no-cache"
+    assert daemon.ask("GET", "/ui/static/style.css", If_None_Match=style["etag"]).status == 304
 
 
-def test_the_root_is_the_dashboard_for_browsers_alone(daemon: Daemon) -> None:
+def test_the_root_is_the_dashboard_for_browsers_alone(lived: Lived) -> None:
+    daemon = lived.daemon
     sent = daemon.ask("GET", "/", Accept=HTML)
     assert (sent.status, sent.headers["location"]) == (302, "/ui/")
     assert (daemon.ask("GET", "/").status, daemon.ask("GET", "/").text) == (404, "404 page not found\n")
@@ -57,14 +66,15 @@ def test_the_root_is_the_dashboard_for_browsers_alone(daemon: Daemon) -> None:
         ("/ui/dreams/none", 400),
     ],
 )
-def test_bad_input_gets_a_page_with_one_sentence(daemon: Daemon, path: str, status: int) -> None:
-    page = daemon.ask("GET", path, Accept=HTML)
+def test_bad_input_gets_a_page_with_one_sentence(lived: Lived, path: str, status: int) -> None:
+    page = lived.daemon.ask("GET", path, Accept=HTML)
     assert page.status == status
     assert re.search(r"<h1>.+\.</h1>", page.text)
     assert "Traceback" not in page.text
 
 
-def test_a_graph_starts_around_a_note_by_its_id_alone(filled: dict[str, str], daemon: Daemon) -> None:
+def test_a_graph_starts_around_a_note_by_its_id_alone(lived: Lived) -> None:
+    daemon, filled = lived
     id = filled["Use WAL mode"]
     alone, keyed = (
         json.loads(daemon.ask("GET", f"/ui/graph?around={start}", Accept="application/json").text)
@@ -109,7 +119,8 @@ def test_a_form_needs_its_token_and_a_page_of_ours(filled: dict[str, str], daemo
     assert daemon.ask("GET", f"/ui/notes/{ids}", Accept=HTML).status == 404
 
 
-def test_a_link_from_another_site_opens_a_page_and_nothing_else(daemon: Daemon) -> None:
+def test_a_link_from_another_site_opens_a_page_and_nothing_else(lived: Lived) -> None:
+    daemon = lived.daemon
     there = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
     assert daemon.ask("GET", "/ui/", Accept=HTML, **there).status == 200
     assert daemon.ask("GET", "/stats", **there).status == 403
@@ -122,23 +133,48 @@ def test_a_daemon_with_a_token_asks_browsers_for_it(filled: dict[str, str], tmp_
     daemon = Daemon(tmp_path, ANAMNESIS_TOKEN=token)
     try:
         sent = daemon.ask("GET", "/ui/notes", Accept=HTML)
-        assert (sent.status, sent.headers["location"]) == (303, "/ui/login")
+        assert (sent.status, sent.headers["location"]) == (303, "/ui/login?to=/ui/notes")
         assert daemon.ask("GET", "/ui/notes").status == 401
         assert daemon.ask("GET", "/ui/login", Accept=HTML).status == 200
         form = {"Content_Type": "application/x-www-form-urlencoded"}
         assert daemon.ask("POST", "/ui/login", "token=guess", **form).status == 401
-        entered = daemon.ask("POST", "/ui/login", urlencode({"token": token}), **form)
-        assert entered.status == 303
+        outside = daemon.ask("POST", "/ui/login", urlencode({"token": token, "to": "//hostile.example/"}), **form)
+        assert (outside.status, outside.headers["location"]) == (303, "/ui/")
+        entered = daemon.ask("POST", "/ui/login", urlencode({"token": token, "to": "/ui/notes"}), **form)
+        assert (entered.status, entered.headers["location"]) == (303, "/ui/notes")
         cookie = entered.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
+        assert "Path=/ui;" in cookie
         value = cookie.partition(";")[0]
         assert daemon.ask("GET", "/ui/notes", Accept=HTML, Cookie=value).status == 200
         forged = value[:-1] + ("1" if value.endswith("0") else "0")
         assert daemon.ask("GET", "/ui/notes", Accept=HTML, Cookie=forged).status == 303
         assert daemon.ask("GET", "/stats", Cookie=value).status == 401
+        # The root has no cookie: it leads through the login, which knows it.
+        known = daemon.ask("GET", "/ui/login?to=/", Accept=HTML, Cookie=value)
+        assert (known.status, known.headers["location"]) == (303, "/ui/")
     finally:
         daemon.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one address on loopback")
+def test_wrong_guesses_make_their_client_wait_and_nobody_else(tmp_path: Path) -> None:
+    token = "a-long-random-token-0123456789"
+    with running(tmp_path, ANAMNESIS_TOKEN=token) as daemon, contextlib.ExitStack() as opened:
+
+        def guess(given: str, address: str) -> http.client.HTTPConnection:
+            connection = http.client.HTTPConnection(daemon.host, daemon.port, 60, (address, 0))
+            opened.callback(connection.close)
+            form = {"Content-Type": "application/x-www-form-urlencoded"}
+            connection.request("POST", "/ui/login", urlencode({"token": given}), form)
+            return connection
+
+        assert guess("wrong", "127.0.0.1").getresponse().status == 401
+        for _ in range(4):
+            guess("wrong", "127.0.0.1")  # each waits for the one before
+        wait_until(lambda: guess(token, "127.0.0.1").getresponse().status == 429)
+        assert guess(token, "127.0.0.2").getresponse().status == 303
 
 
 def test_the_settings_show_no_secret(tmp_path: Path) -> None:

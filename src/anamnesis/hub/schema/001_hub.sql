@@ -164,6 +164,11 @@ CREATE FUNCTION anamnesis.document(space bigint, heading text, body text) RETURN
     )::tsvector
 $$;
 
+-- Whether a key, given by its check, is the one of this hub.
+CREATE FUNCTION anamnesis.is_key(given bytea) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, anamnesis, pg_temp AS
+$$ SELECT key_check = given FROM hub $$;
+
 -- Lets a user in: from here on the transaction sees what the user may. Returns who it is, or NULL if there is no such user.
 CREATE FUNCTION anamnesis.enter_user(user_name text, scopes text[]) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, anamnesis, pg_temp AS $$
@@ -275,55 +280,68 @@ BEGIN
     RETURN tombstone;
 END $$;
 
--- Keeps `terms`, and the counts of `spaces`, equal to what `notes` holds.
-CREATE FUNCTION anamnesis.count_words() RETURNS trigger
+-- Adds to the frequencies of a space's words. A word that is in no note any more may be one that was erased.
+CREATE FUNCTION anamnesis.add_terms(of_space bigint, given text[], more integer[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, anamnesis, pg_temp AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO terms AS t
-        SELECT n.space, substr(l.lexeme, strpos(l.lexeme, ':') + 1), count(*) FROM added n, unnest(n.tsv) l GROUP BY 1, 2
-        ON CONFLICT (space, term) DO UPDATE SET notes = t.notes + excluded.notes;
-        UPDATE spaces s SET notes = s.notes + d.notes, words = s.words + d.words FROM (
-            SELECT space, count(*) AS notes, sum(words) AS words FROM added WHERE NOT deleted AND NOT hidden GROUP BY 1
-        ) AS d WHERE s.id = d.space;
-        RETURN NULL;
+    INSERT INTO terms AS t SELECT of_space, d.term, d.more FROM unnest(given, more) AS d (term, more)
+    ON CONFLICT (space, term) DO UPDATE SET notes = t.notes + excluded.notes;
+    IF -1 >= ANY (more) THEN
+        DELETE FROM terms WHERE space = of_space AND term = ANY (given) AND notes <= 0;
     END IF;
+END $$;
+
+-- Keeps `terms`, and the counts of `spaces`, equal to what `notes` holds. Space by space, so that every statement is a look-up in an
+-- index, whatever PostgreSQL believes about the number of words.
+CREATE FUNCTION anamnesis.count_words() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, anamnesis, pg_temp AS $$
+DECLARE
+    sign integer := CASE TG_OP WHEN 'DELETE' THEN -1 ELSE 1 END;
+    each record;
+BEGIN
     IF TG_OP = 'UPDATE' THEN
-        INSERT INTO terms AS t
-        SELECT d.space, d.term, d.more FROM (
-            SELECT space, term, sum(more) AS more FROM (
-                SELECT n.space, substr(l.lexeme, strpos(l.lexeme, ':') + 1) AS term, 1 AS more FROM added n, unnest(n.tsv) l
-                UNION ALL
-                SELECT n.space, substr(l.lexeme, strpos(l.lexeme, ':') + 1), -1 FROM removed n, unnest(n.tsv) l
-            ) AS each GROUP BY 1, 2
-        ) AS d WHERE d.more <> 0
-        ON CONFLICT (space, term) DO UPDATE SET notes = t.notes + excluded.notes;
-        UPDATE spaces s SET notes = s.notes + d.notes, words = s.words + d.words FROM (
+        FOR each IN
+            SELECT space, array_agg(term) AS terms, array_agg(more) AS more FROM (
+                SELECT space, substr(lexeme, strpos(lexeme, ':') + 1) AS term, sum(way)::integer AS more FROM (
+                    SELECT n.space, l.lexeme, 1 AS way FROM added n, unnest(n.tsv) l
+                    UNION ALL SELECT n.space, l.lexeme, -1 FROM removed n, unnest(n.tsv) l
+                ) AS both_ways GROUP BY 1, 2 HAVING sum(way) <> 0
+            ) AS words GROUP BY space
+        LOOP
+            PERFORM add_terms(each.space, each.terms, each.more);
+        END LOOP;
+        FOR each IN
             SELECT space, sum(notes) AS notes, sum(words) AS words FROM (
                 SELECT space, 1 AS notes, words FROM added WHERE NOT deleted AND NOT hidden
                 UNION ALL SELECT space, -1, -words FROM removed WHERE NOT deleted AND NOT hidden
-            ) AS each GROUP BY 1
-        ) AS d WHERE s.id = d.space AND (d.notes <> 0 OR d.words <> 0);
+            ) AS both_ways GROUP BY space HAVING sum(notes) <> 0 OR sum(words) <> 0
+        LOOP
+            UPDATE spaces s SET notes = s.notes + each.notes, words = s.words + each.words WHERE s.id = each.space;
+        END LOOP;
     ELSE
-        UPDATE terms t SET notes = t.notes - d.less FROM (
-            SELECT n.space, substr(l.lexeme, strpos(l.lexeme, ':') + 1) AS term, count(*) AS less
-            FROM removed n, unnest(n.tsv) l GROUP BY 1, 2
-        ) AS d WHERE t.space = d.space AND t.term = d.term;
-        UPDATE spaces s SET notes = s.notes - d.notes, words = s.words - d.words FROM (
-            SELECT space, count(*) AS notes, sum(words) AS words FROM removed WHERE NOT deleted AND NOT hidden GROUP BY 1
-        ) AS d WHERE s.id = d.space;
+        FOR each IN
+            SELECT space, array_agg(term) AS terms, array_agg(more) AS more FROM (
+                SELECT n.space, substr(l.lexeme, strpos(l.lexeme, ':') + 1) AS term, sign * count(*)::integer AS more
+                FROM changed n, unnest(n.tsv) l GROUP BY 1, 2
+            ) AS words GROUP BY space
+        LOOP
+            PERFORM add_terms(each.space, each.terms, each.more);
+        END LOOP;
+        FOR each IN
+            SELECT space, sign * count(*) AS notes, sign * sum(words) AS words FROM changed
+            WHERE NOT deleted AND NOT hidden GROUP BY space
+        LOOP
+            UPDATE spaces s SET notes = s.notes + each.notes, words = s.words + each.words WHERE s.id = each.space;
+        END LOOP;
     END IF;
-    -- A word that is in no note any more may be one that was erased.
-    DELETE FROM terms t USING removed n, unnest(n.tsv) l
-    WHERE t.space = n.space AND t.term = substr(l.lexeme, strpos(l.lexeme, ':') + 1) AND t.notes <= 0;
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER count_added AFTER INSERT ON anamnesis.notes REFERENCING NEW TABLE AS added
+CREATE TRIGGER count_added AFTER INSERT ON anamnesis.notes REFERENCING NEW TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION anamnesis.count_words();
 CREATE TRIGGER count_changed AFTER UPDATE ON anamnesis.notes REFERENCING OLD TABLE AS removed NEW TABLE AS added
 FOR EACH STATEMENT EXECUTE FUNCTION anamnesis.count_words();
-CREATE TRIGGER count_removed AFTER DELETE ON anamnesis.notes REFERENCING OLD TABLE AS removed
+CREATE TRIGGER count_removed AFTER DELETE ON anamnesis.notes REFERENCING OLD TABLE AS changed
 FOR EACH STATEMENT EXECUTE FUNCTION anamnesis.count_words();
 
 CREATE FUNCTION anamnesis.announce() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -357,8 +375,8 @@ FOR EACH STATEMENT EXECUTE FUNCTION anamnesis.refuse_change();
 -- What the server may do, column by column.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA anamnesis FROM PUBLIC;
 GRANT USAGE ON SCHEMA anamnesis TO anamnesis_hub;
-GRANT EXECUTE ON FUNCTION anamnesis.held, anamnesis.caller, anamnesis.document, anamnesis.enter, anamnesis.enter_user,
-    anamnesis.start_device, anamnesis.approve_device, anamnesis.redeem_device, anamnesis.erase_note TO anamnesis_hub;
+GRANT EXECUTE ON FUNCTION anamnesis.held, anamnesis.caller, anamnesis.document, anamnesis.is_key, anamnesis.enter,
+    anamnesis.enter_user, anamnesis.start_device, anamnesis.approve_device, anamnesis.redeem_device, anamnesis.erase_note TO anamnesis_hub;
 GRANT SELECT (id, made) ON anamnesis.hub TO anamnesis_hub;
 GRANT SELECT ON anamnesis.users, anamnesis.spaces, anamnesis.members, anamnesis.projects, anamnesis.notes, anamnesis.versions,
     anamnesis.supersessions, anamnesis.terms, anamnesis.audit, anamnesis.migrations TO anamnesis_hub;

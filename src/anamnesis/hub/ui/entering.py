@@ -10,10 +10,10 @@ from starlette.routing import Route
 
 from anamnesis.hub.keys import PREFIX
 from anamnesis.hub.refusal import NotAuthenticated
-from anamnesis.hub.routes import Hub, address_of, hub_of, refuse_other_origins
+from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, refuse_other_origins
 from anamnesis.hub.ui.visit import COOKIE, LOGIN, rendered
 from anamnesis.web.guard import PAGES
-from anamnesis.web.ui.action import Given, fields_of
+from anamnesis.web.ui.action import Given, fields_in, own_page
 
 _SECONDS = 12 * 3600
 _ASKED_FOR = "Your token of this hub (anh_…)"
@@ -28,7 +28,7 @@ async def enter(request: Request) -> Response:
     refuse_other_origins(request)
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
-    given = Given({}, await fields_of(request))
+    given = Given({}, fields_in(await body_of(request)))
     token = given.text("token").strip()
     try:
         if not token.startswith(PREFIX):
@@ -37,7 +37,7 @@ async def enter(request: Request) -> Response:
     except NotAuthenticated as error:
         hub.limits.failure.take(address_of(request))
         return _page(request, error.message)
-    answer = RedirectResponse(_next(given.text("next")), 303)
+    answer = RedirectResponse(f"{PAGES}/{own_page(given.text('to'))}", 303)
     is_secure = request.url.scheme == "https" or hub.url.startswith("https:")
     answer.set_cookie(COOKIE, token, max_age=_SECONDS, path=PAGES, httponly=True, samesite="strict", secure=is_secure)
     return answer
@@ -55,20 +55,14 @@ def _check(hub: Hub, token: str) -> None:
         pass
 
 
-def _next(page: str) -> str:
-    """A page of ours to go on to; anything else is the home page."""
-    is_ours = page.startswith(f"{PAGES}/") and "\\" not in page and page.isprintable() and "//" not in page
-    return page if is_ours else f"{PAGES}/"
-
-
 def _page(request: Request, fault: str) -> Response:
     data = {
         "fault": fault,
         "login": LOGIN,
         "asked_for": _ASKED_FOR,
-        "next": _next(request.query_params.get("next", "")),
+        "to": f"{PAGES}/{own_page(request.query_params.get('to', ''))}",
     }
-    return HTMLResponse(rendered("hub/login.html", data), 401 if fault else 200)
+    return HTMLResponse(rendered("login.html", data), 401 if fault else 200)
 
 
 ROUTES = [

@@ -79,7 +79,7 @@ async def follow(request: Request) -> Response:
 async def _refused(request: Request, error: AnamnesisError) -> Response:
     if isinstance(error, NotAuthenticated) and request.method == "GET" and not wants_json(request):
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        answer = RedirectResponse(f"{LOGIN}?{urlencode({'next': path})}", 303)
+        answer = RedirectResponse(f"{LOGIN}?{urlencode({'to': path})}", 303)
         if COOKIE in request.cookies:
             answer.delete_cookie(COOKIE, path=request.scope["root_path"])
         return answer
@@ -97,5 +97,5 @@ async def _refused_http(request: Request, error: HTTPException) -> Response:
 def _error_page(request: Request, status: int, message: str, hint: str) -> Response:
     if wants_json(request):
         return JSONResponse({"error": message, "hint": hint}, status)
-    data = {"message": message, "hint": hint, "asked": {}, "here": request.url.path, "form_token": ""}
+    data = {"message": message, "hint": hint, "asked": {}, "here": request.url.path, "form_token": "", "said": {}}
     return HTMLResponse(rendered("hub/error.html", data), status)

@@ -16,11 +16,11 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from anamnesis.hub.database import Connection, Entering
 from anamnesis.hub.keys import Key
 from anamnesis.hub.refusal import NotAllowed, NotAuthenticated
-from anamnesis.hub.routes import Hub, address_of, bearer_of, hub_of, refuse_other_origins, token_of
+from anamnesis.hub.routes import Hub, address_of, bearer_of, body_of, hub_of, refuse_other_origins, token_of
 from anamnesis.hub.store import HubStore
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.guard import PAGES
-from anamnesis.web.ui.action import Fields, Given, fields_of
+from anamnesis.web.ui.action import Fields, Given, fields_in
 from anamnesis.web.ui.templating import environment
 from anamnesis.web.ui.view import wants_json
 
@@ -64,9 +64,15 @@ class Page(NamedTuple):
         moment, user, data = await hub.run(partial(self._read, hub, token, request))
         if wants_json(request):
             return JSONResponse(data)
-        form_token = form_token_of(hub.key, token)
-        page = {"asked": dict(request.query_params), "here": request.url.path, "form_token": form_token}
-        return HTMLResponse(rendered(self.template, {**data, **page, "moment": moment, "user": user}))
+        page = {
+            "asked": dict(request.query_params),
+            "here": request.url.path,
+            "form_token": form_token_of(hub.key, token),
+            "said": _said(hub.key, token, request.query_params),
+            "moment": moment,
+            "user": user,
+        }
+        return HTMLResponse(rendered(self.template, {**data, **page}))
 
     def _read(self, hub: Hub, token: bytes, request: Request) -> tuple[str, str, Data]:
         with hub.database.entered(token) as (db, caller):
@@ -80,10 +86,10 @@ class Next(NamedTuple):
     page: str
     done: str
 
-    @property
-    def address(self) -> str:
+    def address(self, key: Key, token: bytes) -> str:
         joint = "&" if "?" in self.page else "?"
-        return f"{PAGES}/{self.page}{joint}{urlencode({'done': self.done})}"
+        said = {"done": self.done, "sign": _sign(key, token, self.done)}
+        return f"{PAGES}/{self.page}{joint}{urlencode(said)}"
 
 
 class Form(NamedTuple):
@@ -95,7 +101,7 @@ class Form(NamedTuple):
     async def answer(self, request: Request) -> Response:
         refuse_other_origins(request)
         hub, token = _logged_in(request)
-        fields = await fields_of(request)
+        fields = fields_in(await body_of(request))
         given = Given(request.path_params, fields)
         if not bearer_of(request):
             wanted = form_token_of(hub.key, token)
@@ -103,8 +109,8 @@ class Form(NamedTuple):
                 raise NotAllowed("This form is from another login: load its page again.")
         found = await hub.run(partial(self._do, hub, token, request, fields))
         if wants_json(request):
-            return JSONResponse({"page": found.address, "done": found.done})
-        return RedirectResponse(found.address, 303)
+            return JSONResponse({"page": f"{PAGES}/{found.page}", "done": found.done})
+        return RedirectResponse(found.address(hub.key, token), 303)
 
     def _do(self, hub: Hub, token: bytes, request: Request, fields: Fields) -> Next:
         with hub.database.entered(token) as (db, caller):
@@ -119,6 +125,17 @@ def rendered(template: str, data: Mapping[str, Any]) -> str:
 def form_token_of(key: Key, token: bytes) -> str:
     """What the forms of a login carry. Every server of the hub knows it, and a page of another site does not."""
     return key.hash(f"form {token.hex()}").hex()
+
+
+def _sign(key: Key, token: bytes, done: str) -> str:
+    """Proves that what a page says was done comes from us, and not from a link that somebody sent."""
+    return key.hash(f"done {token.hex()} {done}").hex()
+
+
+def _said(key: Key, token: bytes, query: Mapping[str, str]) -> dict[str, str]:
+    done = query.get("done", "")
+    is_ours = hmac.compare_digest(query.get("sign", "").encode(), _sign(key, token, done).encode())
+    return {"done": done if is_ours else "", "undo": ""}
 
 
 def entering_of_visit(request: Request) -> Entering:

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from anamnesis.errors import AnamnesisError
 from anamnesis.web.guard import PAGES
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.templating import render
@@ -18,6 +19,7 @@ from anamnesis.web.ui.view import Data, Site, wants_json
 
 _TOKEN = "form_token"  # noqa: S105  the name of a field
 _MOST_FIELDS = 2_000
+_OUTDATED = "This form is from before the daemon was restarted."
 
 
 Fields = Mapping[str, list[str]]
@@ -38,10 +40,20 @@ class Given(NamedTuple):
 
 async def fields_of(request: Request) -> Fields:
     """The fields of a form; the server limits the length of its body."""
+    return fields_in(await request.body())
+
+
+def fields_in(body: bytes) -> Fields:
     try:
-        return parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise HTTPException(400, "This is not the content of a form.") from error
+
+
+def own_page(address: str) -> str:
+    """What follows /ui/ in the address of a page of the dashboard; "" for any other address."""
+    is_ours = address.startswith(f"{PAGES}/") and "//" not in address and "\\" not in address and address.isprintable()
+    return address.removeprefix(f"{PAGES}/").rstrip("?") if is_ours else ""
 
 
 class Next(NamedTuple):
@@ -51,9 +63,8 @@ class Next(NamedTuple):
     done: str = ""
     undo: str = ""
 
-    @property
-    def address(self) -> str:
-        said = {name: value for name, value in (("done", self.done), ("undo", self.undo)) if value}
+    def address(self, site: Site) -> str:
+        said = {"done": self.done, "undo": self.undo, "sign": site.sign(self.done, self.undo)} if self.done else {}
         joint = "&" if "?" in self.page else "?"
         return f"{PAGES}/{self.page}{joint + urlencode(said) if said else ''}"
 
@@ -72,15 +83,27 @@ class Action(NamedTuple):
     path: str
     do: Callable[[Site, Given], Next | Shown]
     lane: Lane = Lane.WRITE
+    # The form again, with what was typed, and with why it was refused.
+    again: Callable[[Given, str], Shown] | None = None
 
     async def answer(self, site: Site, request: Request) -> Response:
         given = Given(request.path_params, await fields_of(request))
-        if not hmac.compare_digest(given.text(_TOKEN).encode(), site.form_token.encode()):
-            raise HTTPException(403, "This form is from before the daemon was restarted: load its page again.")
-        found = await site.lanes.call(self.lane, lambda: self.do(site, given))
+        found = await self._found(site, given)
         if isinstance(found, Next):
+            address = found.address(site)
             if wants_json(request):
-                return JSONResponse({"page": found.address, "done": found.done, "undo": found.undo})
-            return RedirectResponse(found.address, 303)
-        page = {"asked": {}, "here": request.url.path, "form_token": site.form_token}
-        return HTMLResponse(render(found.template, {**found.data, **page}), found.status)
+                return JSONResponse({"page": address, "done": found.done, "undo": found.undo})
+            return RedirectResponse(address, 303)
+        return HTMLResponse(render(found.template, {**found.data, **site.frame(request)}), found.status)
+
+    async def _found(self, site: Site, given: Given) -> Next | Shown:
+        if not hmac.compare_digest(given.text(_TOKEN).encode(), site.form_token.encode()):
+            if self.again is None:
+                raise HTTPException(403, f"{_OUTDATED} Load its page again.")
+            return self.again(given, f"{_OUTDATED} Save it again.")._replace(status=403)
+        try:
+            return await site.lanes.call(self.lane, lambda: self.do(site, given))
+        except AnamnesisError as error:
+            if self.again is None:
+                raise
+            return self.again(given, str(error))

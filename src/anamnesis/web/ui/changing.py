@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from anamnesis import editing, review
@@ -16,27 +17,36 @@ from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
 from anamnesis.store.ids import utcnow
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, Given, Next, Shown
+from anamnesis.web.ui.action import Action, Given, Next, Shown, own_page
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.view import Asked, Data, Site, View
 
 _KIND = "edit"
 _LONGEST = 80
+# What browsers put into a form in the place of a character that HTML cannot hold.
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _BLANK = Memory(id="", type="semantic", title="", body="", machine_id="")
 
 
 def _new(site: Site, asked: Asked) -> Data:
     project = asked.query.get("project") or "global"
-    return {"draft": _draft(replace(_BLANK, project=project, title=asked.query.get("title", "")))}
+    draft = _draft(replace(_BLANK, project=project, title=asked.query.get("title", "")))
+    return {"draft": draft, "projects": sorted(site.vault.notes.projects()), "preview": "", "fault": ""}
 
 
 def _create(site: Site, given: Given) -> Next | Shown:
-    draft = {name: given.text(name) for name in ("title", "body", "type", "project", "scope")}
-    tags = [tag for tag in given.text("tags").replace(",", " ").split() if tag]
     if given.text("preview"):
-        return Shown("new.html", {"draft": {**draft, "tags": " ".join(tags)}, "preview": str(rendered(draft["body"]))})
+        shown = _new_again(given, "")
+        return Shown(shown.template, {**shown.data, "preview": str(rendered(given.text("body")))})
+    draft = {name: _lines(given.text(name)) for name in ("title", "body", "type", "project", "scope")}
+    tags = given.text("tags").replace(",", " ").split()
     note = site.vault.write(tags=tags, machine_id=site.settings.machine_id, **draft)  # type: ignore[arg-type]
     return Next(f"notes/{note.id}", "Saved.")
+
+
+def _new_again(given: Given, fault: str) -> Shown:
+    draft = {name: given.text(name) for name in ("title", "body", "type", "project", "scope", "tags")}
+    return Shown("new.html", {"draft": draft, "projects": [], "preview": "", "fault": fault}, 400 if fault else 200)
 
 
 def _draft(note: Memory) -> Data:
@@ -45,25 +55,43 @@ def _draft(note: Memory) -> Data:
 
 
 def _edit(site: Site, asked: Asked) -> Data:
-    text = render(site.vault.get(check_id(asked.path["id"])))
-    return {"id": asked.path["id"], "text": text, "base": text, "theirs": "", "preview": ""}
+    note = site.vault.get(check_id(asked.path["id"]))
+    return _form(note.id, render(note), render(note), title=note.title)
+
+
+def _form(note_id: str, text: str, base: str, **also: str) -> Data:
+    return {
+        "id": note_id,
+        "title": note_id,
+        "text": text,
+        "base": base,
+        "theirs": "",
+        "preview": "",
+        "fault": "",
+        **also,
+    }
+
+
+def _edit_again(given: Given, fault: str) -> Shown:
+    return Shown("edit.html", _form(given.path["id"], _lines(given.text("text")), given.text("base"), fault=fault), 400)
 
 
 def _save(site: Site, given: Given) -> Next | Shown:
     """Save an edit. If the note has changed since it was opened, both changes are merged and shown again."""
     note_id = check_id(given.path["id"])
     text, base = _lines(given.text("text")), _lines(given.text("base"))
-    page: Data = {"id": note_id, "text": text, "base": base, "theirs": "", "preview": ""}
     if given.text("preview"):
-        return Shown("edit.html", {**page, "preview": str(rendered(editing.parse_edited(note_id, text).body))})
+        note = editing.parse_edited(note_id, text)
+        return Shown("edit.html", _form(note_id, text, base, title=note.title, preview=str(rendered(note.body))))
     now = site.vault.get(note_id)
-    if render(now) == base:
-        editing.save_text(site.vault.notes, now, text)
+    current = render(now)
+    if _as_sent(current) == base:
+        editing.save_text(site.vault.notes, now, text.replace("\n", "\r\n") if "\r\n" in now.body else text)
         return Next(f"notes/{note_id}", "Saved.")
-    mine = editing.parse_edited(note_id, text)
-    both = editing.merged_edit(parse(base), mine, now)
-    merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, now))
-    return Shown("edit.html", {**page, "text": render(merged), "base": render(now), "theirs": render(now)}, 409)
+    mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
+    both = editing.merged_edit(parse(base), mine, theirs)
+    merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, theirs))
+    return Shown("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=current), 409)
 
 
 def _both_bodies(mine: Memory, theirs: Memory) -> str:
@@ -72,8 +100,13 @@ def _both_bodies(mine: Memory, theirs: Memory) -> str:
 
 
 def _lines(text: str) -> str:
-    """A text as a form sends it, with the line ends of the file."""
+    """A text as a form sends it, with line feeds alone."""
     return text.replace("\r\n", "\n")
+
+
+def _as_sent(text: str) -> str:
+    """A text as it comes back in a form that shows it: with line feeds, and without what HTML cannot hold."""
+    return _UNSENDABLE.sub("\ufffd", _lines(text).replace("\r", "\n"))
 
 
 def _change_many(site: Site, given: Given) -> Next:
@@ -147,9 +180,7 @@ def _undo_change(store: MemoryStore, change_id: str) -> changeset.Undone:
 
 def _back(given: Given) -> str:
     """The page that a form came from, as its own field says: a page of the dashboard, never another site."""
-    page = given.text("back")
-    is_ours = page.startswith("/ui/") and "//" not in page and "\\" not in page and page.isprintable()
-    return page.removeprefix("/ui/").rstrip("?") if is_ours else "notes"
+    return own_page(given.text("back")) or "notes"
 
 
 def _restore(site: Site, given: Given) -> Next:
@@ -167,9 +198,9 @@ def _restore_revision(site: Site, given: Given) -> Next:
 
 VIEWS = (View("/notes/new", "new.html", _new), View("/notes/{id}/edit", "edit.html", _edit))
 ACTIONS = (
-    Action("/notes/new", _create),
+    Action("/notes/new", _create, again=_new_again),
     Action("/notes/change", _change_many),
-    Action("/notes/{id}/edit", _save),
+    Action("/notes/{id}/edit", _save, again=_edit_again),
     Action("/notes/{id}/restore", _restore),
     Action("/notes/{id}/supersede", _supersede),
     Action("/notes/{id}/history/{number:int}", _restore_revision, Lane.GIT),

@@ -1,4 +1,4 @@
-"""The page that asks for the daemon's token, where it has one. Wrong guesses make everybody wait."""
+"""The page that asks for the daemon's token, where it has one. Wrong guesses make their client wait."""
 
 from __future__ import annotations
 
@@ -11,36 +11,66 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from anamnesis.web import login
 from anamnesis.web.guard import LOGIN, PAGES
-from anamnesis.web.ui.action import Given, fields_of
+from anamnesis.web.ui.action import Given, fields_of, own_page
 from anamnesis.web.ui.templating import render
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+# Guesses of a client that wait, and clients that are told apart; all others wait together.
+_MOST_WAITING = 4
+_MOST_CLIENTS = 1_000
+
+
+class _Client:
+    """The guesses of a client: one at a time. After each wrong one the next takes twice as long."""
+
+    def __init__(self) -> None:
+        self.wait = 0.0
+        self.waiting = 0
+        self._turn = asyncio.Lock()
+
+    async def guess(self, given: str, token: str) -> bool:
+        self.waiting += 1
+        try:
+            async with self._turn:
+                await asyncio.sleep(self.wait)
+                is_right = bool(token) and hmac.compare_digest(given.encode(), token.encode())
+                self.wait = 0.0 if is_right else min(_LONGEST_WAIT, max(_FIRST_WAIT, 2 * self.wait))
+                return is_right
+        finally:
+            self.waiting -= 1
 
 
 class Entrance:
-    """Asks for a token. After each wrong guess the next answer takes twice as long; a right one ends that."""
+    """Asks for a token, and gives a cookie for it."""
 
     def __init__(self, token: str) -> None:
         self._token = token
-        self._wait = 0.0
-        self._guessing = asyncio.Lock()
+        self._clients: dict[str, _Client] = {}
 
     async def show(self, request: Request) -> Response:
-        return self._page(request, "")
+        to = own_page(request.query_params.get("to", ""))
+        if not self._token or login.is_valid(self._token, request.headers.get("cookie", "")):
+            return RedirectResponse(f"{PAGES}/{to}", 303)
+        return self._page(request, to)
 
     async def enter(self, request: Request) -> Response:
-        given = Given({}, await fields_of(request)).text("token")
-        async with self._guessing:  # guesses are answered one after the other
-            await asyncio.sleep(self._wait)
-            if not self._token or not hmac.compare_digest(given.encode(), self._token.encode()):
-                self._wait = min(_LONGEST_WAIT, max(_FIRST_WAIT, 2 * self._wait))
-                return self._page(request, "That is not the token of this daemon.")
-            self._wait = 0.0
-        answer = RedirectResponse(f"{PAGES}/", 303)
+        given = Given({}, await fields_of(request))
+        to, client = own_page(given.text("to")), self._client(request)
+        if client.waiting >= _MOST_WAITING:
+            return self._page(request, to, "There were too many wrong guesses. Wait a minute.", 429)
+        if not await client.guess(given.text("token"), self._token):
+            return self._page(request, to, "That is not the token of this daemon.", 401)
+        answer = RedirectResponse(f"{PAGES}/{to}", 303)
         value = login.signed(self._token, int(time.time()) + login.SECONDS)
         answer.set_cookie(login.COOKIE, value, max_age=login.SECONDS, path=PAGES, httponly=True, samesite="strict")
         return answer
 
-    def _page(self, request: Request, fault: str) -> Response:
-        data = {"fault": fault, "asked": {}, "here": request.url.path, "login": LOGIN}
-        return HTMLResponse(render("login.html", data), 401 if fault else 200)
+    def _client(self, request: Request) -> _Client:
+        name = request.client.host if request.client else ""
+        if name not in self._clients and len(self._clients) >= _MOST_CLIENTS:
+            name = ""
+        return self._clients.setdefault(name, _Client())
+
+    def _page(self, request: Request, to: str, fault: str = "", status: int = 200) -> Response:
+        data = {"fault": fault, "to": f"{PAGES}/{to}", "login": LOGIN}
+        return HTMLResponse(render("login.html", data), status)

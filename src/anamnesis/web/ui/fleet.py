@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from anamnesis.exchange.standing import hub_facts
 from anamnesis.store.facets import Machine, machines
 from anamnesis.store.unsynced import count_unsynced
 from anamnesis.sync import configured_backend
@@ -31,6 +32,7 @@ def _read(site: Site, _asked: Asked) -> Data:
         "step": site.background.syncing.step,
         "outcome": site.background.syncing.outcome,
         "failure": failure._asdict() if failure else None,
+        "hub": hub_facts(store.root),
         "agents": [_agent(each) for each in site.background.agents.result(_AGENTS_SECONDS).agents],
     }
 

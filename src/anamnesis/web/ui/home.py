@@ -12,7 +12,7 @@ from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.plural import counted
 from anamnesis.review import waiting_ids
 from anamnesis.store import MemoryStore
-from anamnesis.sync.failure import last_failure
+from anamnesis.sync.failure import GIT, HUB, last_failure
 from anamnesis.timeline import told_lately, utc
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 
@@ -56,7 +56,13 @@ def _attention(site: Site) -> list[Data]:
         ("stale", len(store.tagged(GONE)), f"notes?tag={GONE}", "note about gone code", "notes about gone code"),
         ("faults", len(glance.known or ()), "health", "fault in the memory", "faults in the memory"),
         ("agents", len(broken), "fleet", "agent with a broken setup", "agents with a broken setup"),
-        ("sync", 1 if last_failure(store.root) else 0, "fleet", "sync that failed", "syncs that failed"),
+        (
+            "sync",
+            sum(bool(last_failure(store.root, each)) for each in (GIT, HUB)),
+            "fleet",
+            "sync that failed",
+            "syncs that failed",
+        ),
     ]
     return [
         {"kind": kind, "count": count, "page": page, "about": counted(count, one, many)}

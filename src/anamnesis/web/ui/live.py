@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from anamnesis.errors import AnamnesisError
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.view import Site
 
@@ -51,5 +54,6 @@ class Live:
 
     async def _look(self) -> None:
         while self._pages:
-            self._last = await self._site.lanes.call(Lane.LIST, self._site.moment)
+            with suppress(AnamnesisError, sqlite3.Error):  # the index is rebuilt, for instance: look again
+                self._last = await self._site.lanes.call(Lane.LIST, self._site.moment)
             await asyncio.sleep(_LOOK_SECONDS)

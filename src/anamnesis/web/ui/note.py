@@ -10,6 +10,7 @@ from anamnesis.notes import Memory, as_dict, check_id, render
 from anamnesis.notes.links import named
 from anamnesis.notes.marks import LINKS, marks_of
 from anamnesis.store import MemoryStore
+from anamnesis.store.deleted import deleted
 from anamnesis.store.facets import links, named_notes
 from anamnesis.store.use_report import use_report
 from anamnesis.web.guard import PAGES
@@ -23,7 +24,7 @@ _RELATED = 6
 
 def _read(site: Site, asked: Asked) -> Data:
     store = site.vault.notes
-    note = store.get(check_id(asked.path["id"]))
+    note = _found(store, check_id(asked.path["id"]))
     related = store.related(note.id, k=_RELATED, warm=True)
     known = named_notes(store, named(note.body))
 
@@ -40,6 +41,17 @@ def _read(site: Site, asked: Asked) -> Data:
         "use": _use(store, note),
         "text": render(note),
     }
+
+
+def _found(store: MemoryStore, note_id: str) -> Memory:
+    try:
+        return store.get(note_id)
+    except NoteNotFound as error:
+        if any(each.id == note_id for each in deleted(store)):
+            raise NoteNotFound(
+                f"The note {note_id} is in the trash.", "The page of the trash brings it back."
+            ) from error
+        raise
 
 
 def _marks(store: MemoryStore, note: Memory) -> list[Data]:

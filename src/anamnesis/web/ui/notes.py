@@ -27,10 +27,10 @@ def _read(site: Site, asked: Asked) -> Data:
     query, page = _query(asked), page_of(asked)
     wanted = _filter(asked)
     if query:
-        pages = min(page, _MOST_PAGES_OF_HITS)
-        hits = store.hits(query, k=pages * _HITS + 1, explain=True, **_also(wanted))
-        rows = [shown_hit(hit) for hit in hits[(pages - 1) * _HITS :]]
-        size, is_last = _HITS, pages == _MOST_PAGES_OF_HITS
+        page = min(page, _MOST_PAGES_OF_HITS)
+        hits = store.hits(query, k=page * _HITS + 1, explain=True, **_also(wanted))
+        rows = [shown_hit(hit) for hit in hits[(page - 1) * _HITS :]]
+        size, is_last = _HITS, page == _MOST_PAGES_OF_HITS
     else:
         notes = store.list(limit=_PAGE + 1, offset=(page - 1) * _PAGE, **_also(wanted))
         rows = [summary(note) for note in notes]

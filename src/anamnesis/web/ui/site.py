@@ -46,13 +46,9 @@ VIEWS = (
     *upkeep.VIEWS,
 )
 ACTIONS = (*changing.ACTIONS, *deciding.ACTIONS, *fleet.ACTIONS, *upkeep.ACTIONS)
-_POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src 'self' data:;"
-    " object-src 'none'"
-)
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
-    (b"cache-control", b"no-store"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"referrer-policy", b"same-origin"),
 ]
@@ -109,22 +105,24 @@ def _status(error: AnamnesisError) -> int:
 def _error_page(request: Request, status: int, message: str, hint: str) -> Response:
     if wants_json(request):
         return JSONResponse({"error": message, "hint": hint}, status)
-    page = {"message": message, "hint": hint, "status": status, "asked": {}, "here": request.url.path}
+    page = {"message": message, "hint": hint, "status": status, "asked": {}, "said": {}, "here": request.url.path}
     return HTMLResponse(render("error.html", page), status)
 
 
 class Headers:
-    """Adds the headers that keep pages to themselves."""
+    """Adds the headers that keep pages to themselves. Browsers keep static files, and ask whether they have changed."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        # Before the routes change the root of the scope.
+        is_static = scope["type"] == "http" and scope["path"].startswith(f"{scope['root_path']}/static/")
+        kept = (b"cache-control", b"no-cache" if is_static else b"no-store")
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                is_static = scope["path"].startswith(f"{scope['root_path']}/static/")
-                added = [pair for pair in _HEADERS if not (is_static and pair[0] == b"cache-control")]
-                message["headers"] = [*message["headers"], *added]
+                message["headers"] = [*message["headers"], *_HEADERS, kept]
             await send(message)
 
         await self._app(scope, receive, with_headers)

@@ -14,11 +14,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from anamnesis.plain import one_line, plain
 from anamnesis.plural import counted
+from anamnesis.web.ui.differences import folded, marked
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.pictures import area, bars, share
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _LONGEST_LINE = 160
+_LONGEST_EXCERPT = 300
 # What marks a text up in an excerpt: code, emphasis, headings, quotes, tables and links.
 _MARKUP = re.compile(r"`+|\*\*?|^#+ |^> |\||\[\[|\]\]", re.MULTILINE)
 _UNITS = ((60, "s"), (60, "min"), (24, "h"), (7, "d"), (5, "w"))
@@ -45,14 +47,19 @@ def environment(*more: Path) -> Environment:
         "plain": plain,
         "markdown": rendered,
         "unmarked": lambda text: _MARKUP.sub("", text),
+        "excerpt": lambda text: one_line(_MARKUP.sub("", text), _LONGEST_EXCERPT),
         "short": short,
         "ago": ago,
-        "moment": lambda moment: moment[:16].replace("T", " "),
+        "since": since,
+        "moment": lambda moment: local(moment, "%Y-%m-%d %H:%M"),
+        "clock": lambda moment: local(moment, "%H:%M"),
+        "date": lambda moment: local(moment, "%A, %d %B %Y").replace(" 0", " "),
         "day": day,
         "number": lambda value: f"{value:,}",
         "percent": lambda value: f"{value:.0%}",
     }
     made.globals |= {"with_query": with_query, "area": area, "bars": bars, "share": share, "counted": counted}
+    made.globals |= {"folded": folded, "marked": marked}
     return made
 
 
@@ -60,6 +67,14 @@ def short(project: str) -> str:
     """A project without the host of its repository."""
     host, _, rest = project.partition("/")
     return rest if rest and "." in host else project
+
+
+def local(moment: str, form: str) -> str:
+    """A moment in the time of this machine; as it is if it is none."""
+    try:
+        return datetime.fromisoformat(moment).astimezone().strftime(form)
+    except (ValueError, OverflowError):
+        return moment
 
 
 def day(moment: str) -> str:
@@ -74,9 +89,16 @@ def with_query(asked: Mapping[str, str], **changes: str | int | None) -> str:
         **asked,
         "done": "",
         "undo": "",
+        "sign": "",
         **{name: "" if value is None else str(value) for name, value in changes.items()},
     }
     return "?" + urlencode({name: value for name, value in query.items() if value})
+
+
+def since(moment: str) -> str:
+    """How long ago a moment was, or on which day."""
+    elapsed = ago(moment)
+    return f"on {elapsed}" if elapsed == moment[:10] else f"{elapsed} ago"
 
 
 def ago(moment: str) -> str:

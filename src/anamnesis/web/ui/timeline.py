@@ -6,17 +6,21 @@ import sqlite3
 from dataclasses import asdict
 from datetime import UTC, datetime
 
+from anamnesis import timeline
 from anamnesis.engram import prompts, sessions
 from anamnesis.engram.record import Prompt
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 from anamnesis.store.recording import hidden
 from anamnesis.store.sessions import known_sessions, named, notes_of
-from anamnesis.timeline import Happening, happenings, utc
+from anamnesis.timeline import Happening, utc
+from anamnesis.web.ui.notes import page_of
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 
 _MOST_SESSIONS = 30
 _MOST_TOLD = 100
+# A page reads those before it, too.
+_MOST_PAGES = 100
 
 
 def _read(site: Site, asked: Asked) -> Data:
@@ -24,14 +28,22 @@ def _read(site: Site, asked: Asked) -> Data:
     project, session = asked.query.get("project", ""), asked.query.get("session", "")
     store = site.vault.notes
     db = site.lanes.connection() if site.lanes.has_engram else None
+    page, has_older = min(page_of(asked), _MOST_PAGES), False
     if session:
         session = _named(store, db, session)
         happened = _of_session(store, db, session)
     else:
-        happened = [_shown(each) for each in happenings(store, db, project, most=_MOST_SESSIONS)]
+        found, has_older = timeline.page_of(store, db, project, most=_MOST_SESSIONS, page=page)
+        happened = [_shown(each) for each in found]
     happened.sort(key=lambda each: each["at"], reverse=True)
-    projects = sorted(store.projects())
-    return {"project": project, "session": session, "happened": happened, "projects": projects}
+    return {
+        "project": project,
+        "session": session,
+        "happened": happened,
+        "page": page,
+        "next": page + 1 if has_older and page < _MOST_PAGES else None,
+        "projects": sorted(store.projects()),
+    }
 
 
 def _named(store: MemoryStore, db: sqlite3.Connection | None, given: str) -> str:

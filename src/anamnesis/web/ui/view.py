@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import secrets
 from collections.abc import Callable, Mapping
@@ -44,6 +45,18 @@ class Site:
         """Names what pages show now: another text as soon as a note, a sync or the result of a check changes."""
         return f"{last_change(self.vault.notes)}.{self.background.clock.ticks}"
 
+    def sign(self, done: str, undo: str) -> str:
+        """Proves that what a page says was done is from here, and not from a link of somebody else."""
+        return hmac.new(self.form_token.encode(), f"{done}\0{undo}".encode(), "sha256").hexdigest()[:32]
+
+    def frame(self, request: Request) -> Data:
+        """What every page gets besides its data; `said` is what the last form did, and what undoes it."""
+        query = request.query_params
+        done, undo = query.get("done", ""), query.get("undo", "")
+        is_ours = hmac.compare_digest(query.get("sign", "").encode(), self.sign(done, undo).encode())
+        said = {"done": done, "undo": undo} if is_ours else {}
+        return {"asked": dict(query), "said": said, "here": request.url.path, "form_token": self.form_token}
+
 
 class Asked(NamedTuple):
     """What a page was asked for: the names in its path, and its query."""
@@ -79,12 +92,7 @@ class View(NamedTuple):
         moment, data = await site.lanes.call(self.lane, work)
         if as_json:
             return Response(json.dumps(data, ensure_ascii=False), media_type="application/json")
-        page = {
-            "asked": dict(asked.query),
-            "here": request.url.path,
-            "form_token": site.form_token,
-            "moment": moment,
-        }
+        page = {**site.frame(request), "moment": moment}
         return HTMLResponse(await site.lanes.call(Lane.LIST, lambda: render(self.template, {**data, **page})))
 
 

@@ -1,19 +1,15 @@
 // Draws the list of nodes as a graph. A click on a node, or on its name in the list, adds what is around it.
 // In each frame some nodes at random push each other away, so that 2,000 of them stay smooth.
 "use strict";
-
-const canvas = one("canvas");
-const list = one("[data-nodes]");
+const [canvas, list] = [one("canvas"), one("[data-nodes]")];
+const [nodes, links] = [new Map(), new Map()];
 const pen = canvas.getContext("2d");
-const nodes = new Map();
-const links = new Map();
 const cold = 0.02;
 const view = { x: 0, y: 0, scale: Math.min(1.5, canvas.clientWidth / 500) };
-let heat = 0;
-let lit = null;
+let [heat, lit] = [0, null];
 
 function add(page, from) {
-  const rows = [...page.querySelectorAll("[data-key]")];
+  const rows = all("[data-key]", page);
   for (const row of rows.filter((each) => !nodes.has(each.dataset.key))) {
     const [x, y] = [from.x + 100 * (Math.random() - 0.5), from.y + 100 * (Math.random() - 0.5)];
     nodes.set(row.dataset.key, { ...row.dataset, label: one("a", row).textContent, x, y });
@@ -26,7 +22,6 @@ function add(page, from) {
   for (const node of [...links.values()].flat()) node.links++;
   stir(1);
 }
-
 async function grow(node) {
   const page = await load(`/ui/graph?around=${encodeURIComponent(node.key)}&page=${++node.page}`);
   if (page) add(page, node);
@@ -45,17 +40,16 @@ function push(one, other, force) {
 }
 
 function move() {
-  const all = [...nodes.values()];
-  const repel = (length) => (20 * Math.sqrt(all.length)) / length;
-  const any = () => all[Math.floor(Math.random() * all.length)];
-  for (let pairs = 12 * all.length; pairs > 0; pairs--) push(any(), any(), repel);
+  const every = [...nodes.values()];
+  const repel = (length) => (20 * Math.sqrt(every.length)) / length;
+  const any = () => every[Math.floor(Math.random() * every.length)];
+  for (let pairs = 12 * every.length; pairs > 0; pairs--) push(any(), any(), repel);
   for (const [one, other] of links.values()) {
     const rest = 60 + 12 * Math.sqrt(Math.max(one.links, other.links));
     push(one, other, (length) => 0.3 * (rest - length));
   }
   heat *= 0.98;
 }
-
 function draw() {
   const style = getComputedStyle(canvas);
   const colours = { note: style.color, tag: style.caretColor, project: style.outlineColor };
@@ -64,6 +58,7 @@ function draw() {
   pen.scale(devicePixelRatio * view.scale, devicePixelRatio * view.scale);
   pen.translate((view.x + width / 2) / view.scale, (view.y + height / 2) / view.scale);
   pen.strokeStyle = style.textDecorationColor;
+  pen.lineWidth = 1 / view.scale / devicePixelRatio; // wider ones take ten times as long without a graphics card
   for (const [one, other] of links.values()) {
     pen.moveTo(one.x, one.y);
     pen.lineTo(other.x, other.y);
@@ -72,45 +67,39 @@ function draw() {
   for (const [kind, colour] of Object.entries(colours)) {
     pen.fillStyle = colour;
     pen.beginPath();
-    for (const { x, y } of [...nodes.values()].filter((node) => node.kind === kind)) {
+    for (const { key, x, y } of [...nodes.values()].filter((node) => node.kind === kind)) {
       pen.moveTo(x, y);
-      pen.arc(x, y, kind === "note" ? 4 : 6, 0, 7);
+      pen.arc(x, y, key === canvas.dataset.around ? 9 : kind === "note" ? 4 : 6, 0, 7);
     }
     pen.fill();
   }
   pen.fillStyle = style.columnRuleColor;
   pen.font = `${12 / view.scale}px ${style.fontFamily}`;
-  const named = [...nodes.values()].filter((node) => nodes.size < 80 || node === lit);
-  for (const { label, x, y } of named) pen.fillText(label, x + 10, y + 4);
+  const isNamed = (node) => nodes.size < 80 || node === lit;
+  for (const { label, x, y } of [...nodes.values()].filter(isNamed)) pen.fillText(label, x + 11, y + 4 / view.scale);
 }
-
 function tick() {
   move();
   draw();
   if (heat > cold) requestAnimationFrame(tick);
 }
-
 function stir(most = cold * 1.01) {
   if (heat <= cold) requestAnimationFrame(tick);
   heat = Math.max(heat, most);
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) while (heat > cold) move();
 }
-
-function point(event) {
-  const x = (event.offsetX - canvas.clientWidth / 2 - view.x) / view.scale;
-  const y = (event.offsetY - canvas.clientHeight / 2 - view.y) / view.scale;
+function point({ buttons, type, offsetX, offsetY, movementX, movementY }) {
+  if (buttons && type === "pointermove") {
+    if (Math.hypot(movementX, movementY) > 2) lit = null;
+    [view.x, view.y] = [view.x + movementX, view.y + movementY];
+    return stir();
+  }
+  const x = (offsetX - canvas.clientWidth / 2 - view.x) / view.scale;
+  const y = (offsetY - canvas.clientHeight / 2 - view.y) / view.scale;
   lit = [...nodes.values()].find((node) => Math.hypot(node.x - x, node.y - y) < 10 / view.scale);
   stir();
 }
-
-canvas.addEventListener("pointerdown", point);
-canvas.addEventListener("pointermove", (event) => {
-  if (!event.buttons) return point(event);
-  if (Math.hypot(event.movementX, event.movementY) > 2) lit = null;
-  view.x += event.movementX;
-  view.y += event.movementY;
-  stir();
-});
+for (const type of ["pointerdown", "pointermove"]) canvas.addEventListener(type, point);
 canvas.addEventListener("click", () => lit && grow(lit));
 canvas.addEventListener("wheel", (event) => {
   event.preventDefault();
@@ -118,10 +107,8 @@ canvas.addEventListener("wheel", (event) => {
   stir();
 });
 list.addEventListener("click", (event) => {
-  lit = nodes.get(event.target.dataset.grow);
-  if (!lit) return;
+  if (!(lit = nodes.get(event.target.dataset.grow))) return;
   event.preventDefault();
   grow(lit);
 });
-
 add(document, { x: 0, y: 0 });

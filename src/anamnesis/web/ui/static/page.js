@@ -1,16 +1,14 @@
 // Search as you type, keys, live changes, and the part of a page that takes longer. Every page works without this.
 "use strict";
-
-let newest = 0;
-let pending, typed;
-
+let newest = 0, pending, source, stale, typed;
 const one = (selector, inside = document) => inside.querySelector(selector);
-
+const all = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+const report = (isAnswering) => document.body.classList.toggle("offline", !isAnswering);
 async function load(address) {
-  const answer = await fetch(address, { headers: { Accept: "text/html" } });
-  return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
+  report(answer);
+  return answer?.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
 }
-
 async function complete() {
   const part = one("[data-later]");
   const page = part?.dataset.later && (await load(part.dataset.later));
@@ -24,7 +22,7 @@ async function show(address) {
   const now = one("[data-live]");
   const next = page && one("[data-live]", page);
   if (turn !== newest || !now || !next) return;
-  const focused = document.activeElement?.getAttribute("href");
+  const focused = now.contains(document.activeElement) && document.activeElement.getAttribute("href");
   one("[data-later]", next)?.replaceChildren(...(one("[data-later]", now)?.childNodes ?? []));
   now.replaceWith(next);
   if (focused) one(`[data-live] a[href="${CSS.escape(focused)}"]`)?.focus();
@@ -33,36 +31,45 @@ async function show(address) {
   complete();
 }
 
-document.addEventListener("input", (event) => {
-  typed ||= event.target.matches("[data-keep]"); // not lost by a slip
-  if (!event.target.matches("[data-search]") || location.pathname !== "/ui/notes") return;
+document.addEventListener("input", ({ target }) => {
+  typed ||= target.matches("[data-keep]"); // not lost by a slip
+  if (target.matches("[data-all]")) for (const box of all("[name=id]")) box.checked = target.checked;
+  if (!target.matches("[data-search]") || location.pathname !== "/ui/notes") return;
   clearTimeout(pending);
-  pending = setTimeout(() => show(`/ui/notes?${new URLSearchParams(new FormData(event.target.form))}`), 120);
+  pending = setTimeout(() => show(`/ui/notes?${new URLSearchParams(new FormData(target.form))}`), 120);
 });
 addEventListener("submit", () => (typed = false));
 addEventListener("beforeunload", (event) => typed && event.preventDefault());
 
-// What somebody is in the middle of: a new page would take it away.
-const busy = "[data-live] details[open], input[type=checkbox]:checked, :is(input, textarea, select):focus";
-const seen = one("[data-live]")?.dataset.live;
-if (seen) new EventSource(`/ui/live?seen=${seen}`).addEventListener("notes", () => one(busy) || show(location.href));
-complete();
-
+// What somebody is in the middle of: a new page would take it away, so it waits.
+const doing = "details[open]:not([data-first]), input:checked, :is(input:not([type=checkbox]), textarea, select):focus";
+function refresh() {
+  if (!stale || one(`[data-live] :is(${doing})`) || !getSelection().isCollapsed) return;
+  stale = false;
+  show(location.href);
+}
+// A browser has six connections to a host for all of its tabs: only those that are seen keep one.
+function listen() {
+  source?.close();
+  const live = one("[data-live]");
+  if (!live || document.hidden) return;
+  source = new EventSource(`/ui/live?seen=${live.dataset.live}`);
+  source.addEventListener("notes", () => (stale = true));
+  source.onopen = source.onerror = () => report(source.readyState === EventSource.OPEN);
+}
 const row = () => document.activeElement.closest("[data-row]") ?? one("article[data-row]");
-
 function step(by) {
-  const titles = [...document.querySelectorAll("[data-row] a.title")];
+  const titles = all("[data-row] a.title");
   titles[Math.min(titles.length - 1, Math.max(0, titles.indexOf(document.activeElement) + by))]?.focus();
 }
-
 const keys = {
   "/": () => one("[data-search]").focus(),
   j: () => step(1),
   k: () => step(-1),
   e: () => row()?.dataset.row && location.assign(`${row().dataset.row}/edit`),
   x: () => row() && one("input[type=checkbox]", row())?.click(),
+  a: () => one("#many select")?.focus(),
 };
-
 document.addEventListener("keydown", (event) => {
   const typing = event.target.matches("input:not([type=checkbox]), textarea, select");
   if (event.key === "Escape" && typing) event.target.blur();
@@ -70,3 +77,9 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   keys[event.key]();
 });
+const here = one("nav [aria-current]"); // on a phone it may be beyond the edge
+if (here) here.parentElement.scrollLeft = here.offsetLeft - 100;
+document.addEventListener("visibilitychange", listen);
+setInterval(refresh, 200);
+listen();
+complete();

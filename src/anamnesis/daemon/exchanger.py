@@ -1,0 +1,144 @@
+"""Threads of a daemon that exchange notes with the hub: after changes here, after changes there, and now and then."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anamnesis.bridge import FAILURES
+from anamnesis.errors import LockHeld
+from anamnesis.exchange.account import NAME, Account, read_account
+from anamnesis.process import lower_priority
+
+if TYPE_CHECKING:
+    from anamnesis.config import Settings
+    from anamnesis.exchange.client import HubClient
+    from anamnesis.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Seconds between looks at what changed here, from a change to its exchange, between exchanges without a reason, to
+    wait after a failure at the most, and for which a hub that announces changes may be silent."""
+
+    look: float = 2.0
+    quiet: float = 3.0
+    pause: float = 60.0
+    longest: float = 600.0
+    silence: float = 90.0
+
+
+class Exchanger:
+    """Exchanges the notes of a vault for as long as this machine is logged in to a hub."""
+
+    def __init__(
+        self, vault: Vault, settings: Settings, log: Callable[..., None], rhythm: Rhythm | None = None
+    ) -> None:
+        self._vault = vault
+        self._settings = settings
+        self._log = log
+        self._rhythm = rhythm or Rhythm()
+        self._announced = threading.Event()  # set by changes at the hub, and to stop
+        self._stopping = threading.Event()
+        self._fault = ""
+        self._listening: HubClient | None = None
+        self._threads = [
+            threading.Thread(target=work, name=name, daemon=True)
+            for name, work in (("exchange", self._run), ("listen", self._listen))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stop; an exchange that runs is completed, as far as the hub answers."""
+        self._stopping.set()
+        self._announced.set()
+        if self._listening:
+            self._listening.hang_up()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        lower_priority()
+        due, wait, seen = 0.0, self._rhythm.pause, -1
+        login: object = None
+        while not self._stopping.is_set():
+            if (found := self._login()) != login:
+                login, due, wait = found, 0.0, self._rhythm.pause
+            if login and (last := self._last_change()) != seen:
+                due, seen = min(due, time.monotonic() + self._rhythm.quiet), last
+            is_announced = self._announced.is_set()
+            if not self._stopping.is_set():
+                self._announced.clear()
+            if login and (is_announced or time.monotonic() >= due):
+                wait = self._rhythm.pause if self._exchange() else min(2 * wait, self._rhythm.longest)
+                due, seen = time.monotonic() + wait, self._last_change()
+            self._announced.wait(self._rhythm.look)
+
+    def _exchange(self) -> bool:
+        """Exchange the notes once; whether the hub was reached."""
+        from anamnesis.exchange import exchange_notes  # TLS and HTTP, which nobody without a login has to import
+
+        try:
+            done = exchange_notes(self._vault.notes, self._settings, is_compared=True, purge=self._vault.purge)
+        except LockHeld:
+            return True
+        except FAILURES as error:
+            if str(error) != self._fault:  # it is tried again and again
+                self._fault = str(error)
+                self._log("exchange failed", reason=self._fault)
+            return False
+        except Exception:  # the outermost boundary of the thread
+            self._log("exchange failed", trace=traceback.format_exc())
+            return False
+        self._fault = ""
+        return done is None or done.reached
+
+    def _listen(self) -> None:
+        """Wait for what the hub announces; without that, the exchanges by the clock are enough."""
+        pause = self._rhythm.look
+        while not self._stopping.wait(pause):
+            account = self._account()
+            pause = self._rhythm.look if account is None else min(max(2 * pause, 1.0), self._rhythm.longest)
+            if account is None:
+                continue
+            from anamnesis.exchange.account import parse_address
+            from anamnesis.exchange.client import HubClient
+
+            self._listening = HubClient(parse_address(account.url, insecure=True), account.token)
+            try:
+                with self._listening.live(self._rhythm.silence) as events:
+                    for space in events:
+                        if self._stopping.is_set():
+                            return
+                        if space:
+                            pause = self._rhythm.look
+                            self._announced.set()
+            except FAILURES:  # an exchange says why
+                continue
+            finally:
+                self._listening = None
+
+    def _last_change(self) -> int:
+        try:
+            return self._vault.notes.log.last()
+        except FAILURES:
+            return -1
+
+    def _login(self) -> object:
+        """What changes with every login; None without one."""
+        try:
+            status = (self._settings.home / NAME).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_ino
+
+    def _account(self) -> Account | None:
+        try:
+            return read_account(self._settings.home)
+        except FAILURES:
+            return None

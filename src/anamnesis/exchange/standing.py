@@ -1,0 +1,57 @@
+"""What this machine knows of its hub without asking it, as every surface shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from anamnesis.errors import InvalidArgument, StoreUnavailable
+from anamnesis.exchange.account import read_account
+from anamnesis.exchange.state import read_standing, space_notes
+from anamnesis.notes.spaces import PERSONAL
+from anamnesis.sync.failure import HUB, Failure, last_failure
+
+
+def hub_facts(home: Path) -> dict[str, Any] | None:
+    """The login, the spaces with roles and notes, what waits and why, and the last failure; None without a login."""
+    try:
+        account = read_account(home)
+    except StoreUnavailable as error:
+        failure = Failure("", error.message, error.hint)._asdict()
+        return {"url": "", "user": "", "reached_at": None, "failure": failure, "spaces": [], "waiting": []}
+    if account is None:
+        return None
+    standing = read_standing(home, account)
+    failed = last_failure(home, HUB)
+    return {
+        "url": account.url,
+        "user": account.user,
+        "reached_at": standing.reached_at or None,
+        "failure": failed._asdict() if failed else None,
+        "spaces": [
+            {
+                "name": each.name,
+                "role": each.role,
+                "notes": standing.notes.get(each.name, 0),
+                "projects": [*each.projects],
+            }
+            for each in standing.spaces
+        ],
+        "waiting": [{"note": each.note, "space": each.space, "reason": each.reason} for each in standing.waiting],
+    }
+
+
+def notes_of(home: Path, space: str) -> tuple[str, ...]:
+    """The ids of the notes here that are of a space, as the last sync left them."""
+    account = read_account(home)
+    if account is None:
+        raise InvalidArgument(
+            "This machine is not logged in to a hub, so no note is of a space.", "anamnesis login ADDRESS"
+        )
+    known = {each.name for each in read_standing(home, account).spaces}
+    name = f"{PERSONAL}{account.user}" if space.startswith(PERSONAL) else space
+    if name not in known:
+        raise InvalidArgument(
+            f"You have no space {space}.", f"These are yours: {', '.join(sorted(known)) or 'none yet'}."
+        )
+    return tuple(space_notes(home, account, name))

@@ -1,0 +1,28 @@
+"""The daemon exchanges notes by itself: after changes on either side."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from tests.exchange.conftest import Machines
+from tests.exchange.small_hub import SmallHub
+from tests.waiting import wait_until
+
+from anamnesis.daemon.exchanger import Exchanger, Rhythm
+from anamnesis.exchange.login import log_out
+from anamnesis.vault import Vault
+
+_QUICK = Rhythm(look=0.05, quiet=0.05, pause=600, longest=1)
+
+
+def test_a_change_on_either_side_is_exchanged_without_a_command(machine: Machines, hub: SmallHub) -> None:
+    one, two = machine("one"), machine("two")
+    with Vault(one.store.root) as vault, closing(Exchanger(vault, one.settings, lambda *_, **__: None, _QUICK)):
+        first = vault.write(type="semantic", title="T", body="here").id
+        wait_until(lambda: hub.text("~you", first) is not None)
+        second = two.write("there")
+        two.sync()
+        wait_until(lambda: vault.notes.find(second) is not None)
+        log_out(one.store.root)
+        third = vault.write(type="semantic", title="T", body="after the logout").id
+    assert hub.text("~you", third) is None

@@ -1,0 +1,69 @@
+"""A note that is in two spaces at once: nothing of either is lost, and nothing private is shared."""
+
+from __future__ import annotations
+
+from tests.exchange.conftest import Machine, Machines
+from tests.exchange.small_hub import SmallHub, Space
+
+from anamnesis.notes import render
+from anamnesis.notes.merge import CONFLICT_TAG
+from anamnesis.notes.spaces import with_space
+
+
+def move(machine: Machine, note: str, space: str) -> None:
+    machine.store.update(note, extra=with_space(machine.store.get(note), space).extra)
+
+
+def test_what_was_taken_back_and_changed_by_somebody_else_is_two_notes(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
+    one, laptop, two = machine("one"), machine("laptop"), machine("two", "mate")
+    note = one.write("shared")
+    move(one, note, "core")
+    for each in (one, laptop, two):
+        each.sync()
+    move(one, note, "~you")
+    one.store.update(note, body="shared, and private")
+    two.store.update(note, body="shared, and changed by mate")
+    for each in (one, two, one, laptop, two, one, laptop):
+        each.sync()
+    assert two.bodies() == {note: "shared, and changed by mate"}
+    assert sorted(one.bodies().values()) == ["shared, and changed by mate", "shared, and private"]
+    assert one.bodies() == laptop.bodies()
+    assert all("private" not in text for text in hub.spaces["core"].live().values())
+    (aside,) = hub.spaces["~you"].live()
+    assert aside != note
+    assert CONFLICT_TAG in one.store.get(aside).tags
+
+
+def test_a_copy_under_the_same_id_in_another_space_is_left_alone(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "writer"})
+    hub.spaces["team"] = Space({"you": "writer", "mate": "writer"})
+    one, two = machine("one"), machine("two", "mate")
+    note = one.write("in core")
+    move(one, note, "core")
+    one.sync()
+    copy = with_space(one.store.get(note), "team")
+    hub.put("team", note, render(copy))
+    for each in (one, two, one):
+        each.sync()
+    assert hub.text("core", note)
+    assert hub.text("team", note)
+    assert two.bodies() == {note: "in core"}
+    one.store.update(note, body="changed in core")
+    one.sync(), two.sync()
+    assert "changed" in (hub.text("core", note) or "")
+    assert two.bodies() == {note: "in core"}
+
+
+def test_a_writer_who_may_not_delete_in_the_old_space_leaves_a_copy(machine: Machines, hub: SmallHub) -> None:
+    hub.spaces["core"] = Space({"you": "reader", "mate": "writer"})
+    one, two = machine("one"), machine("two", "mate")
+    note = two.write("a")
+    move(two, note, "core")
+    two.sync(), one.sync()
+    move(one, note, "~you")
+    one.sync(), two.sync()
+    assert hub.text("~you", note)
+    assert hub.text("core", note)
+    assert two.bodies() == {note: "a"}
+    assert one.reasons() == []

@@ -1,0 +1,64 @@
+"""Git and a hub at once: both carry the same notes, and one that fails does not stop the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.exchange.conftest import Machine, Machines
+from tests.exchange.small_hub import SmallHub
+from tests.sync.machine import git
+
+from anamnesis.exchange.syncing import Synced, sync_both
+from anamnesis.sync import GitSyncBackend
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    folder = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(folder))
+    return folder
+
+
+def sync(machine: Machine, remote: Path | str) -> Synced:
+    name = machine.settings.machine_id
+    backend = GitSyncBackend(machine.store.memory_dir, remote=str(remote), machine_id=name)
+    return sync_both(machine.store, backend, machine.settings)
+
+
+def test_both_at_once_converge_without_needless_copies(machine: Machines, remote: Path) -> None:
+    one, two = machine("one"), machine("two")
+    merged, conflict, deleted = (one.write("a\nb\nc\nd\ne", title=name) for name in ("merged", "conflict", "deleted"))
+    sync(one, remote), sync(two, remote)
+    one.store.update(merged, body="A\nb\nc\nd\ne")
+    two.store.update(merged, body="a\nb\nc\nd\nE")
+    one.store.update(conflict, body="one")
+    two.store.update(conflict, body="two")
+    two.store.delete(deleted)
+    for each in (one, two, one, two):
+        done = sync(each, remote)
+        assert done.faults == []
+    assert one.bodies() == two.bodies()
+    assert one.bodies()[merged] == "A\nb\nc\nd\nE"
+    assert sorted(one.bodies().values()) == ["A\nb\nc\nd\nE", "one", "two"]
+    assert {note: one.text(note) for note in one.bodies()} == {note: two.text(note) for note in two.bodies()}
+    assert sync(one, remote).report(one.store)["hub"]["sent"] == 0
+
+
+def test_either_may_fail_alone(machine: Machines, remote: Path, hub: SmallHub, tmp_path: Path) -> None:
+    one, two = machine("one"), machine("two")
+    note = one.write("a")
+    done = sync(one, tmp_path / "nowhere.git")
+    assert not done.git.reached
+    assert len(done.faults) == 1
+    assert hub.text("~you", note)
+    hub.cut = lambda _path, _when: True
+    other = two.write("b")
+    done = sync(two, remote)
+    assert done.git.pushed
+    assert done.hub
+    assert not done.hub.reached
+    assert "127.0.0.1" in done.faults[0]
+    hub.cut = lambda _path, _when: False
+    sync(one, remote), sync(two, remote)
+    assert one.bodies() == two.bodies() == {note: "a", other: "b"}

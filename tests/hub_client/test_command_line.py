@@ -1,0 +1,93 @@
+"""The real command line of several users and machines, against a real hub."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from tests.cli.command import Done
+from tests.hub.running import RunningHub
+from tests.hub_client.conftest import People
+from tests.waiting import wait_until
+
+from anamnesis.hub import accounts
+from anamnesis.hub.database import administrator
+
+
+def test_a_team_of_two_on_three_machines(running: RunningHub, person: People) -> None:
+    you = running.user("you", core="writer")
+    mate = running.user("mate", core="reader")
+    desk, laptop, other = person("desk"), person("laptop"), person("other")
+    desk.login(running, you.token)
+    laptop.login(running, you.token)
+    other.login(running, mate.token)
+
+    plan = desk.write("Release plan", "first\nsecond\nthird", "--space", "core")
+    desk.write("Diary", "private")
+    desk.write("Here", "never leaves", "--scope", "machine-local")
+    assert desk("sync", "--json").json["hub"]["sent"] == 2
+    assert laptop("sync", "--json").json["hub"]["received"] == 2
+    assert other("sync", "--json").json["hub"]["received"] == 1
+    assert other.titles() == ["Release plan"]
+    assert laptop.titles() == ["Diary", "Release plan"]
+
+    other("tag", plan, "wanted")
+    assert other("sync", "--json").json["hub"]["waiting"] == 1
+    status = other("status", "--json").json["hub"]
+    assert {each["name"]: each["role"] for each in status["spaces"]} == {"~mate": "owner", "core": "reader"}
+    assert [each["note"] for each in status["waiting"]] == [plan]
+    assert "You may only read the space core." in other("space").out
+
+    assert laptop("move", plan, "--space", "~").code == 0
+    for each in (laptop, other, desk):
+        assert each("sync").code == 0
+    assert desk.titles() == ["Diary", "Here", "Release plan"]
+    assert other.titles() == ["Release plan"], "an edit that could not be sent is not thrown away"
+
+
+def test_what_goes_wrong_is_one_sentence(running: RunningHub, person: People) -> None:
+    desk = person("desk")
+    assert "would get the token unencrypted" in desk("login", "http://example.com").err
+    assert "does not accept the token" in desk("login", running.url, "--token-stdin", stdin="anh_x").err
+    assert "not logged in" in desk("space").err
+    assert not (desk.home / "hub.json").exists()
+    you = running.user("you")
+    desk.login(running, you.token)
+    assert os.stat(desk.home / "hub.json").st_mode & 0o077 == 0
+    desk.write("a", "b", "--space", "core")
+    assert desk("sync").code == 0
+    assert "You have no space core" in desk("doctor").out
+    with administrator(running.database) as db:
+        for token in accounts.list_tokens(db):
+            accounts.revoke_token(db, token["id"])
+    assert _one_sentence(desk("sync"), "does not accept the token")
+    assert "does not accept the token" in desk("status", "--json").json["hub"]["failure"]["reason"]
+    account = (desk.home / "hub.json").read_text()
+    (desk.home / "hub.json").write_text(account.replace(running.url, "http://127.0.0.1:1"))
+    assert _one_sentence(desk("sync"), "cannot be reached")
+    assert you.token not in (desk.home / "anamnesis.log").read_text()
+    desk("logout")
+    assert "hub" not in desk("sync", "--json").json
+
+
+def _one_sentence(done: Done, words: str) -> bool:
+    return done.code == 1 and len(done.err.splitlines()) == 1 and words in done.err
+
+
+def test_a_code_that_somebody_confirms_logs_in(running: RunningHub, person: People) -> None:
+    running.user("you")
+    desk = person("desk")
+    done: list[str] = []
+    waiting = threading.Thread(target=lambda: done.append(desk("login", running.url, "--json").json["user"]))
+    waiting.start()
+
+    def codes() -> list[str]:
+        with administrator(running.database) as db:
+            return [row["user_code"] for row in db.execute("SELECT user_code FROM anamnesis.devices").fetchall()]
+
+    wait_until(lambda: bool(codes()))
+    with administrator(running.database) as db:
+        db.execute("SELECT anamnesis.enter_user('you', '{read,write}')")
+        accounts.approve_device(db, codes()[0], "you")
+    waiting.join()
+    assert done == ["you"]

@@ -1,0 +1,101 @@
+"""What a person types is saved as typed, and never lost by an error."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from tests.web.daemon import Daemon, Reply
+from tests.web.ui.visiting import HTML, Visitor
+
+from anamnesis.notes import Memory
+from anamnesis.store import MemoryStore
+
+TYPED = "What took an hour to write."
+
+
+@pytest.fixture(scope="module")
+def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    home = tmp_path_factory.mktemp("home")
+    with MemoryStore(home) as store:
+        store.put(Memory("windows", "semantic", "Line ends", "one\r\ntwo\r\n"))
+        store.put(Memory("control", "semantic", "A control character", "one\0\ntwo\n"))
+        store.put(Memory("plain", "semantic", "Plain", "one\n"))
+    daemon = Daemon(home)
+    yield daemon
+    assert daemon.stop() == (0, "")
+
+
+def sent(text: str) -> str:
+    """A text as a browser sends it that was given it in HTML."""
+    shown = html.unescape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    return shown.replace("\n", "\r\n")
+
+
+def form(daemon: Daemon, note_id: str) -> dict[str, str]:
+    """The fields of the form that edits a note."""
+    page = daemon.ask("GET", f"/ui/notes/{note_id}/edit", Accept=HTML).text
+    return {name: sent(text) for name, text in re.findall(r'name="(form_token|base)" value="([^"]*)"', page)}
+
+
+def post(daemon: Daemon, path: str, **fields: str) -> Reply:
+    return daemon.ask("POST", path, urlencode(fields), Content_Type="application/x-www-form-urlencoded")
+
+
+@pytest.mark.parametrize(("note_id", "saved"), [("windows", "one\r\nthree\r\n"), ("control", "one\ufffd\nthree\n")])
+def test_a_note_with_characters_that_forms_change_can_be_edited(editing: Daemon, note_id: str, saved: str) -> None:
+    fields = form(editing, note_id)
+    answer = post(editing, f"/ui/notes/{note_id}/edit", **fields, text=fields["base"].replace("two", "three"))
+    assert answer.status == 303
+    assert Visitor(editing).data(f"/ui/notes/{note_id}")["note"]["body"] == saved
+
+
+def test_a_note_from_a_form_has_the_line_ends_of_other_notes(editing: Daemon) -> None:
+    visitor = Visitor(editing)
+    written = {"title": "New", "body": "one\r\ntwo", "type": "semantic", "project": "acme", "scope": "portable"}
+    visitor.send("/ui/notes/new", **written)
+    (note,) = visitor.data("/ui/notes?project=acme")["notes"]
+    assert visitor.data(f"/ui/notes/{note['id']}")["note"]["body"].rstrip() == "one\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("path", "changed", "status"),
+    [
+        ("/ui/notes/plain/edit", {"text": f"---\nid: [\n---\n{TYPED}"}, 400),
+        ("/ui/notes/plain/edit", {"text": f"---\nid: other\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 400),
+        ("/ui/notes/gone/edit", {"text": f"---\nid: gone\ntype: semantic\ntitle: x\n---\n{TYPED}"}, 400),
+        ("/ui/notes/plain/edit", {"text": TYPED, "form_token": "of another process"}, 403),
+        ("/ui/notes/new", {"title": "T", "body": TYPED, "type": "poem", "project": "p", "scope": "portable"}, 400),
+        ("/ui/notes/new", {"title": "T", "body": TYPED, "form_token": "of another process"}, 403),
+    ],
+)
+def test_what_was_typed_is_shown_again_if_it_cannot_be_saved(
+    editing: Daemon, path: str, changed: dict[str, str], status: int
+) -> None:
+    answer = post(editing, path, **{**form(editing, "plain"), **changed})
+    assert answer.status == status
+    assert TYPED in answer.text.partition("<textarea")[2]
+    assert re.search(r'role="alert">[^<]+\.', answer.text)
+    again = re.search(r'name="form_token" value="([^"]+)"', answer.text)
+    assert again
+    assert again[1] == form(editing, "plain")["form_token"]
+
+
+def test_a_page_says_only_what_its_own_forms_did(editing: Daemon) -> None:
+    forged = editing.ask("GET", "/ui/?done=Call+this+number&undo=trash+plain", Accept=HTML)
+    assert "Call this number" not in forged.text
+    assert 'action="/ui/undo"' not in forged.text
+    fields = form(editing, "plain")
+    answer = post(editing, "/ui/notes/change", form_token=fields["form_token"], id="plain", what="pin")
+    assert "1 note is changed." in editing.ask("GET", answer.headers["location"], Accept=HTML).text
+
+
+def test_a_note_in_the_trash_is_said_to_be_there(editing: Daemon) -> None:
+    token = form(editing, "windows")["form_token"]
+    post(editing, "/ui/notes/change", form_token=token, id="windows", what="delete")
+    page = editing.ask("GET", "/ui/notes/windows", Accept=HTML)
+    assert page.status == 404
+    assert "is in the trash" in page.text
