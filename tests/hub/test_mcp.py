@@ -14,7 +14,8 @@ from tests.hub.running import Client as HubClient
 from tests.hub.running import RunningHub, text_of
 from tests.postgres import Postgres
 
-from anamnesis.notes import parse, space_of
+from anamnesis.notes import parse
+from anamnesis.notes.spaces import space_of
 from mcp import Client
 
 

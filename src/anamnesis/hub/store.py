@@ -16,8 +16,9 @@ from anamnesis.hub.changes import accept
 from anamnesis.hub.database import Connection, one
 from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.tenancy import Caller, Held
-from anamnesis.notes import TYPES, Memory, check_id, parse, render, with_space
+from anamnesis.notes import TYPES, Memory, check_id, parse, render
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
+from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.note_reader import Hit

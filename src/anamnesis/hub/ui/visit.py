@@ -135,7 +135,7 @@ def _sign(key: Key, token: bytes, done: str) -> str:
 def _said(key: Key, token: bytes, query: Mapping[str, str]) -> dict[str, str]:
     done = query.get("done", "")
     is_ours = hmac.compare_digest(query.get("sign", "").encode(), _sign(key, token, done).encode())
-    return {"done": done if is_ours else "", "undo": ""}
+    return {"done": done, "undo": ""} if is_ours else {}
 
 
 def entering_of_visit(request: Request) -> Entering:
