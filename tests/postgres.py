@@ -46,10 +46,11 @@ _numbers = itertools.count(1)
 class Postgres:
     """A server in a folder of its own, reached by a socket in it."""
 
-    def __init__(self, binaries: Path) -> None:
+    def __init__(self, binaries: Path, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="anamnesis-pg-", dir="/tmp"))  # a socket's path must be short
         self._process: subprocess.Popen[bytes] | None = None
         self.log = self.folder / "log"
+        self._settings = _SETTINGS | settings
         if os.getuid() == 0:
             os.chown(self.folder, 65534, 65534)
             binaries = _reachable(binaries, self.folder)
@@ -62,7 +63,7 @@ class Postgres:
         return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def start(self) -> None:
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        settings = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
         data = str(self.folder / "data")
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

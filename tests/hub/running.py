@@ -41,6 +41,8 @@ class Client:
     def __call__(self, path: str, body: Any = None, method: str = "") -> Answer:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        if data is not None:
+            headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.url + path, data, headers, method=method or None)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
@@ -83,7 +85,9 @@ class RunningHub:
 
     def __exit__(self, *_: object) -> None:
         self._server.should_exit = True
+        self.hub.live.end()
         self._thread.join()
+        self.hub.live.__exit__()
         self.hub.database.close()
 
     def waiting(self) -> int:
@@ -108,5 +112,5 @@ class RunningHub:
 def text_of(id: str, body: str = "Some words.", title: str = "A note", **fields: Any) -> str:
     """The text of a note."""
     moment = "2026-11-16T09:30:00+00:00"
-    times = {"created_at": moment, "updated_at": moment}
-    return render(Memory(id=id, type="semantic", title=title, body=body, machine_id="desk", **{**times, **fields}))
+    usual = {"type": "semantic", "machine_id": "desk", "created_at": moment, "updated_at": moment}
+    return render(Memory(id=id, title=title, body=body, **{**usual, **fields}))

@@ -21,6 +21,8 @@ from anamnesis.errors import StoreUnavailable
 @click.option("--tls-key", type=click.Path(path_type=Path), metavar="FILE", help="Its private key, PEM.")
 @click.option("--behind-proxy", is_flag=True, help="A proxy speaks TLS, and only it reaches this address.")
 @click.option("--url", default="", metavar="URL", help="The address by which clients know the hub.")
+@click.option("--oauth-issuer", default="", metavar="URL", help="Also let MCP clients in by this issuer's tokens.")
+@click.option("--oauth-claim", default="sub", show_default=True, help="The claim of its tokens that is a user's name.")
 @click.option("--connections", type=click.IntRange(1, 200), default=10, show_default=True, help="To the database.")
 @click.option("--rate", type=click.IntRange(1), default=50, show_default=True, help="Requests a second of one token.")
 @key_file_option
@@ -33,6 +35,8 @@ def serve_command(
     tls_key: Path | None,
     behind_proxy: bool,
     url: str,
+    oauth_issuer: str,
+    oauth_claim: str,
     connections: int,
     rate: int,
     key_file: Path | None,
@@ -43,15 +47,21 @@ def serve_command(
     Any number of copies may serve one database. GET /healthz says whether the process lives, /readyz whether it can
     work, /metrics what it does, in the text format of Prometheus.
 
+    Agents reach it at /mcp, people at /ui. With --oauth-issuer, MCP clients may log in there (OAuth 2.1): the hub
+    accepts its access tokens for the resource URL/mcp with the scopes anamnesis:read, anamnesis:write or
+    anamnesis:admin.
+
     JSON: {"url", "pid"}, once it listens.
     """
     from anamnesis.hub.database import Database, as_server
     from anamnesis.hub.migrations import pending
+    from anamnesis.hub.oauth import Issuer
     from anamnesis.hub.routes import Hub
     from anamnesis.hub.serving import Address, serve
 
     address = Address(host, port, tls_certificate, tls_key, behind_proxy)
     address.check()
+    issuer = Issuer(oauth_issuer, url, oauth_claim) if oauth_issuer else None
 
     def announce(listening: str) -> None:
         if as_json:
@@ -67,4 +77,4 @@ def serve_command(
             )
         key = checked_key(db, key_file)
     with Database(database, connections) as pool:
-        serve(Hub(pool, key, url.rstrip("/"), rate), address, announce)
+        serve(Hub(pool, key, url.rstrip("/"), rate, issuer), address, announce)

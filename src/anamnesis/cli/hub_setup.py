@@ -38,9 +38,11 @@ def init_command(database: str, key_file: Path | None, as_json: bool) -> None:
     from anamnesis.hub import accounts
     from anamnesis.hub.keys import make_key
     from anamnesis.hub.migrations import migrate
+    from anamnesis.hub.passages import prepare
 
     with administration(database) as db:
         steps = migrate(db)
+        prepare(db)
         key = given_key(key_file)
         if key is None:
             is_new = db.execute("SELECT FROM anamnesis.hub").fetchone() is None
@@ -74,9 +76,11 @@ def migrate_command(database: str, as_json: bool) -> None:
     JSON: {"steps": [STEP]}
     """
     from anamnesis.hub.migrations import migrate
+    from anamnesis.hub.passages import prepare
 
     with administration(database) as db:
         steps = [f"{step.number:03} {step.name}" for step in migrate(db)]
+        prepare(db)  # pgvector may have been installed since
     if as_json:
         print_json({"steps": steps})
     elif on_terminal():

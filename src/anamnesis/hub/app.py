@@ -14,13 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
-from anamnesis.hub import device_routes, exchange_routes, health_routes
-from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooMany
-from anamnesis.hub.routes import Hub
+from anamnesis.errors import AnamnesisError
+from anamnesis.hub import device_routes, exchange_routes, health_routes, live_routes, mcp, oauth, search_routes
+from anamnesis.hub.refusal import NotAuthenticated, TooMany, status_of
+from anamnesis.hub.routes import Hub, hub_of
+from anamnesis.hub.ui.site import build_site
+from anamnesis.web.guard import PAGES
 from anamnesis.web.metrics import Metrics
 
 _log = logging.getLogger("anamnesis.hub")
@@ -30,7 +32,7 @@ _NO_SNIFF = (b"x-content-type-options", b"nosniff")
 
 def build(hub: Hub) -> Starlette:
     app = Starlette(
-        routes=_routes(),
+        routes=[*_routes(), Mount(PAGES, build_site(hub))],
         middleware=[Middleware(_Counting, metrics=hub.metrics)],
         exception_handlers={AnamnesisError: _refuse, HTTPException: _refuse_http, Exception: _fail},
     )
@@ -39,17 +41,20 @@ def build(hub: Hub) -> Starlette:
 
 
 def _routes() -> Sequence[BaseRoute]:
-    return [*health_routes.ROUTES, *exchange_routes.ROUTES, *device_routes.ROUTES]
+    return [
+        *health_routes.ROUTES,
+        *exchange_routes.ROUTES,
+        *device_routes.ROUTES,
+        *search_routes.ROUTES,
+        *mcp.ROUTES,
+        *oauth.ROUTES,
+        *live_routes.ROUTES,
+    ]
 
 
 def answer_of(error: AnamnesisError) -> JSONResponse:
     """An error as JSON, with its status."""
-    if isinstance(error, Refusal):
-        status = error.status
-    elif isinstance(error, NoteNotFound):
-        status = 404
-    else:
-        status = 400 if isinstance(error, InvalidNote | InvalidArgument) else 503
+    status = status_of(error)
     headers = {}
     if isinstance(error, TooMany):
         headers["Retry-After"] = str(error.seconds)
@@ -58,11 +63,15 @@ def answer_of(error: AnamnesisError) -> JSONResponse:
     return JSONResponse({"error": error.message, "hint": error.hint}, status, headers)
 
 
-async def _refuse(_: Request, error: Exception) -> Response:
+async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, AnamnesisError)  # noqa: S101  it is registered for this class
     if getattr(error, "status", 0) == 503:
         _log.warning("%s", error)
-    return answer_of(error)
+    answer = answer_of(error)
+    issuer = hub_of(request).issuer
+    if issuer and request.url.path == mcp.PATH and answer.status_code in (401, 403):
+        answer.headers["WWW-Authenticate"] = issuer.challenge(answer.status_code)
+    return answer
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:

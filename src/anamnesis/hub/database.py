@@ -5,8 +5,8 @@ A transaction lasts for one request and never waits for the network of a client.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self, TypeAlias
 
 import psycopg
@@ -20,6 +20,8 @@ from anamnesis.hub.tenancy import Caller
 
 SERVER_ROLE = "anamnesis_hub"
 Connection: TypeAlias = psycopg.Connection[DictRow]
+# What begins a transaction of somebody.
+Entering: TypeAlias = Callable[[], AbstractContextManager[tuple[Connection, Caller]]]
 
 # In one statement, and for the transaction only: so it works behind a pooler of transactions too. A server that
 # vanishes in the middle of a transaction holds no lock for longer than this.
@@ -38,6 +40,7 @@ class Database:
 
     def __init__(self, url: str, size: int = 10, wait: float = 5.0) -> None:
         self.size = size
+        self.url = url
         self._pool: ConnectionPool[Connection] = ConnectionPool(
             url,
             min_size=1,

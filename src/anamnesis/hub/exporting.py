@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from anamnesis.hub import audit
-from anamnesis.hub.database import Connection, administrator, one
+from anamnesis.hub.database import Connection, Entering, administrator, one
 from anamnesis.hub.refusal import NotFound
 from anamnesis.hub.tenancy import SCOPES, Caller, Held, personal_space
 from anamnesis.hub.versions import Version
 
-Entering: TypeAlias = Callable[[], AbstractContextManager[tuple[Connection, Caller]]]
 _PAGE = 200
 
 

@@ -72,7 +72,12 @@ def _read_change(each: Any) -> Incoming:
     space, id, text = fields.get("space"), fields.get("id"), fields.get("text")
     if not isinstance(space, str) or not isinstance(id, str) or not isinstance(text, str | None):
         raise Refusal("A change needs `space`, `id` and `text` as texts.", "`text` is null to delete the note.")
-    change = Incoming(space, id, whole_number(fields.get("base", 0), "base"), text)
+    return checked_change(space, id, whole_number(fields.get("base", 0), "base"), text)
+
+
+def checked_change(space: str, id: str, base: int, text: str | None) -> Incoming:
+    """A change, redacted; if it cannot be stored, with the reason."""
+    change = Incoming(space, id, base, text)
     try:
         return _checked(change)
     except InvalidNote as error:

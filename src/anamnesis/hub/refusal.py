@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anamnesis.errors import AnamnesisError
+from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteConflict, NoteNotFound
 
 
 class Refusal(AnamnesisError):
@@ -49,3 +49,11 @@ class Unavailable(Refusal):
     """The database cannot be used now, or not by this program."""
 
     status = 503
+
+
+def status_of(error: AnamnesisError) -> int:
+    """The HTTP status of an error."""
+    if isinstance(error, Refusal):
+        return error.status
+    known = {NoteNotFound: 404, NoteConflict: 409, InvalidNote: 400, InvalidArgument: 400}
+    return next((status for kind, status in known.items() if isinstance(error, kind)), 503)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
@@ -17,9 +17,13 @@ from starlette.routing import Route
 from anamnesis.hub.database import Connection, Database
 from anamnesis.hub.keys import PREFIX, Key
 from anamnesis.hub.limits import DEFAULT_RATE, Limits
-from anamnesis.hub.refusal import NotAuthenticated, Refusal, TooLarge
+from anamnesis.hub.live import Live
+from anamnesis.hub.refusal import NotAllowed, NotAuthenticated, Refusal, TooLarge
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.metrics import Metrics
+
+if TYPE_CHECKING:
+    from anamnesis.hub.oauth import Issuer
 
 T = TypeVar("T")
 MOST_BODY_BYTES = 10_000_000
@@ -29,11 +33,15 @@ _LONGEST_TOKEN = 200
 class Hub:
     """What all routes share: the database, the key, the limits, the counters, and the address that clients know."""
 
-    def __init__(self, database: Database, key: Key, url: str = "", rate: float = DEFAULT_RATE) -> None:
+    def __init__(
+        self, database: Database, key: Key, url: str = "", rate: float = DEFAULT_RATE, issuer: Issuer | None = None
+    ) -> None:
         self.database = database
         self.key = key
         self.url = url
+        self.issuer = issuer
         self.limits = Limits(rate)
+        self.live = Live(database.url)
         self.metrics = Metrics()
         # As many requests at once as there are connections; the others wait here and not for a connection.
         self.threads = anyio.CapacityLimiter(database.size)
@@ -93,12 +101,26 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
+def bearer_of(request: Request) -> str:
+    """The bearer token of a request; "" without one."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
 def token_of(request: Request) -> bytes:
     """The hash of the token of a request."""
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer" or not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN:
+    token = bearer_of(request)
+    if not token.startswith(PREFIX) or len(token) > _LONGEST_TOKEN:
         raise NotAuthenticated("This needs a token.", "Send it as `Authorization: Bearer anh_…`.")
-    return hub_of(request).key.hash(token.strip())
+    return hub_of(request).key.hash(token)
+
+
+def refuse_other_origins(request: Request) -> None:
+    """Refuse what a browser sends for a page of another site."""
+    origin = request.headers.get("origin")
+    host = request.headers.get("host", "").lower()
+    if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
+        raise NotAllowed("Requests from pages of other sites are refused.")
 
 
 async def body_of(request: Request) -> bytes:

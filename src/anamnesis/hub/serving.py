@@ -14,6 +14,7 @@ import uvicorn
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.hub.app import build
+from anamnesis.hub.passages import Embedder
 from anamnesis.hub.routes import Hub
 
 DEFAULT_PORT = 8437
@@ -49,11 +50,12 @@ def serve(hub: Hub, address: Address, announce: Callable[[str], None]) -> None:
     """Serve until a signal; requests in progress are finished. `announce` is called with the URL when it is ready."""
     address.check()
     config = _configured(hub, address)
-    with listen(address.host, address.port) as listener:
+    embedder = Embedder(hub.database)
+    with listen(address.host, address.port) as listener, embedder, hub.live:
         host, port = listener.getsockname()[:2]
         scheme = "https" if address.certificate else "http"
         url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-        _Server(config, lambda: announce(url)).run([listener])
+        _Server(config, lambda: announce(url), hub.live.end).run([listener])
 
 
 def _configured(hub: Hub, address: Address) -> uvicorn.Config:
@@ -83,9 +85,10 @@ def _configured(hub: Hub, address: Address) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """uvicorn, which says when it has started."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None]) -> None:
         super().__init__(config)
         self._started = started
+        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -93,6 +96,7 @@ class _Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping()  # streams would be waited for
         await super().shutdown(sockets)
         self._captured_signals.clear()  # uvicorn would end by the signal; a server that was asked to stop ends with 0
 

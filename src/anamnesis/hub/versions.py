@@ -85,5 +85,17 @@ def list_versions(db: Connection, held: Held, id: str, limit: int = 1000) -> lis
     return [{**row, "at": moment(row["at"])} for row in rows]
 
 
+def version_texts(db: Connection, held: Held, id: str, limit: int) -> dict[int, str | None]:
+    """The texts of the last versions of a note, by version."""
+    rows = db.execute(
+        """
+        SELECT version, text FROM anamnesis.versions
+        WHERE space = %(space)s AND id = %(id)s ORDER BY version DESC LIMIT %(limit)s
+        """,
+        {"space": held.id, "id": id, "limit": limit},
+    )
+    return {row["version"]: row["text"] for row in rows}
+
+
 def moment(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")

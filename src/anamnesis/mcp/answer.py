@@ -33,7 +33,8 @@ def described(note: Memory, *, body: bool = True, explain: bool = False) -> Mess
     """A note with the specified keys; `explain` adds its provenance where that is not the default."""
     keys = (*KEYS, "body") if body else KEYS
     more = [name for name in _PROVENANCE if explain and getattr(note, name) != _DEFAULTS[name]]
-    return {name: getattr(note, name) for name in (*keys, *more)}
+    space = ["space"] if hasattr(note, "space") else []  # of a hub's note
+    return {name: getattr(note, name) for name in (*space, *keys, *more)}
 
 
 def marked(hit: Hit, *, explain: bool = False) -> Message:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +56,9 @@ _EXPLAIN = yes_or_no("Add the provenance where it is not the default (human, con
 def tools(store: Opened, settings: Settings) -> list[Tool]:
     """The tools on one store, on this machine."""
     return [
-        _search_tool(store),
-        _list_tool(store),
-        _get_tool(store),
+        search_tool(store),
+        list_tool(store),
+        get_tool(store),
         _status_tool(store, settings),
         *_writing_tools(store, settings),
         _reflect_tool(store, settings.machine_id),
@@ -76,16 +76,17 @@ def search_memories(
     k: int = 8,
     mode: Mode = "fused",
     explain: bool = False,
+    **also: Any,
 ) -> list[Message]:
     """The k notes that best match a query, in the shape of the tools; `explain` adds provenance, scores and reasons.
 
-    A note that does not clearly fit the query is marked as weak.
+    A note that does not clearly fit the query is marked as weak. A hub's store has the filter `space` too.
     """
-    hits = store.hits(query, project=project, type=type, scope=scope, k=k, mode=mode, explain=explain)
+    hits = store.hits(query, project=project, type=type, scope=scope, k=k, mode=mode, explain=explain, **also)
     return [marked(hit, explain=explain) for hit in hits]
 
 
-def _search_tool(store: Opened) -> Tool:
+def search_tool(store: Opened, filters: Mapping[str, Message] = FILTERS) -> Tool:
     def memory_search(query: str, k: int, offset: int, **given: Any) -> Part:
         """Search memory by words and meaning, optionally scoped by project/type/scope.
 
@@ -104,11 +105,11 @@ def _search_tool(store: Opened) -> Tool:
     query = text('Free text: the words of the question or the task. A phrase in "quotes" counts as it stands.')
     why = "Add the score of each note, and why it has it: words, the closest passage, each part, its use."
     scores = {**_EXPLAIN, "description": f"{why} {_EXPLAIN['description']}"}
-    asked = parameters(query=query, **FILTERS, k=MOST, offset=_OFFSET, mode=MODE, explain=scores)
+    asked = parameters(query=query, **filters, k=MOST, offset=_OFFSET, mode=MODE, explain=scores)
     return Tool(memory_search, "Search memory", asked, read_only=True)
 
 
-def _list_tool(store: Opened) -> Tool:
+def list_tool(store: Opened, offered: Mapping[str, Message] = FILTERS) -> Tool:
     def memory_list(limit: int, offset: int, explain: bool, **filters: Any) -> Part:
         """List memory notes newest-first (titles + metadata, no bodies).
 
@@ -122,11 +123,11 @@ def _list_tool(store: Opened) -> Tool:
         return Part(fitted([described(note, body=False, explain=explain) for note in notes]), offset, total)
 
     limit = {**MOST, "default": _MOST_ROWS}
-    wanted = parameters(**FILTERS, limit=limit, offset=_OFFSET, explain=_EXPLAIN)
+    wanted = parameters(**offered, limit=limit, offset=_OFFSET, explain=_EXPLAIN)
     return Tool(memory_list, "List memory", wanted, read_only=True)
 
 
-def _get_tool(store: Opened) -> Tool:
+def get_tool(store: Opened) -> Tool:
     def memory_get(id: str, offset: int, related: int | bool, explain: bool) -> Message:
         """Read one note by its id, with its body and metadata.
 
@@ -196,27 +197,13 @@ def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
 
             fields["extra"] = lines_for(space, scope)
         if not settings.gate:
-            return _as_written(memory, memory.write(**fields), given)
+            return as_written(memory, memory.write(**fields), given)
         from anamnesis.dream.admitting import admit  # the list of tools does not wait for it
 
         admitted = admit(memory, fields, current())
         if admitted.verdict.decision == "allow" and admitted.note:
-            return _as_written(memory, admitted.note, given)
+            return as_written(memory, admitted.note, given)
         return _as_gated(memory, admitted, given)
-
-    def memory_update(id: str, **changes: Any) -> Message:
-        """Change a note: only the given fields are replaced, the rest stays.
-
-        Give at least one of title, body, type, project, tags, scope. The time of the change is recorded.
-        This modifies the store, so it is not auto-approved."""
-        given = {name: value for name, value in changes.items() if value is not None}
-        if not given:
-            raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
-        refuse_cut(id, given.get("body", ""))
-        memory = store()
-        changed = memory.update(id, **given)
-        _used(memory, "edited", id)
-        return _as_written(memory, changed, given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
@@ -225,15 +212,33 @@ def _writing_tools(store: Opened, settings: Settings) -> list[Tool]:
         (deleted,) = fitted([described(store().delete(id), body=False)])
         return {"deleted": deleted, "restore": f"anamnesis restore {id}"}
 
-    written, changed = _fields_of_a_note()
+    written, changed = fields_of_a_note()
     return [
         Tool(memory_write, "Write a note", parameters(**written)),
-        Tool(memory_update, "Change a note", parameters(id=_ID, **changed), destructive=True, idempotent=True),
+        update_tool(store, changed),
         Tool(memory_delete, "Delete a note", parameters(id=_ID), destructive=True),
     ]
 
 
-def _fields_of_a_note() -> tuple[dict[str, Message], dict[str, Message]]:
+def update_tool(store: Opened, fields: Mapping[str, Message]) -> Tool:
+    def memory_update(id: str, **changes: Any) -> Message:
+        """Change a note: only the given fields are replaced, the rest stays.
+
+        Give at least one of the fields. The time of the change is recorded.
+        This modifies the store, so it is not auto-approved."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        if not given:
+            raise InvalidArgument("memory_update got nothing to change.", f"Give one of: {', '.join(changes)}.")
+        refuse_cut(id, given.get("body", ""))
+        memory = store()
+        changed = memory.update(id, **given)
+        _used(memory, "edited", id)
+        return as_written(memory, changed, given)
+
+    return Tool(memory_update, "Change a note", parameters(id=_ID, **fields), destructive=True, idempotent=True)
+
+
+def fields_of_a_note() -> tuple[dict[str, Message], dict[str, Message]]:
     """The parameters for a new note, and for a change of one."""
     kind = text("procedural, semantic or episodic.", enum=list(TYPES))
     title, body = text("A short title."), text("The note itself, in markdown.")
@@ -254,7 +259,7 @@ def _fields_of_a_note() -> tuple[dict[str, Message], dict[str, Message]]:
     return written, changed
 
 
-def _as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
+def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Message:
     """The note, with the kinds of secrets that were redacted in the given fields and the notes that say the same."""
     from anamnesis.notes.cleaning import redacted_kinds  # takes 10 ms, which the list of tools need not wait for
     from anamnesis.store.related import resembling
@@ -274,14 +279,15 @@ def _as_gated(store: MemoryStore, admitted: Admitted, given: dict[str, Any]) -> 
     if admitted.note is None:
         gate["kept"] = f"anamnesis dream gate --accept {admitted.number}"
         return {"gate": gate}
-    return {**_as_written(store, admitted.note, given), "gate": gate}
+    return {**as_written(store, admitted.note, given), "gate": gate}
 
 
 def _used(store: MemoryStore, kind: Kind, *ids: str) -> None:
     from anamnesis.mcp.session import current
     from anamnesis.store.recording import record  # the list of tools does not wait for a store's modules
 
-    record(store.root, kind, ids, current())
+    if store.root:  # a hub has none
+        record(store.root, kind, ids, current())
 
 
 def _named(notes: Iterable[Memory]) -> list[Message]:

@@ -39,8 +39,13 @@ def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
     """
     counts = np.diff(starts, append=len(cosines))
     best: Vectors = np.maximum.reduceat(cosines, starts)
-    best -= np.float32(_CHANCE * cosines.std()) * np.sqrt(2 * np.log(counts, dtype=np.float32))
-    return best
+    return without_chance(best, counts, float(cosines.std()))
+
+
+def without_chance(best: Vectors, counts: NDArray[np.int64], spread: float) -> Vectors:
+    """How close notes are, given the cosine of the best of each one's passages, their numbers, and the usual spread."""
+    found: Vectors = best - np.float32(_CHANCE * spread) * np.sqrt(2 * np.log(counts, dtype=np.float32))
+    return found
 
 
 def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
@@ -92,12 +97,19 @@ def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> Weights:
     Where the best note stands out by its meaning, words weigh less; where it stands out no more than the best of as
     many notes does by chance, they decide.
     """
-    held = np.asarray(holders, np.float64)
-    ideal = _SATURATION * float(np.log(1 + (max(total, len(close)) - held + 0.5) / (held + 0.5)).sum())
-    if not len(close) or ideal <= 0:
+    if not len(close):
         return Weights(0.0, 0.0, 0.0)
     outstanding = float(close.max() - close.mean()) / (float(close.std()) + 1e-6)
-    factor = _WORDS * math.sqrt(len(held)) * math.exp(chance(len(close)) - outstanding)
+    return weights_at(outstanding, len(close), holders, max(total, len(close)))
+
+
+def weights_at(outstanding: float, notes: int, holders: Sequence[int], total: int) -> Weights:
+    """The same, where the best of `notes` is known to stand out by so many spreads."""
+    held = np.asarray(holders, np.float64)
+    ideal = _SATURATION * float(np.log(1 + (total - held + 0.5) / (held + 0.5)).sum())
+    if ideal <= 0:
+        return Weights(0.0, 0.0, 0.0)
+    factor = _WORDS * math.sqrt(len(held)) * math.exp(chance(notes) - outstanding)
     return Weights(_NOTE / ideal, (1 - _NOTE) / ideal, factor)
 
 

@@ -30,8 +30,8 @@ _TIED = 24
 # How close a note has to be that holds no word of the query: one of 3,700 answers to questions about conversations and
 # code was less close, and two of three notes that had nothing to do with a question. A word or two can be close to
 # anything; there the fit says more. For longer questions in other words than the note's, it can be low.
-_LEAST_CLOSE = 0.48
-_LEAST_FIT, _SHORT = 0.2, 2
+LEAST_CLOSE = 0.48
+LEAST_FIT, SHORT = 0.2, 2
 # A smaller part of a score is rounding.
 _NOTHING = 1e-6
 
@@ -74,11 +74,11 @@ def fused_search(db: Connection, question: Question, meaning: Meaning, usage: Us
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
     # A quoted phrase is wanted as it stands.
     has_phrase = '"' in question.query
-    least_fit = _LEAST_FIT if len(compared.words.notes) <= _SHORT else 0.0
+    least_fit = LEAST_FIT if len(compared.words.notes) <= SHORT else 0.0
     hits = []
     for hit, each, known, words, why in zip(found, chosen, evidence, held, whys, strict=True):
         fits = fit(**known) if compared.embedded[each.place] else None
-        is_near = known["closeness"] >= _LEAST_CLOSE and (fits or 0.0) >= least_fit
+        is_near = known["closeness"] >= LEAST_CLOSE and (fits or 0.0) >= least_fit
         if words or (fits is not None and not has_phrase and is_near):
             hits.append(hit._replace(fit=fits, why=why))
     return hits

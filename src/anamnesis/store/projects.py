@@ -35,7 +35,12 @@ def by_any_name(db: Connection, wanted: Filter) -> Filter:
 
 def check_project(db: Connection, asked: str) -> None:
     """Refuse a short name that several full keys end in, unless notes have it as their project."""
-    known = projects_of(db).get(_last_part(asked), [])
+    refuse_ambiguous(asked, projects_of(db).get(_last_part(asked), []))
+
+
+def refuse_ambiguous(asked: str, projects: Iterable[str]) -> None:
+    """The same, of these projects."""
+    known = [name for name in projects if _last_part(name) == _last_part(asked)]
     if "/" not in asked and len(known) > 1 and not names_of(asked, known):
         from anamnesis.plural import listed  # only for this error
 

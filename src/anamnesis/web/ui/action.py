@@ -40,8 +40,12 @@ class Given(NamedTuple):
 
 async def fields_of(request: Request) -> Fields:
     """The fields of a form; the server limits the length of its body."""
+    return fields_in(await request.body())
+
+
+def fields_in(body: bytes) -> Fields:
     try:
-        return parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise HTTPException(400, "This is not the content of a form.") from error
 

@@ -64,12 +64,17 @@ def build_site(open_vault: Callable[[], Vault], lanes: Lanes, settings: Settings
     live = Route("/live", Live(site).answer, methods=["GET"])
     entrance = Entrance(settings.token)
     login = [Route("/login", entrance.show, methods=["GET"]), Route("/login", entrance.enter, methods=["POST"])]
-    static = StaticFiles(directory=Path(__file__).with_name("static"))
+    static = StaticFiles(directory=static_folder())
     return Starlette(
         routes=[export, *views, *actions, live, *login, Mount("/static", static)],
-        middleware=[Middleware(_Headers), Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM)],
+        middleware=[Middleware(Headers), Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM)],
         exception_handlers=dict[Any, Any]([(HTTPException, _refused), (AnamnesisError, _failed), (Exception, _broken)]),
     )
+
+
+def static_folder() -> Path:
+    """Where the stylesheet and the scripts are."""
+    return Path(__file__).with_name("static")
 
 
 async def _answer(page: View | Action, site: Site, request: Request) -> Response:
@@ -104,7 +109,7 @@ def _error_page(request: Request, status: int, message: str, hint: str) -> Respo
     return HTMLResponse(render("error.html", page), status)
 
 
-class _Headers:
+class Headers:
     """Adds the headers that keep pages to themselves. Browsers keep static files, and ask whether they have changed."""
 
     def __init__(self, app: Application) -> None:

@@ -27,13 +27,14 @@ _UNITS = ((60, "s"), (60, "min"), (24, "h"), (7, "d"), (5, "w"))
 
 
 def render(template: str, data: Mapping[str, Any]) -> str:
-    return _environment().get_template(template).render(data)
+    return environment().get_template(template).render(data)
 
 
 @cache
-def _environment() -> Environment:
+def environment(*more: Path) -> Environment:
+    """The templates of this folder, and those of other sites that use them."""
     made = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([_TEMPLATES, *more]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

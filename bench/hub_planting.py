@@ -1,0 +1,141 @@
+"""A hub with many notes in many spaces, loaded by COPY into a PostgreSQL of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tests.postgres import KEY, Postgres, binaries
+
+from anamnesis.hub import accounts
+from anamnesis.hub.database import Connection, administrator
+from anamnesis.hub.migrations import migrate
+from anamnesis.hub.tenancy import implied
+from anamnesis.hub.words import document
+from anamnesis.notes import Memory, render
+from bench import corpus
+
+_BATCH = 20_000
+_SETTINGS = {
+    "shared_buffers": "2GB",
+    "maintenance_work_mem": "512MB",
+    "work_mem": "16MB",
+    "max_wal_size": "8GB",
+    "effective_cache_size": "8GB",
+    "random_page_cost": "1.1",
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+}
+# The columns of `notes` that come from the note as they are, with their types.
+_FIELDS = {
+    **dict.fromkeys(("type", "title", "project", "machine_id", "created_at", "updated_at"), "text"),
+    "tags": "text[]",
+}
+_GIVEN = {
+    "space": "bigint",
+    "id": "text",
+    "version": "bigint",
+    "text": "text",
+    "heading": "text",
+    "body": "text",
+    "words": "integer",
+    **_FIELDS,
+}
+
+
+_INSERT = f"""
+INSERT INTO anamnesis.notes (space, id, version, words, tsv, {", ".join(_FIELDS)})
+SELECT space, id, version, words, anamnesis.document(space, heading, body), {", ".join(_FIELDS)} FROM given
+"""
+
+
+class Planted(NamedTuple):
+    """A database, with the sizes of its spaces, from the largest on, and a token of the owner of each."""
+
+    postgres: Postgres
+    url: str
+    sizes: dict[str, int]
+    tokens: dict[str, str]
+
+
+def sizes(notes: int, spaces: int) -> list[int]:
+    """How many notes the spaces have: as 1/r, so that the largest of 200 spaces has 17 % of all."""
+    shares = [1 / rank for rank in range(1, spaces + 1)]
+    return [max(1, round(notes * share / sum(shares))) for share in shares]
+
+
+def plant(notes: int, spaces: int) -> Planted:
+    postgres = Postgres(binaries(), **_SETTINGS)
+    url = postgres.url(postgres.new_database())
+    with administrator(url) as db:
+        migrate(db)
+        accounts.make_hub(db, KEY)
+        db.execute(f"CREATE UNLOGGED TABLE given ({', '.join(' '.join(pair) for pair in _GIVEN.items())})".encode())
+    made, tokens = {}, {}
+    for rank, size in enumerate(sizes(notes, spaces), start=1):
+        name = f"space-{rank}"
+        with administrator(url) as db:
+            user = accounts.add_user(db, f"user-{rank}")
+            space = accounts.add_space(db, name)
+            accounts.set_member(db, space, user, "owner")
+            _, tokens[name] = accounts.create_token(db, KEY, user, "bench", implied("admin"))
+        made[name] = (space.id, size)
+    _load(url, made)
+    return Planted(postgres, url, {name: size for name, (_, size) in made.items()}, tokens)
+
+
+def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
+    with administrator(url) as db:
+        db.execute("DROP INDEX anamnesis.notes_tsv, anamnesis.notes_heading")
+    rows = _rows(spaces)
+    while batch := list(itertools.islice(rows, _BATCH)):
+        with administrator(url) as db:
+            db.execute("SET session_replication_role = replica")  # the triggers' sums are made at the end
+            db.execute("TRUNCATE given")
+            with db.cursor().copy("COPY given FROM STDIN") as copy:
+                for row in batch:
+                    copy.write_row(row)
+            db.execute(
+                "INSERT INTO anamnesis.versions (space, id, version, text, author, machine)"
+                " SELECT space, id, version, text, 'bench', 'bench' FROM given"
+            )
+            db.execute(_INSERT.encode())
+    with administrator(url) as db:
+        _count(db)
+        db.execute("CREATE INDEX notes_tsv ON anamnesis.notes USING gin (tsv) WITH (gin_pending_list_limit = 256)")
+        db.execute(
+            "CREATE INDEX notes_heading ON anamnesis.notes USING gin (ts_filter(tsv, '{a}'))"
+            " WITH (gin_pending_list_limit = 256)"
+        )
+        db.execute("DROP TABLE given")
+    with administrator(url) as db:
+        db.execute("ANALYZE")
+
+
+def _count(db: Connection) -> None:
+    """What the triggers would have counted."""
+    db.execute("SET work_mem = '1GB'")
+    db.execute("""
+        INSERT INTO anamnesis.terms SELECT n.space, substr(l.lexeme, strpos(l.lexeme, ':') + 1), count(*)
+        FROM anamnesis.notes n, unnest(n.tsv) l GROUP BY 1, 2
+    """)
+    db.execute("""
+        UPDATE anamnesis.spaces s SET notes = d.notes, words = d.words, seq = d.notes FROM (
+            SELECT space, count(*) AS notes, sum(words) AS words FROM anamnesis.notes GROUP BY 1
+        ) AS d WHERE s.id = d.space
+    """)
+
+
+def _rows(spaces: dict[str, tuple[int, int]]) -> Iterator[tuple[Any, ...]]:
+    notes = corpus.notes(sum(size for _, size in spaces.values()))
+    for space, size in spaces.values():
+        for version, note in enumerate(itertools.islice(notes, size), start=1):
+            yield _row(space, version, note)
+
+
+def _row(space: int, version: int, note: Memory) -> tuple[Any, ...]:
+    words = document(note)
+    fields = (getattr(note, name) for name in _FIELDS)
+    return space, note.id, version, render(note), words.heading, words.body, words.words, *fields

@@ -1,0 +1,71 @@
+"""Server-sent events: `GET /v1/live` says of which of the caller's spaces the sequence has moved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from anamnesis.errors import AnamnesisError
+from anamnesis.hub.database import Entering
+from anamnesis.hub.entering import entering_of
+from anamnesis.hub.live import Subscription
+from anamnesis.hub.routes import Hub, address_of, hub_of
+from anamnesis.hub.tenancy import Caller
+
+# A comment that keeps proxies from closing the stream, and the time after which it sees that the token was revoked.
+_HEARTBEAT_SECONDS = 20.0
+
+
+async def follow(request: Request) -> Response:
+    """At first, and whenever changes may have been missed, an event for each space; then one for each that changes."""
+    hub = hub_of(request)
+    hub.limits.address.take(address_of(request))
+    entering = await entering_of(request)
+    await hub.run(partial(_caller, entering))  # refuse before the stream begins
+    return events_of(hub, entering)
+
+
+def events_of(hub: Hub, entering: Entering) -> Response:
+    client = hub.live.subscribe()
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(hub, entering, client), media_type="text/event-stream", headers=headers)
+
+
+async def _events(hub: Hub, entering: Entering, client: Subscription) -> AsyncIterator[str]:
+    """Each event is preceded by a look at what the caller may see now: rights that end, end here too."""
+    known: dict[str, int] = {}
+    changed: dict[int, int] | None = None
+    try:
+        while not client.ended:
+            try:
+                caller = await hub.run(partial(_caller, entering))
+            except AnamnesisError as error:
+                yield f"event: end\ndata: {json.dumps({'error': error.message})}\n\n"
+                return
+            seqs = {held.name: held.seq for held in caller.spaces.values()}
+            for name in seqs.keys() - known.keys() | {name for name, seq in seqs.items() if known.get(name) != seq}:
+                yield f"event: change\ndata: {json.dumps({'space': name, 'seq': seqs[name]})}\n\n"
+            for name in known.keys() - seqs.keys():
+                yield f"event: gone\ndata: {json.dumps({'space': name})}\n\n"
+            known, own = seqs, {held.id for held in caller.spaces.values()}
+            while not client.ended:
+                changed = await client.changes(_HEARTBEAT_SECONDS)
+                if changed is None or not changed or changed.keys() & own:
+                    break
+            if not changed:
+                yield ": still here\n\n"
+    finally:
+        hub.live.unsubscribe(client)
+
+
+def _caller(entering: Entering) -> Caller:
+    with entering() as (_, caller):
+        return caller
+
+
+ROUTES = [Route("/v1/live", follow, methods=["GET"])]

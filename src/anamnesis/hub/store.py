@@ -1,0 +1,317 @@
+"""The notes of a caller's spaces, with the methods of a MemoryStore that the `memory_*` tools use.
+
+It lives as long as the transaction of its caller. A deleted note's versions stay.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
+from anamnesis.hub import search
+from anamnesis.hub.changes import accept
+from anamnesis.hub.database import Connection, one
+from anamnesis.hub.incoming import checked_change
+from anamnesis.hub.tenancy import Caller, Held
+from anamnesis.notes import TYPES, Memory, check_id, parse, render
+from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
+from anamnesis.notes.spaces import with_space
+from anamnesis.recall.query import Mode
+from anamnesis.store.ids import UlidMaker, utcnow
+from anamnesis.store.note_reader import Hit
+from anamnesis.store.projects import names_of, refuse_ambiguous
+from anamnesis.store.question import Marked
+
+# What a tool may change of a note.
+CHANGEABLE = frozenset({"title", "body", "type", "project", "tags"})
+MACHINE = "hub"
+# Counting more notes takes longer than the page that says how many there are.
+_MOST_COUNTED = 10_000
+_ids = UlidMaker()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNote(Memory):
+    """A note with the space that it is in, and its version there."""
+
+    space: str = ""
+    version: int = 0
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], space: str) -> SharedNote:
+        note = parse(row["text"])
+        return cls(
+            **{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=row["version"]
+        )
+
+
+class HubStore:
+    """Reads and changes notes as the caller of a transaction."""
+
+    root = None  # the hub keeps no record of what notes are used for
+
+    def __init__(self, db: Connection, caller: Caller) -> None:
+        self._db = db
+        self.caller = caller
+        self._names = {held.id: held.name for held in caller.spaces.values()}
+
+    def get(self, memory_id: str, *, space: str | None = None) -> SharedNote:
+        """A note by its id; where several spaces have one, the last changed."""
+        note = self.find(memory_id, space=space)
+        if note is None:
+            raise NoteNotFound(f"There is no note {memory_id} that you may see.", "memory_search finds notes.")
+        return note
+
+    def find(self, memory_id: str, *, space: str | None = None) -> SharedNote | None:
+        query = """
+            SELECT n.space, n.version, v.text FROM anamnesis.notes n
+            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+            WHERE n.space = ANY (%(spaces)s) AND n.id = %(id)s AND NOT n.deleted
+            ORDER BY n.updated_at DESC, n.space LIMIT 1
+        """
+        row = one(self._db, query, {"spaces": self._spaces(space), "id": check_id(memory_id)})
+        return SharedNote.of(row, self._names[row["space"]]) if row else None
+
+    def hits(
+        self,
+        query: str,
+        *,
+        space: str | None = None,
+        project: str | None = None,
+        type: str | None = None,
+        scope: str | None = None,
+        k: int = 8,
+        mode: Mode = "fused",
+        explain: bool = False,
+    ) -> builtins.list[Hit]:
+        """The k notes that best match a query, of the caller's spaces or of one of them."""
+        wanted = search.Wanted(self._spaces(space), self._project_names(project), _checked_type(type))
+        found = search.search(self._db, query, wanted, min(k, search.MOST_HITS), mode)
+        notes = self._notes((each.space, each.id) for each in found)
+        hits = [
+            Hit(notes[each.space, each.id], each.score, each.fit) for each in found if (each.space, each.id) in notes
+        ]
+        return [hit._replace(marks=marked_by_itself(hit.memory)) for hit in hits]
+
+    def related(
+        self,
+        memory_id: str,
+        *,
+        project: str | None = None,
+        k: int = 5,
+        warm: bool = False,
+    ) -> builtins.list[Hit]:
+        """The k notes that are closest in meaning to a note; none where nothing is embedded."""
+        note = self.get(memory_id)
+        wanted = search.Wanted(self._spaces(None), self._project_names(project))
+        found = search.related(self._db, self.caller.spaces[note.space].id, note.id, wanted, k) if not warm else []
+        notes = self._notes((each.space, each.id) for each in found)
+        return [Hit(notes[each.space, each.id], each.score) for each in found if (each.space, each.id) in notes]
+
+    def list(
+        self,
+        *,
+        space: str | None = None,
+        project: str | None = None,
+        type: str | None = None,
+        scope: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> builtins.list[SharedNote]:
+        """Notes, newest first, of the caller's spaces or of one of them."""
+        projects = self._project_names(project)
+        reach = (100 if limit is None else limit) + offset
+        rows = self._db.execute(
+            """
+            SELECT space, id, version, text FROM (
+                SELECT page.space, page.id, page.version, page.updated_at
+                FROM unnest(%(spaces)s::bigint[]) AS given (space)
+                CROSS JOIN unnest(%(projects)s::text[]) AS of (project)
+                CROSS JOIN LATERAL (
+                    SELECT n.space, n.id, n.version, n.updated_at FROM anamnesis.notes n
+                    WHERE n.space = given.space AND NOT n.deleted AND NOT n.hidden
+                        AND (of.project IS NULL OR n.project = of.project)
+                        AND (%(type)s::text IS NULL OR n.type = %(type)s)
+                    ORDER BY n.updated_at DESC, n.id DESC LIMIT %(reach)s
+                ) AS page
+                ORDER BY page.updated_at DESC, page.id DESC LIMIT %(limit)s OFFSET %(offset)s
+            ) AS listed
+            JOIN anamnesis.versions v USING (space, id, version) ORDER BY listed.updated_at DESC, id DESC
+            """,
+            {
+                "spaces": self._spaces(space),
+                "projects": [None] if projects is None else projects,
+                "type": _checked_type(type),
+                "reach": reach,
+                "limit": reach - offset,
+                "offset": offset,
+            },
+        )
+        return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
+
+    def count(
+        self,
+        *,
+        space: str | None = None,
+        project: str | None = None,
+        type: str | None = None,
+        scope: str | None = None,
+    ) -> int:
+        """How many notes there are; of a project or a type, not beyond 10,000."""
+        values = {"spaces": self._spaces(space), "projects": self._project_names(project), "type": _checked_type(type)}
+        if values["projects"] is None and type is None:
+            query = "SELECT coalesce(sum(notes), 0) AS notes FROM anamnesis.spaces WHERE id = ANY (%(spaces)s)"
+            return int((one(self._db, query, values) or {})["notes"])
+        query = f"""
+            SELECT count(*) AS notes FROM (
+                SELECT FROM anamnesis.notes WHERE space = ANY (%(spaces)s) AND NOT deleted AND NOT hidden
+                    AND (%(projects)s::text[] IS NULL OR project = ANY (%(projects)s::text[]))
+                    AND (%(type)s::text IS NULL OR type = %(type)s) LIMIT {_MOST_COUNTED}
+            ) AS some
+        """
+        return int((one(self._db, query, values) or {})["notes"])
+
+    def sizes(self) -> dict[int, int]:
+        """How many notes each of the caller's spaces has."""
+        query = "SELECT id, notes FROM anamnesis.spaces WHERE id = ANY (%(spaces)s)"
+        return {row["id"]: row["notes"] for row in self._db.execute(query, {"spaces": self._spaces(None)})}
+
+    def projects(self) -> builtins.list[str]:
+        """The projects of the caller's notes: one index lookup for each."""
+        rows = self._db.execute(
+            """
+            WITH RECURSIVE found (space, project) AS (
+                SELECT given.space, (
+                    SELECT min(n.project) FROM anamnesis.notes n
+                    WHERE n.space = given.space AND NOT deleted AND NOT hidden
+                ) FROM unnest(%(spaces)s::bigint[]) AS given (space)
+                UNION ALL
+                SELECT f.space, (
+                    SELECT min(n.project) FROM anamnesis.notes n
+                    WHERE n.space = f.space AND n.project > f.project AND NOT deleted AND NOT hidden
+                ) FROM found f WHERE f.project IS NOT NULL
+            )
+            SELECT DISTINCT project FROM found WHERE project IS NOT NULL ORDER BY project
+            """,
+            {"spaces": self._spaces(None)},
+        )
+        return [row["project"] for row in rows]
+
+    def check_project(self, name: str) -> None:
+        """Refuse a short name of several projects that is not a project itself: a list or a search of it is empty."""
+        refuse_ambiguous(name, self.projects())
+
+    def conflicts(self, most: int) -> builtins.list[SharedNote]:
+        """The notes that a merge has made of what two machines wrote, in the spaces that the caller may write."""
+        spaces = [held.id for held in self.caller.spaces.values() if not self.caller.refusal(held, "writer")]
+        rows = self._db.execute(
+            """
+            SELECT n.space, n.id, n.version, v.text FROM anamnesis.notes n
+            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+            WHERE n.space = ANY (%(spaces)s) AND 'conflict' = ANY (n.tags) AND NOT n.deleted AND NOT n.hidden
+            ORDER BY n.updated_at DESC, n.id DESC LIMIT %(most)s
+            """,
+            {"spaces": spaces, "most": most},
+        )
+        return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
+
+    def marks(self, ids: Iterable[str]) -> dict[str, Marked]:
+        """Those of the notes that are outdated, contradicted or stale."""
+        notes = [note for id in ids if (note := self.find(id))]
+        return {note.id: marks for note in notes if (marks := marked_by_itself(note)) != Marked()}
+
+    def write(self, *, space: str | None = None, **given: Any) -> SharedNote:
+        """Write a new note: into a space by its name, or into that of its project, or into the caller's own."""
+        now = utcnow()
+        note = Memory(id=_ids.next(), machine_id=MACHINE, created_at=now, updated_at=now, **given)
+        default = self._default_space(note.project)
+        held = self.caller.space(space, "writer") if space else default
+        return self._change(held, note.id, 0, note if held == default else with_space(note, held.name))
+
+    def update(
+        self, memory_id: str, *, space: str | None = None, expected: int | None = None, **changes: Any
+    ) -> SharedNote:
+        """Change some fields of a note and set its `updated_at`; not if its version is no longer the `expected` one."""
+        if unknown := sorted(changes.keys() - CHANGEABLE):
+            names = ", ".join(sorted(CHANGEABLE))
+            raise InvalidArgument(f"{unknown[0]!r} of a note cannot be changed.", f"These can: {names}.")
+        note = self.get(memory_id, space=space)
+        held = self.caller.space(note.space, "writer")
+        if expected not in (None, note.version):
+            raise _changed_meanwhile(memory_id)
+        changed = replace(note, **changes)
+        if changed == note:
+            return note
+        return self._change(held, note.id, note.version, replace(changed, updated_at=utcnow()))
+
+    def delete(self, memory_id: str, *, space: str | None = None) -> SharedNote:
+        """Delete a note; its versions stay."""
+        note = self.get(memory_id, space=space)
+        self._change(self.caller.space(note.space, "writer"), note.id, note.version, None)
+        return note
+
+    def put_text(self, space: str, id: str, base: int, text: str) -> SharedNote:
+        """Store a whole text of a note on top of a version, as an editor sends it."""
+        held = self.caller.space(space, "writer")
+        return self._stored(held, id, base, text)
+
+    def _change(self, held: Held, id: str, base: int, note: Memory | None) -> SharedNote:
+        return self._stored(held, id, base, None if note is None else render(note))
+
+    def _stored(self, held: Held, id: str, base: int, text: str | None) -> SharedNote:
+        change = checked_change(held.name, id, base, text)
+        if change.refused:
+            raise InvalidArgument(change.refused)
+        (result,) = accept(self._db, self.caller, MACHINE, [change])
+        if "refused" in result:
+            raise InvalidArgument(result["refused"])
+        if "conflict" in result:
+            raise _changed_meanwhile(id)
+        row = {"text": change.text or text, "version": result["version"]}
+        return SharedNote.of(row, held.name) if text is not None else SharedNote(id, "semantic", "", "")
+
+    def _default_space(self, project: str) -> Held:
+        """Where a note of a project is, if it names no space."""
+        for held in self.caller.spaces.values():
+            if project in held.projects and not self.caller.refusal(held, "writer"):
+                return held
+        return self.caller.space(self.caller.personal, "writer")
+
+    def _spaces(self, name: str | None) -> builtins.list[int]:
+        return [self.caller.space(name).id] if name else [*self._names]
+
+    def _project_names(self, project: str | None) -> builtins.list[str] | None:
+        return None if not project else (names_of(project, self.projects()) or [project])
+
+    def _notes(self, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], SharedNote]:
+        """The current notes of these spaces and ids."""
+        wanted = [*keys]
+        rows = self._db.execute(
+            """
+            SELECT v.space, v.id, v.version, v.text
+            FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
+            JOIN anamnesis.notes n ON n.space = given.space AND n.id = given.id AND NOT n.deleted
+            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+            """,
+            {"spaces": [space for space, _ in wanted], "ids": [id for _, id in wanted]},
+        )
+        return {(row["space"], row["id"]): SharedNote.of(row, self._names[row["space"]]) for row in rows}
+
+
+def marked_by_itself(note: Memory) -> Marked:
+    """What the note's own marks say."""
+    found = mark_values(note) if note.extra else {}
+    return Marked(tuple(found.get(UPDATED_BY, ())), tuple(found.get(CONTRADICTS, ())), " ".join(found.get(STALE, ())))
+
+
+def _checked_type(type: str | None) -> str | None:
+    if type and type not in TYPES:
+        raise InvalidArgument(f"type {type!r} is not one of {', '.join(TYPES)}.")
+    return type or None
+
+
+def _changed_meanwhile(id: str) -> NoteConflict:
+    return NoteConflict(f"Somebody else has changed the note {id}.", "Look at it again.")

@@ -1,0 +1,145 @@
+"""The pages about who may do what: spaces with their members and projects, the audit log, tokens, and new machines."""
+
+from __future__ import annotations
+
+from anamnesis.errors import InvalidArgument
+from anamnesis.hub import accounts, audit
+from anamnesis.hub.accounts import Space, User
+from anamnesis.hub.database import one
+from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal
+from anamnesis.hub.tenancy import ROLES, Held
+from anamnesis.hub.ui.reading import spaces_of
+from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
+from anamnesis.web.ui.action import Given
+
+_ENTRIES = 100
+
+
+def spaces(visit: Visit) -> Data:
+    return {"spaces": spaces_of(visit)}
+
+
+def space(visit: Visit) -> Data:
+    held = visit.caller.space(visit.path["space"])
+    rows = visit.db.execute(
+        """
+        SELECT u.name, m.role FROM anamnesis.members m JOIN anamnesis.users u ON u.id = m.member
+        WHERE m.space = %(space)s ORDER BY m.role DESC, u.name
+        """,
+        {"space": held.id},
+    ).fetchall()
+    roles = _roles(visit, held)
+    return {
+        "name": held.name,
+        "role": held.role,
+        "notes": visit.store.sizes().get(held.id, 0),
+        "projects": held.projects,
+        "members": [{**row, "manageable": row["role"] in roles} for row in rows],
+        "is_personal": held.name == visit.caller.personal,
+        "may_keep": bool(roles) and held.name != visit.caller.personal,
+        "roles": roles,
+    }
+
+
+def change_member(visit: Visit, given: Given) -> Next:
+    """Add a member, give one another role, or remove one."""
+    held = visit.caller.space(given.path["space"], "keeper")
+    name = given.text("user").strip()
+    found = one(visit.db, "SELECT anamnesis.user_named(%(name)s) AS id", {"name": name}) or {}
+    if found.get("id") is None:
+        raise NotFound(f"There is no user {name[:80]!r}.", "An administrator adds users on the server.")
+    user, in_space = User(found["id"], name), Space(held.id, held.name)
+    _check_manageable(visit, held, user)
+    if given.text("remove"):
+        if not accounts.remove_member(visit.db, in_space, user, visit.caller.name):
+            raise NotFound(f"{name} is not a member of {held.name!r}.")
+        return Next(f"spaces/{held.name}", f"{name} is not a member any more.")
+    role = given.text("role")
+    if role not in ROLES:
+        raise InvalidArgument(f"{role[:40]!r} is not a role.", f"Roles: {', '.join(ROLES)}.")
+    if role not in _roles(visit, held):
+        raise NotAllowed(f"A {held.role} cannot make anybody a {role}.")
+    accounts.set_member(visit.db, in_space, user, role, visit.caller.name)
+    return Next(f"spaces/{held.name}", f"{name} is a {role} now.")
+
+
+def change_project(visit: Visit, given: Given) -> Next:
+    held = visit.caller.space(given.path["space"], "keeper")
+    in_space, project = Space(held.id, held.name), given.text("project").strip()
+    if given.text("remove"):
+        if not accounts.take_project(visit.db, in_space, project, visit.caller.name):
+            raise NotFound(f"{held.name!r} does not have the project {project[:80]!r}.")
+        return Next(f"spaces/{held.name}", f"New notes of {project} are not in this space any more.")
+    accounts.give_project(visit.db, in_space, project, visit.caller.name)
+    return Next(f"spaces/{held.name}", f"Notes of {project} are in this space from now on.")
+
+
+def log(visit: Visit) -> Data:
+    before = visit.query.get("before", "")
+    if before and (not before.isdecimal() or len(before) > 18):
+        raise Refusal(f"{before[:40]!r} is not the number of an entry.")
+    name = visit.query.get("space")
+    held = visit.caller.space(name) if name else None
+    entries = audit.entries(
+        visit.db, space=held.id if held else None, before=int(before) if before else None, limit=_ENTRIES
+    )
+    return {"entries": entries, "before": entries[-1]["id"] if len(entries) == _ENTRIES else None}
+
+
+def tokens(visit: Visit) -> Data:
+    return {"tokens": accounts.list_tokens(visit.db, User(visit.caller.id, visit.caller.name))}
+
+
+def revoke(visit: Visit, given: Given) -> Next:
+    number = given.path["id"]
+    if not number.isdecimal() or len(number) > 18:
+        raise NotFound(f"There is no token {number[:40]!r}.")
+    accounts.revoke_token(visit.db, int(number), visit.caller.name)
+    return Next("tokens", "The token does not hold any more.")
+
+
+def device(visit: Visit) -> Data:
+    return {"user": visit.caller.name}
+
+
+def approve(visit: Visit, given: Given) -> Next:
+    if "write" not in visit.caller.scopes:
+        raise NotAllowed(
+            "Your token allows less than the machine would get.", "Log in with one that has the scope write."
+        )
+    machine = accounts.approve_device(visit.db, given.text("code")[:40], visit.caller.name)
+    return Next("device", f"{machine} is let in.")
+
+
+def _roles(visit: Visit, held: Held) -> list[str]:
+    """The roles that the caller may give and take in a space."""
+    if not visit.caller.refusal(held, "owner"):
+        return [*ROLES]
+    return [] if visit.caller.refusal(held, "keeper") else [*ROLES[: ROLES.index("keeper")]]
+
+
+def _check_manageable(visit: Visit, held: Held, user: User) -> None:
+    """A keeper does not change keepers and owners, and a space keeps an owner."""
+    rows = visit.db.execute(
+        "SELECT member, role FROM anamnesis.members WHERE space = %(space)s", {"space": held.id}
+    ).fetchall()
+    current = next((row["role"] for row in rows if row["member"] == user.id), None)
+    if current and current not in _roles(visit, held):
+        raise NotAllowed(f"A {held.role} cannot change a {current}.")
+    if current == "owner" and sum(row["role"] == "owner" for row in rows) == 1:
+        raise Refusal(f"{user.name} is the only owner of {held.name!r}.", "Make somebody else an owner first.")
+
+
+PAGES = [
+    Page("/spaces", "hub/spaces.html", spaces),
+    Page("/spaces/{space}", "hub/space.html", space),
+    Page("/audit", "hub/audit.html", log),
+    Page("/tokens", "hub/tokens.html", tokens),
+    Page("/device", "hub/device.html", device),
+]
+FORMS = [
+    Form("/spaces/{space}/members", change_member),
+    Form("/spaces/{space}/projects", change_project),
+    Form("/tokens/{id}/revoke", revoke),
+    Form("/device", approve),
+]

@@ -1,0 +1,154 @@
+"""The pages about notes: home, search and lists, a note, its versions, and what waits for a decision."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from anamnesis.history.diffs import differing
+from anamnesis.hub import search, versions
+from anamnesis.hub.refusal import Refusal
+from anamnesis.hub.search_routes import excerpt, shown
+from anamnesis.hub.store import SharedNote, marked_by_itself
+from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
+from anamnesis.notes import as_dict
+from anamnesis.web.ui.action import Given
+from anamnesis.web.ui.markdown import rendered
+
+_RECENT, _PAGE, _MOST_PAGES = 12, 30, 100
+_MOST_VERSIONS = 30
+_MOST_REVIEWED = 100
+_RELATED = 5
+
+
+def home(visit: Visit) -> Data:
+    sizes = visit.store.sizes()
+    return {
+        "total": sum(sizes.values()),
+        "spaces": spaces_of(visit),
+        "recent": [_row(note) for note in visit.store.list(limit=_RECENT)],
+        "conflicts": len(visit.store.conflicts(_MOST_REVIEWED)),
+    }
+
+
+def spaces_of(visit: Visit) -> list[Data]:
+    sizes = visit.store.sizes()
+    return [
+        {"name": held.name, "role": held.role, "notes": sizes.get(held.id, 0), "projects": held.projects}
+        for held in visit.caller.spaces.values()
+    ]
+
+
+def notes(visit: Visit) -> Data:
+    """What was found, by rank, or all notes, the newest first."""
+    filters: dict[str, Any] = {name: visit.query.get(name) or None for name in ("space", "project", "type")}
+    query, number = visit.query.get("q", "").strip(), _page(visit)
+    names = [*visit.caller.spaces]
+    if query:
+        hits = visit.store.hits(query[:10_000], k=search.MOST_HITS, **filters)
+        some = hits[(number - 1) * _PAGE : number * _PAGE]
+        found = [{**shown(hit, query), "reason": _space(hit.memory)} for hit in some]
+        return {"notes": found, "total": len(hits), "page": number, "more": len(hits) > number * _PAGE, "names": names}
+    some_notes = visit.store.list(**filters, limit=_PAGE + 1, offset=(number - 1) * _PAGE)
+    return {
+        "notes": [_row(note) for note in some_notes[:_PAGE]],
+        "total": visit.store.count(**filters),
+        "page": number,
+        "more": len(some_notes) > _PAGE,
+        "names": names,
+    }
+
+
+def note(visit: Visit) -> Data:
+    found = visit.store.get(visit.path["id"], space=visit.query.get("space") or None)
+    held = visit.caller.spaces[found.space]
+    last = versions.current_version(visit.db, held, found.id)
+    related = [hit.memory for hit in visit.store.related(found.id, k=_RELATED)]
+    return {
+        "note": {**as_dict(found), "space": found.space, "version": found.version},
+        "html": str(rendered(found.body)),
+        "text": last.text or "",
+        "last": {"author": last.author, "machine": last.machine, "at": last.at},
+        "marks": marked_by_itself(found).told(),
+        "related": [{"id": each.id, "title": each.title, "space": _space(each)} for each in related],
+        "may_write": not visit.caller.refusal(held, "writer"),
+    }
+
+
+def history(visit: Visit) -> Data:
+    """The last versions, each with what it changed."""
+    held = visit.caller.space(visit.query.get("space", ""))
+    id = visit.path["id"]
+    texts = versions.version_texts(visit.db, held, id, _MOST_VERSIONS + 1)
+    listed = versions.list_versions(visit.db, held, id, _MOST_VERSIONS)
+    older = dict(pairwise(texts))
+    for each in listed:
+        before = texts[older[each["version"]]] if each["version"] in older else None
+        each["diff"] = differing(before or "", texts.get(each["version"]) or "")
+    found = visit.store.find(id, space=held.name)
+    return {
+        "id": id,
+        "space": held.name,
+        "title": found.title if found else id,
+        "versions": listed,
+        "may_write": not visit.caller.refusal(held, "writer"),
+    }
+
+
+def review(visit: Visit) -> Data:
+    rows = visit.db.execute(
+        """
+        SELECT v.space, v.id, v.author, v.at, n.title FROM anamnesis.notes n
+        JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+        WHERE n.space = ANY (%(spaces)s) AND v.redacted AND NOT n.deleted AND v.at > now() - interval '30 days'
+        ORDER BY v.at DESC LIMIT %(most)s
+        """,
+        {"spaces": [held.id for held in visit.caller.spaces.values()], "most": _MOST_REVIEWED},
+    )
+    names = {held.id: held.name for held in visit.caller.spaces.values()}
+    redacted = [{**row, "space": names[row["space"]], "at": versions.moment(row["at"])} for row in rows]
+    return {"conflicts": [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)], "redacted": redacted}
+
+
+def delete(visit: Visit, given: Given) -> Next:
+    note = visit.store.delete(given.path["id"], space=given.text("space") or None)
+    return Next("notes", f"Deleted “{note.title}”; its versions stay.")
+
+
+def restore(visit: Visit, given: Given) -> Next:
+    """Write an earlier version again, on top of the last one."""
+    held = visit.caller.space(given.text("space"), "writer")
+    number = given.text("version")
+    if not number.isdecimal() or len(number) > 18:
+        raise Refusal(f"{number[:40]!r} is not a version.")
+    id = given.path["id"]
+    old = versions.past_version(visit.db, held, id, int(number))
+    if old.text is None:
+        raise Refusal("This version has no text.")
+    visit.store.put_text(held.name, id, versions.current_version(visit.db, held, id).version, old.text)
+    return Next(f"notes/{id}?space={held.name}", f"Version {number} is restored.")
+
+
+def _row(note: SharedNote) -> dict[str, Any]:
+    return {**as_dict(note, body=False), "space": note.space, "excerpt": excerpt(note.body, ""), "reason": note.space}
+
+
+def _space(note: object) -> str:
+    return str(getattr(note, "space", ""))
+
+
+def _page(visit: Visit) -> int:
+    text = visit.query.get("page", "1")
+    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MOST_PAGES:
+        raise Refusal(f"{text[:40]!r} is not a page.", f"There are up to {_MOST_PAGES}: search for what is older.")
+    return int(text)
+
+
+PAGES = [
+    Page("/", "hub/home.html", home),
+    Page("/notes", "hub/notes.html", notes),
+    Page("/notes/{id}", "hub/note.html", note),
+    Page("/notes/{id}/history", "hub/history.html", history),
+    Page("/review", "hub/review.html", review),
+]
+FORMS = [Form("/notes/{id}/delete", delete), Form("/notes/{id}/restore", restore)]

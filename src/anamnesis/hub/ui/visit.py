@@ -1,0 +1,158 @@
+"""A visit: one request for a page, in the transaction of whoever is logged in."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from anamnesis.hub.database import Connection, Entering
+from anamnesis.hub.keys import Key
+from anamnesis.hub.refusal import NotAllowed, NotAuthenticated
+from anamnesis.hub.routes import Hub, address_of, bearer_of, body_of, hub_of, refuse_other_origins, token_of
+from anamnesis.hub.store import HubStore
+from anamnesis.hub.tenancy import Caller
+from anamnesis.web.guard import PAGES
+from anamnesis.web.ui.action import Fields, Given, fields_in
+from anamnesis.web.ui.templating import environment
+from anamnesis.web.ui.view import wants_json
+
+COOKIE = "anamnesis_hub"
+LOGIN = f"{PAGES}/login"
+_TEMPLATES = Path(__file__).with_name("templates")
+_FORM_TOKEN = "form_token"  # noqa: S105  the name of a field
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Who visits, what is asked for, and the notes that there are for this caller."""
+
+    hub: Hub
+    db: Connection
+    caller: Caller
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+
+    @cached_property
+    def store(self) -> HubStore:
+        return HubStore(self.db, self.caller)
+
+    @property
+    def moment(self) -> str:
+        """Another text as soon as a note of the caller's spaces changes."""
+        return ".".join(f"{held.id}-{held.seq}" for held in self.caller.spaces.values())
+
+
+class Page(NamedTuple):
+    """A page that reads. Its JSON is what `read` returns."""
+
+    path: str
+    template: str
+    read: Callable[[Visit], Data]
+
+    async def answer(self, request: Request) -> Response:
+        hub, token = _logged_in(request)
+        moment, user, data = await hub.run(partial(self._read, hub, token, request))
+        if wants_json(request):
+            return JSONResponse(data)
+        page = {
+            "asked": dict(request.query_params),
+            "here": request.url.path,
+            "form_token": form_token_of(hub.key, token),
+            "said": _said(hub.key, token, request.query_params),
+            "moment": moment,
+            "user": user,
+        }
+        return HTMLResponse(rendered(self.template, {**data, **page}))
+
+    def _read(self, hub: Hub, token: bytes, request: Request) -> tuple[str, str, Data]:
+        with hub.database.entered(token) as (db, caller):
+            visit = Visit(hub, db, caller, request.path_params, request.query_params)
+            return visit.moment, caller.name, self.read(visit)
+
+
+class Next(NamedTuple):
+    """The page to go to, under the dashboard, and what it says was done."""
+
+    page: str
+    done: str
+
+    def address(self, key: Key, token: bytes) -> str:
+        joint = "&" if "?" in self.page else "?"
+        said = {"done": self.done, "sign": _sign(key, token, self.done)}
+        return f"{PAGES}/{self.page}{joint}{urlencode(said)}"
+
+
+class Form(NamedTuple):
+    """What a form does. A browser proves with a token in it that the page was ours."""
+
+    path: str
+    do: Callable[[Visit, Given], Next]
+
+    async def answer(self, request: Request) -> Response:
+        refuse_other_origins(request)
+        hub, token = _logged_in(request)
+        fields = fields_in(await body_of(request))
+        given = Given(request.path_params, fields)
+        if not bearer_of(request):
+            wanted = form_token_of(hub.key, token)
+            if not hmac.compare_digest(given.text(_FORM_TOKEN).encode(), wanted.encode()):
+                raise NotAllowed("This form is from another login: load its page again.")
+        found = await hub.run(partial(self._do, hub, token, request, fields))
+        if wants_json(request):
+            return JSONResponse({"page": f"{PAGES}/{found.page}", "done": found.done})
+        return RedirectResponse(found.address(hub.key, token), 303)
+
+    def _do(self, hub: Hub, token: bytes, request: Request, fields: Fields) -> Next:
+        with hub.database.entered(token) as (db, caller):
+            visit = Visit(hub, db, caller, request.path_params, request.query_params)
+            return self.do(visit, Given(request.path_params, fields))
+
+
+def rendered(template: str, data: Mapping[str, Any]) -> str:
+    return environment(_TEMPLATES).get_template(template).render(data)
+
+
+def form_token_of(key: Key, token: bytes) -> str:
+    """What the forms of a login carry. Every server of the hub knows it, and a page of another site does not."""
+    return key.hash(f"form {token.hex()}").hex()
+
+
+def _sign(key: Key, token: bytes, done: str) -> str:
+    """Proves that what a page says was done comes from us, and not from a link that somebody sent."""
+    return key.hash(f"done {token.hex()} {done}").hex()
+
+
+def _said(key: Key, token: bytes, query: Mapping[str, str]) -> dict[str, str]:
+    done = query.get("done", "")
+    is_ours = hmac.compare_digest(query.get("sign", "").encode(), _sign(key, token, done).encode())
+    return {"done": done, "undo": ""} if is_ours else {}
+
+
+def entering_of_visit(request: Request) -> Entering:
+    hub, token = _logged_in(request)
+    return partial(hub.database.entered, token)
+
+
+def _logged_in(request: Request) -> tuple[Hub, bytes]:
+    """The hash of the token of a request: a program's, or that of a login."""
+    hub = hub_of(request)
+    hub.limits.address.take(address_of(request))
+    cookie = request.cookies.get(COOKIE, "")
+    if bearer_of(request):
+        token = token_of(request)
+    elif cookie:
+        token = hub.key.hash(cookie)
+    else:
+        raise NotAuthenticated("Log in first.", f"The page is {LOGIN}.")
+    hub.limits.token.take(token)
+    return hub, token

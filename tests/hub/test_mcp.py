@@ -1,0 +1,151 @@
+"""Remote MCP at the hub, judged by the official client: every tool, within what the token may see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.types import TextContent
+from tests.hub.running import Client as HubClient
+from tests.hub.running import RunningHub, text_of
+from tests.postgres import Postgres
+
+from anamnesis.notes import parse
+from anamnesis.notes.spaces import space_of
+from mcp import Client
+
+
+@pytest.fixture(scope="module")
+def hub(postgres: Postgres) -> Iterator[RunningHub]:
+    with RunningHub(postgres.new_hub()) as running:
+        running.user("you", core="writer", docs="reader")
+        running.user("mate", core="reader")
+        running.user("stranger", theirs="owner")
+        yield running
+
+
+def talk(hub: RunningHub, token: str, work: Callable[[Client], Awaitable[Any]], mode: str = "auto") -> Any:
+    async def run() -> Any:
+        async with (
+            create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http,
+            Client(streamable_http_client(f"{hub.url}/mcp", http_client=http), mode=mode) as client,
+        ):
+            return await work(client)
+
+    return asyncio.run(run())
+
+
+def call(hub: RunningHub, client: HubClient, tool: str, **arguments: Any) -> Any:
+    """The structured result of a tool; of a refusal, its text."""
+
+    async def work(session: Client) -> Any:
+        result = await session.call_tool(tool, arguments)
+        first = result.content[0]
+        assert isinstance(first, TextContent)
+        return first.text if result.is_error else result.structured_content
+
+    return talk(hub, client.token, work)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_tools_are_those_of_a_memory_with_spaces(hub: RunningHub, mode: str) -> None:
+    async def work(client: Client) -> Any:
+        return await client.list_tools()
+
+    tools = {tool.name: tool for tool in talk(hub, hub.user("you").token, work, mode).tools}
+    assert sorted(tools) == [
+        "memory_delete", "memory_get", "memory_list", "memory_search", "memory_status", "memory_update", "memory_write",
+    ]  # fmt: skip
+    for name in ("memory_search", "memory_list", "memory_write"):
+        assert "space" in tools[name].input_schema["properties"]
+    assert all("scope" not in tool.input_schema["properties"] for tool in tools.values())
+
+
+def test_a_note_is_written_found_changed_and_deleted(hub: RunningHub) -> None:
+    you, mate = hub.user("you"), hub.user("mate")
+    fields = {"type": "semantic", "title": "Release day", "body": "We release on Thursdays."}
+    note = call(hub, you, "memory_write", **fields, space="core")
+    assert note["space"] == "core" and note["machine_id"] == "hub"
+    text = you(f"/v1/spaces/core/notes/{note['id']}").json["text"]
+    assert space_of(parse(text)) == "core"  # so that a machine that gets it leaves it there
+    (found,) = call(hub, mate, "memory_search", query="when do we release?")["result"]
+    assert (found["id"], found["space"]) == (note["id"], "core")
+    assert "takes a writer" in call(hub, mate, "memory_update", id=note["id"], body="On Fridays.")
+    changed = call(hub, you, "memory_update", id=note["id"], body="We release on Tuesdays.")
+    assert changed["body"] == "We release on Tuesdays."
+    assert "takes a writer" in call(hub, mate, "memory_delete", id=note["id"])
+    assert call(hub, you, "memory_delete", id=note["id"])["deleted"]["id"] == note["id"]
+    assert "no note" in call(hub, mate, "memory_get", id=note["id"])
+
+
+def test_a_note_without_a_space_is_its_authors_alone(hub: RunningHub) -> None:
+    you, mate = hub.user("you"), hub.user("mate")
+    note = call(hub, you, "memory_write", type="semantic", title="Mine", body="A secret plan about zebras.")
+    assert note["space"] == "~you"
+    assert call(hub, you, "memory_list", space="~you")["result"][0]["id"] == note["id"]
+    assert call(hub, mate, "memory_search", query="zebras")["result"] == []
+    assert "no note" in call(hub, mate, "memory_get", id=note["id"])
+    assert "no space" in call(hub, mate, "memory_list", space="~you")
+
+
+def test_the_notes_of_a_project_are_in_the_space_that_it_was_given_to(hub: RunningHub) -> None:
+    from anamnesis.hub import accounts
+    from anamnesis.hub.database import administrator
+
+    with administrator(hub.database) as db:
+        accounts.give_project(db, accounts.find_space(db, "core"), "github.com/acme/app")
+    you = hub.user("you")
+    note = call(hub, you, "memory_write", type="semantic", title="App", body="Bundled.", project="github.com/acme/app")
+    assert note["space"] == "core"
+    assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == ""
+
+
+def test_a_stranger_gets_nothing_by_any_tool(hub: RunningHub) -> None:
+    you, stranger = hub.user("you"), hub.user("stranger")
+    you.put("core", "SHARED", text_of("SHARED", "Only for the core team: xylophone."))
+    asked: dict[str, dict[str, Any]] = {
+        "memory_search": {"query": "xylophone"},
+        "memory_list": {},
+        "memory_get": {"id": "SHARED"},
+        "memory_update": {"id": "SHARED", "body": "Overwritten."},
+        "memory_delete": {"id": "SHARED"},
+        "memory_status": {},
+        "memory_write": {"type": "semantic", "title": "In", "body": "Intruding.", "space": "core"},
+    }
+    for tool, arguments in asked.items():
+        answer = str(call(hub, stranger, tool, **arguments))
+        assert "xylophone" not in answer.replace(str(arguments), "") and "'core'" not in answer.replace(
+            "no space 'core'", ""
+        )
+    assert "xylophone" in you("/v1/spaces/core/notes/SHARED").json["text"]
+
+
+def test_notes_are_resources(hub: RunningHub) -> None:
+    you = hub.user("you")
+    you.put("core", "RESOURCE", text_of("RESOURCE", "Readable as it stands."))
+
+    async def work(client: Client) -> Any:
+        return await client.list_resources(), await client.read_resource("memory://note/RESOURCE")
+
+    listed, read = talk(hub, you.token, work)
+    assert "memory://note/RESOURCE" in {str(each.uri) for each in listed.resources}
+    assert "Readable as it stands." in read.contents[0].text
+
+
+def test_secrets_are_redacted_before_they_are_written(hub: RunningHub) -> None:
+    you = hub.user("you")
+    token = "ghp_" + "a1B2" * 9
+    note = call(hub, you, "memory_write", type="semantic", title="Key", body=f"Use {token} to push.")
+    assert note["redacted"] and token not in note["body"]
+
+
+def test_without_a_token_nobody_is_told_anything(hub: RunningHub) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    for token in ("", "anh_" + "x" * 43, "eyJhbGciOiJub25lIn0.e30."):
+        answer = HubClient(hub.url, token)("/mcp", message)
+        assert answer.status == 401 and answer.headers["www-authenticate"] == "Bearer"
+    assert hub.user("you")("/mcp").status == 405

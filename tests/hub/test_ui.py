@@ -1,0 +1,227 @@
+"""The hub's dashboard: login, every page as HTML and JSON, and who may see and do what."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from tests.hub.running import Client, RunningHub, text_of
+from tests.postgres import Postgres
+
+PAGES = [
+    "",
+    "notes",
+    "notes?q=plan",
+    "notes/PLAN",
+    "notes/PLAN/history?space=core",
+    "spaces",
+    "spaces/core",
+    "audit",
+    "review",
+]
+PAGES += ["tokens", "device"]
+
+
+class Seen(NamedTuple):
+    status: int
+    text: str
+    headers: dict[str, str]
+
+
+class Browser:
+    """A browser without scripts, logged in or not."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        self.url = urlsplit(url)
+        self.cookie = ""
+        if token:
+            answer = self.post("login", token=token)
+            assert answer.status == 303, answer.text
+            self.cookie = answer.headers["set-cookie"].partition(";")[0]
+
+    def get(self, page: str = "", **headers: str) -> Seen:
+        return self._ask("GET", page, None, headers)
+
+    def post(self, page: str, origin: str = "", **fields: str) -> Seen:
+        kind = {"Content-Type": "application/x-www-form-urlencoded"} | ({"Origin": origin} if origin else {})
+        return self._ask("POST", page, urlencode(fields), kind)
+
+    def send(self, page: str, **fields: str) -> Seen:
+        """Send a form with the token that the pages of this login have."""
+        found = re.search('name="form_token" value="([^"]+)"', self.get("device").text)
+        return self.post(page, **fields, form_token=found[1] if found else "")
+
+    def _ask(self, method: str, page: str, body: str | None, headers: dict[str, str]) -> Seen:
+        connection = http.client.HTTPConnection(self.url.hostname or "", self.url.port, timeout=30)
+        usual = {"Accept": "text/html", **({"Cookie": self.cookie} if self.cookie else {})}
+        try:
+            connection.request(method, f"/ui/{page}", body, {**usual, **headers})
+            answer = connection.getresponse()
+            return Seen(
+                answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()}
+            )
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def hub(postgres: Postgres) -> Iterator[RunningHub]:
+    with RunningHub(postgres.new_hub()) as running:
+        boss = running.user("boss", core="owner")
+        running.user("keep", core="keeper")
+        you = running.user("you", core="writer")
+        running.user("mate", core="reader")
+        running.user("stranger", theirs="owner")
+        boss.put(
+            "core", "PLAN", text_of("PLAN", "The plan: <script>alert(1)</script> and [x](javascript:alert(1)).", "Plan")
+        )
+        you.put("core", "PLAN", text_of("PLAN", "The plan, again.", "Plan"), 1)
+        you.put("core", "CLASH", text_of("CLASH", "The other version.", "Clash", tags=["conflict"]))
+        yield running
+
+
+@pytest.fixture
+def enter(hub: RunningHub) -> Any:
+    hub.hub.limits.failure._buckets.clear()
+    return lambda name, scope="admin": Browser(hub.url, hub.user(name, scope).token)
+
+
+def test_a_login_is_a_cookie_that_no_script_and_no_other_site_can_use(hub: RunningHub, enter: Any) -> None:
+    stranger = Browser(hub.url)
+    assert stranger.get("notes?q=x").headers["location"] == "/ui/login?to=%2Fui%2Fnotes%3Fq%3Dx"
+    answer = stranger.post("login", token=hub.user("you").token, to="/ui/notes?q=x")
+    assert answer.headers["location"] == "/ui/notes?q=x"
+    for part in ("HttpOnly", "SameSite=strict", "Path=/ui"):
+        assert part.lower() in answer.headers["set-cookie"].lower()
+    for page in ("https://evil.example", "//evil.example", "/ui/\\evil", "/ui//evil.example"):
+        assert stranger.post("login", token=hub.user("you").token, to=page).headers["location"] == "/ui/"
+    assert stranger.post("login", origin="https://evil.example", token=hub.user("you").token).status == 403
+    assert stranger.post("login", token="anh_" + "x" * 43).status == 401
+
+
+def test_guessing_is_throttled(hub: RunningHub, enter: Any) -> None:
+    browser = Browser(hub.url)
+    statuses = {browser.post("login", token=f"anh_{number}").status for number in range(40)}
+    assert statuses == {401, 429}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_html_without_what_a_note_smuggles_and_json(enter: Any, page: str) -> None:
+    boss = enter("boss")
+    html = boss.get(page)
+    assert html.status == 200 and "<h1" in html.text, html.text
+    assert "<script>alert" not in html.text and 'href="javascript' not in html.text
+    assert (
+        "script-src" in html.headers["content-security-policy"]
+        or "default-src 'self'" in html.headers["content-security-policy"]
+    )
+    data = boss.get(page, Accept="application/json")
+    assert data.status == 200 and data.headers["content-type"] == "application/json"
+
+
+def test_programs_get_the_same_with_their_token(hub: RunningHub) -> None:
+    you = hub.user("you")
+    (found,) = [each for each in _json(hub, you, "notes?q=plan")["notes"] if each["id"] == "PLAN"]
+    assert found["space"] == "core"
+    assert _json(hub, Client(hub.url, ""), "notes")["error"]
+
+
+def test_a_stranger_sees_nothing_of_a_space(hub: RunningHub, enter: Any) -> None:
+    stranger = enter("stranger")
+    for page in PAGES:
+        assert "The plan" not in stranger.get(page).text
+    for page in (
+        "notes/PLAN",
+        "notes/PLAN?space=core",
+        "notes/PLAN/history?space=core",
+        "spaces/core",
+        "spaces/~you",
+        "audit?space=core",
+    ):
+        assert stranger.get(page).status == 404, page
+    forms = {
+        "notes/PLAN/delete": {"space": "core"},
+        "notes/PLAN/restore": {"space": "core", "version": "1"},
+        "spaces/core/members": {"user": "stranger", "role": "owner"},
+        "spaces/~you/members": {"user": "stranger", "role": "owner"},
+        "spaces/core/projects": {"project": "x"},
+        "tokens/1/revoke": {},
+    }
+    for page, fields in forms.items():
+        assert stranger.send(page, **fields).status == 404, page
+    assert hub.user("you")("/v1/spaces/core/notes/PLAN").json["version"] == 2
+
+
+# Who may do what: the status that each role gets.
+FORMS: dict[str, tuple[dict[str, str], dict[str, int]]] = {
+    "notes/PLAN/restore": ({"space": "core", "version": "1"}, {"mate": 403, "you": 303, "keep": 303, "boss": 303}),
+    "notes/CLASH/delete": ({"space": "core"}, {"mate": 403}),
+    "spaces/core/projects": ({"project": "p"}, {"mate": 403, "you": 403, "keep": 303, "boss": 303}),
+    "spaces/core/members": ({"user": "mate", "role": "reader"}, {"mate": 403, "you": 403, "keep": 303, "boss": 303}),
+}
+
+
+@pytest.mark.parametrize("page", FORMS)
+def test_a_role_decides_what_a_form_does(enter: Any, page: str) -> None:
+    fields, statuses = FORMS[page]
+    for name, status in statuses.items():
+        assert enter(name).send(page, **fields).status == status, name
+
+
+def test_a_keeper_manages_readers_and_writers_and_an_owner_everybody(hub: RunningHub, enter: Any) -> None:
+    keep, boss = enter("keep"), enter("boss")
+    hub.user("new")
+    assert keep.send("spaces/core/members", user="new", role="writer").status == 303
+    assert keep.send("spaces/core/members", user="new", role="keeper").status == 403
+    assert keep.send("spaces/core/members", user="boss", role="reader").status == 403
+    assert keep.send("spaces/core/members", user="boss", remove="yes").status == 403
+    assert boss.send("spaces/core/members", user="new", role="keeper").status == 303
+    assert keep.send("spaces/core/members", user="new", remove="yes").status == 403
+    assert boss.send("spaces/core/members", user="new", remove="yes").status == 303
+    assert boss.send("spaces/core/members", user="boss", role="reader").status == 400  # the only owner
+    assert boss.send("spaces/core/members", user="nobody", role="reader").status == 404
+    assert "space member" in keep.get("audit").text and "space member" not in enter("mate").get("audit").text
+
+
+def test_a_form_without_its_token_or_scope_does_nothing(hub: RunningHub, enter: Any) -> None:
+    boss = enter("boss")
+    assert boss.post("notes/PLAN/delete", space="core").status == 403
+    assert boss.post("notes/PLAN/delete", space="core", form_token="x").status == 403
+    assert enter("boss", "write").send("spaces/core/projects", project="p").status == 403
+    assert enter("boss", "read").send("notes/PLAN/delete", space="core").status == 403
+
+
+def test_a_machine_is_let_in_by_its_code(hub: RunningHub, enter: Any) -> None:
+    asked = Client(hub.url, "")("/v1/device", {"machine": "laptop"}).json
+    you = enter("you")
+    assert you.send("device", code="AAAA-BBBB").status == 404
+    assert "laptop" in you.send("device", code=asked["user_code"].lower().replace("-", " ")).headers["location"]
+    assert Client(hub.url, "")("/v1/device/token", {"device_code": asked["device_code"]}).json["user"] == "you"
+
+
+def test_ones_own_tokens_can_be_revoked_at_once(hub: RunningHub, enter: Any) -> None:
+    you = enter("you")
+    tokens = _json(hub, hub.user("you"), "tokens")["tokens"]
+    for token in tokens:
+        if not token["revoked"]:
+            answer = you.send(f"tokens/{token['id']}/revoke")
+    assert answer.status in (303, 403)
+    assert you.get("").status == 303
+
+
+def _json(hub: RunningHub, client: Client, page: str) -> Any:
+    import json
+    import urllib.error
+    import urllib.request
+
+    headers = {"Accept": "application/json", **({"Authorization": f"Bearer {client.token}"} if client.token else {})}
+    try:
+        with urllib.request.urlopen(urllib.request.Request(f"{hub.url}/ui/{page}", headers=headers)) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return json.loads(error.read())
