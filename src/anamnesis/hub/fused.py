@@ -22,7 +22,7 @@ from anamnesis.store.fused import LEAST_CLOSE, LEAST_FIT, SHORT
 
 # Candidates beyond the k best of each kind.
 _FURTHER = 24
-# Up to so many passages are compared one by one: 10 ms.
+# Up to so many passages are compared one by one.
 _EXACT = 10_000
 # As for the local search: notes about one topic.
 _RELATED = 0.62
