@@ -68,8 +68,8 @@ class Dreamer:
 
     def _run(self) -> None:
         while not self._is_closing:
-            is_called = self._wake.wait(self._times.look)
-            self._wake.clear()
+            if is_called := self._wake.wait(self._times.look):  # after a timeout, a call that came late is kept
+                self._wake.clear()
             try:
                 self._look(is_called)
             except FAILURES as error:

@@ -241,8 +241,8 @@ class Keeper:
             return
         self._behind.set()
         while True:
-            is_behind = self._behind.wait(_REST_SECONDS)
-            self._behind.clear()
+            if is_behind := self._behind.wait(_REST_SECONDS):  # after a timeout, an event that came late is kept
+                self._behind.clear()
             if self._stopping.is_set():
                 return
             self._with_vault(self._count_uses)

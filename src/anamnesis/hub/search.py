@@ -20,7 +20,7 @@ from anamnesis.recall.query import Mode, asked
 MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
 _MOST_TERMS = 32
-# So many notes are scored in 3 ms: words that together are in no more are rare.
+# Words that together are in no more notes are rare: all of these notes are scored.
 _FEW_NOTES = 600
 # Commoner words are looked for two by two and in titles, if the index has no more entries of them together; up to so
 # many notes of each kind are scored. With these numbers a search of a space of 170,000 notes takes 11 ms of CPU.
