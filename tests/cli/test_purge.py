@@ -121,7 +121,7 @@ def test_a_purge_leaves_a_home_without_engram_without_a_trace_too(anamnesis: Com
     note_id = revised(anamnesis)
     done = anamnesis("delete", "--purge", "--yes", "--json", note_id)
     no_git = {"commits": 0, "is_pushed": False, "commands": []}
-    assert done.json == {"purged": [note_id], "is_erased": True, "git": no_git}
+    assert done.json == {"purged": [note_id], "is_erased": True, "git": no_git, "hub": []}
     assert holding(anamnesis.home) == {}
 
 
