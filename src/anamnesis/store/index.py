@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anamnesis.disk import FileIdentity, file_identity, locked
 from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.readonly import SHORT_READ, is_refused, is_writable
+from anamnesis.store import machine_database
 from anamnesis.store.files import NoteFiles
 from anamnesis.store.kept import Kept, Replaced
 from anamnesis.store.refresh import Difference, Progress, outdated, refresh
@@ -336,17 +337,9 @@ def connect(path: Path, *, create: bool = False) -> Connection:
 
 
 def transact(db: Connection, work: Callable[[Connection], T], mode: str = _READ) -> T:
-    """Run `work` as one transaction."""
+    """Run `work` as one transaction, which records the notes that it replaces."""
     db.replaced.clear()
-    _begin(db, mode)
-    try:
-        result = work(db)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    return result
+    return machine_database.transact(db, work, partial(_begin, mode=mode))
 
 
 def _begin(db: Connection, mode: str) -> None:

@@ -18,6 +18,7 @@ DAMAGED = ".damaged"
 _BUSY_SECONDS = 5.0
 
 T = TypeVar("T")
+C = TypeVar("C", bound=sqlite3.Connection)
 
 
 class MachineDatabase:
@@ -54,12 +55,12 @@ class MachineDatabase:
         try:
             with self._lock:
                 try:
-                    return _transact(self._opened(), work)
+                    return transact(self._opened(), work)
                 except sqlite3.DatabaseError as error:
                     if not self._is_unusable(error):
                         raise
                     self._move_aside()
-                    return _transact(self._opened(), work)
+                    return transact(self._opened(), work)
         except (sqlite3.Error, OSError) as error:
             kind = Unwritable if is_refused(error) else StoreUnavailable
             raise kind(f"{self.holds} in {self.path} cannot be used now: {error}.") from error
@@ -100,7 +101,7 @@ class MachineDatabase:
         db.execute("PRAGMA synchronous = NORMAL")
         if not _version(db):
             db.execute("PRAGMA journal_mode = WAL")
-            _transact(db, self._create)
+            transact(db, self._create)
 
     def _create(self, db: sqlite3.Connection) -> None:
         if not _version(db):  # another process may have been faster
@@ -126,8 +127,13 @@ def _version(db: sqlite3.Connection) -> int:
     return int(version)
 
 
-def _transact(db: sqlite3.Connection, work: Callable[[sqlite3.Connection], T]) -> T:
+def _begin_to_write(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
+
+
+def transact(db: C, work: Callable[[C], T], begin: Callable[[C], None] = _begin_to_write) -> T:
+    """Run `work` as one transaction."""
+    begin(db)
     try:
         result = work(db)
         db.execute("COMMIT")
