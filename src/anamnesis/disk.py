@@ -142,11 +142,14 @@ def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) ->
     return False
 
 
-def stays_replaced(staged: str, target: str, seen: tuple[int, int]) -> bool:
+def stays_replaced(staged: str, target: str, seen: tuple[int, int] | None) -> bool:
     """Whether nobody has written to the file that was replaced, now `staged`, and nobody can; else puts it back.
 
-    A program that has a file open goes on writing to it under any name, so it is given time to close it.
+    Without a file `seen`, none was replaced. A program that has a file open goes on writing to it under any name, so it
+    is given time to close it.
     """
+    if seen is None:
+        return True
     is_open = _is_open_to_write(staged)
     deadline = time.monotonic() + _WRITER_SECONDS
     while is_open and time.monotonic() < deadline:

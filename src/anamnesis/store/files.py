@@ -222,7 +222,7 @@ class NoteFiles:
             status = fill(descriptor, staged, data)
             is_replaced = replace_unchanged(staged, target, seen)
             sync_folder(self.absolute(folder_of(path)))
-            is_replaced = is_replaced and (seen is None or stays_replaced(staged, target, seen))
+            is_replaced = is_replaced and stays_replaced(staged, target, seen)
             remove(staged)
         return (status.st_size, status.st_mtime_ns) if is_replaced else None
 

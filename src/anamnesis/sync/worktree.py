@@ -154,8 +154,7 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
         return False
     if staged:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_replaced = replace_unchanged(staged, str(target), seen)
-        return is_replaced and (seen is None or stays_replaced(staged, str(target), seen))
+        return replace_unchanged(staged, str(target), seen) and stays_replaced(staged, str(target), seen)
     _remove(folder, wanted, kept)
     return True
 
