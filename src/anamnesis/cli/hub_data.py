@@ -39,7 +39,7 @@ def audit_command(database: str, space: str | None, user: str | None, limit: int
 @click.argument("file", type=click.Path(path_type=Path))
 @hub_command
 def backup_command(database: str, file: Path, as_json: bool) -> None:
-    """Save the hub in one file, as of one moment, and verify it. The hub goes on working meanwhile.
+    """Save a snapshot of the hub in one file, without stopping it, and verify it.
 
     The file is as confidential as the notes. It does not hold the key: keep that apart, for without it all tokens have
     to be created again.

@@ -1,4 +1,4 @@
-"""`anamnesis hub user`: who has an account."""
+"""`anamnesis hub user`: adds, lists and removes accounts."""
 
 from __future__ import annotations
 

@@ -196,8 +196,8 @@ class HubClient:
         return answer
 
     def _answer(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> HTTPResponse:
-        """The answer to a request. One on a connection that the hub has closed meanwhile is repeated on a new one: a
-        hub takes the same request twice as once."""
+        """Send a request and return the answer. If the hub has closed the idle connection, the request is repeated on
+        a new one, which is safe: requests are idempotent."""
         if self._connection:
             try:
                 self._connection.request(method, path, body, headers)

@@ -28,8 +28,8 @@ _MOST_IDLE = 3
 _MOST_ROUNDS = 10_000
 # More notes than these that vanish at once without a trace are lost, not deleted.
 _FEW = 20
-# The files of so many notes are compared in 30 ms, and always; those of more at this interval, for edits in place that
-# neither the index nor a daemon noticed.
+# Edits in place that neither the index nor a daemon noticed are found by comparing all files: at each exchange up to
+# this many notes (30 ms), and beyond it at this interval.
 _FEW_NOTES = 20_000
 _COMPARE_SECONDS = 3600.0
 

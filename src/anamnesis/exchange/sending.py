@@ -252,7 +252,7 @@ def _home(rows: Mapping[str, Agreed]) -> Agreed | None:
 
 
 def _batches(offers: Iterable[_Offer]) -> Iterator[list[_Offer]]:
-    """Changes by request: so many, and so many bytes together."""
+    """The changes of each request, limited in number and in bytes."""
     batch: list[_Offer] = []
     size = 0
     for offer in offers:

@@ -63,7 +63,7 @@ class Manifest:
 
 
 def back_up(db: Connection, file: Path) -> Manifest:
-    """Write a backup of one moment, verify it, and only then give it its name. The hub goes on working meanwhile."""
+    """Write a snapshot without stopping the hub, verify it, and only then give the file its name."""
     db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     try:

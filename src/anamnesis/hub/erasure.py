@@ -1,4 +1,4 @@
-"""What must go: a note with all its versions, a user who has left, a space. What remains is a tombstone and the audit.
+"""Erases a note with all its versions, a user who left, or a space; a tombstone and the audit log remain.
 
 Rows that were deleted stay in PostgreSQL's files until a VACUUM, and in its WAL, replicas and backups until these are
 rotated.
@@ -58,7 +58,7 @@ def erase_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> dict[st
 
 
 def vacuum(database: str, *, full: bool = False) -> None:
-    """Remove deleted rows from the files; `full` rewrites them, the index of words too, and locks them meanwhile."""
+    """Remove deleted rows from the files; `full` rewrites and locks the tables and their indexes."""
     execute_outside(database, f"VACUUM {'(FULL) ' if full else ''}{_TABLES}")
 
 
