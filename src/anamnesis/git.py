@@ -23,6 +23,8 @@ from anamnesis.light import lazy_pattern
 LOCAL_TIMEOUT = 600.0
 # git holds a lock file for milliseconds; one this old is stale: its git was killed.
 _STALE_SECONDS = 10.0
+# Loose objects are not compressed: the tree of a folder of 100,000 notes takes 0.12 s to compress, to 4 of 5.7 MB. A sync
+# packs them.
 _NEUTRAL = (
     f"core.hooksPath={os.devnull}",
     f"core.excludesFile={os.devnull}",
@@ -31,6 +33,7 @@ _NEUTRAL = (
     "core.fileMode=false",
     "core.fsmonitor=false",
     "core.ignoreStat=false",
+    "core.looseCompression=0",
     "core.quotePath=false",
     "core.safecrlf=false",
     "core.sparseCheckout=false",

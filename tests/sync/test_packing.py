@@ -40,6 +40,17 @@ def test_many_objects_are_packed_once(a: Machine, b: Machine) -> None:
     assert_same(a, b)
 
 
+def test_few_but_large_objects_are_packed(a: Machine) -> None:
+    """Each sync of a large memory writes the tree of a whole folder: 4 MB for 100,000 notes."""
+    a.sync()
+    a.put("large", "0" * 70_000_000)
+    a.git("-c", "core.looseCompression=0", "hash-object", "-w", "large")
+    (a.folder / "large").unlink()
+    a.note("one")
+    a.sync()
+    assert (counted(a)["size"], counted(a)["packs"]) == (0, 1)
+
+
 def test_a_sync_does_not_fail_where_nothing_can_be_packed(a: Machine) -> None:
     a.sync()
     write_objects(a, 3000)

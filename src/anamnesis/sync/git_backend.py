@@ -97,7 +97,8 @@ class GitSyncBackend:
                 result = cycle.run()
                 if cycle.is_consistent:
                     write_checkpoint(repository.metadata, self._checkpoint(cycle.head, now))
-                repository.pack()
+                if last is None or cycle.head != last.head:
+                    repository.pack()
                 return result
         except OSError as error:
             raise StoreUnavailable(f"Cannot write {error.filename or self.repo_dir}: {error.strerror}.") from error

@@ -27,8 +27,10 @@ _EXCLUDED = f".*{TEMPORARY_SUFFIX}"
 _FILE_MODE = "100644"
 # The tree that a merge by git has written to the files, with its markers.
 LEFT_BY_MERGE = "AUTO_MERGE"
-# A sync makes four or five. `--geometric` packs those, and each pack that is not twice as large as all smaller ones.
+# A sync makes four or five loose objects, one of them the tree of a whole folder: 57 bytes a note. `--geometric` packs
+# them, and each pack that is not twice as large as all smaller ones.
 _MOST_LOOSE_OBJECTS = 2_000
+_MOST_LOOSE_BYTES = 64_000_000
 _UNFINISHED_COMMITS = (
     "rebase-merge/autostash",
     "rebase-merge/orig-head",
@@ -286,9 +288,15 @@ class Repository:
                 path.unlink(missing_ok=True)
 
     def pack(self) -> None:
-        """Pack the objects of many syncs. Their number is estimated from one of git's 256 folders."""
+        """Pack the loose objects if they are many or large."""
         with contextlib.suppress(OSError, GitFailed):
-            if len(os.listdir(self.metadata / "objects" / "17")) * 256 > _MOST_LOOSE_OBJECTS:
+            sizes = [
+                file.stat().st_size
+                for folder in os.scandir(self.metadata / "objects")
+                if len(folder.name) == 2  # git's 256 folders of loose objects
+                for file in os.scandir(folder)
+            ]
+            if len(sizes) > _MOST_LOOSE_OBJECTS or sum(sizes) > _MOST_LOOSE_BYTES:
                 self.git("repack", "-d", "-l", "-q", "--geometric=2")
 
     def common(self, one: str, two: str) -> str:
