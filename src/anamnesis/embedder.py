@@ -77,7 +77,7 @@ class Embedder:
 
     def _embed(self) -> bool:
         ranking = self._store.ranking
-        if ranking.pending():
+        if ranking.pending() and not self._is_stopping():
             ranking.embed(stop=self._is_stopping)
             self._is_warm = False
         elif self._is_warm and time.monotonic() - self._cleaned > _CLEAN_SECONDS:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,6 +150,31 @@ def test_an_embedder_stops_at_once_and_starts_only_when_it_is_woken(tmp_path: Pa
         assert not embedder._thread.is_alive()
         embedder.wake()
         assert not embedder._thread.is_alive()
+
+
+_BUSY = """
+import sys, time
+from anamnesis.embedder import Embedder
+from anamnesis.store import MemoryStore
+with MemoryStore(sys.argv[1]) as store:
+    embedder = Embedder(store)
+    embedder._last_request = time.monotonic() + 10
+    embedder.wake(requested=False)
+    time.sleep(0.5)
+    print("numpy" in sys.modules)
+    embedder._last_request = 0.0
+    while store.ranking.pending():
+        time.sleep(0.05)
+    print("numpy" in sys.modules)
+    embedder.close()
+"""
+
+
+def test_no_model_is_loaded_while_requests_arrive(tmp_path: Path) -> None:
+    """Loading it takes the processor from them for 0.3 s."""
+    write(tmp_path, "Beach", "Empty in October.")
+    done = subprocess.run([sys.executable, "-c", _BUSY, tmp_path], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_the_texts_of_deleted_notes_are_removed(tmp_path: Path) -> None:
