@@ -40,9 +40,9 @@ _NEUTRAL = (
     "gc.auto=0",
 )
 _FOR_THE_NETWORK = ("GIT_SSH", "GIT_SSL", "GIT_PROXY", "GIT_ASKPASS", "GIT_HTTP", "GIT_CONFIG_GLOBAL")
-# What git's traces say once the remote has sent anything.
+# Matches a line of git's trace that only an answer of the remote can cause.
 _ANSWER = lazy_pattern(rb"packet: +[\w./-]+< |<= Recv header")
-# Processes that another thread waits for. A thread may be abandoned when this process ends.
+# Running processes: killed at exit, because a thread that waits for one may be abandoned.
 _running: set[subprocess.Popen[bytes]] = set()
 # The last line of git's message; an earlier one, by ssh or the network, has the reason.
 _VAGUE = "Could not read from remote repository"

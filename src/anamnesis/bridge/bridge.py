@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
 LOCK = "bridge.lock"
-# The identity of the pairing of this home with an engram.db, and the last change that both had; and the file's lock.
+# Holds the id of the pairing of this home with an engram.db, and the last change that both had; and its lock file.
 CHECKPOINT = "bridge.met"
 _CHECKPOINT_LOCK = "bridge.met.lock"
 # How many changes are reconciled in one batch: other users of the databases wait for it.
@@ -98,14 +98,14 @@ class Bridge:
             return upkeep.drift(self._db, self._store)
 
     def note_ids(self, ids: Sequence[int]) -> list[str]:
-        """The notes of those of these observations that have one."""
+        """The ids of the notes of these observations; an observation without a note is left out."""
         with self._guard:
             return journal.note_ids(self._db, ids)
 
     def write_strengths(self, *, add: bool) -> int:
-        """Write the use of notes into Reverie's columns, if there are any; returns of how many observations.
+        """Write how notes are used into Reverie's columns; returns the number of updated observations.
 
-        They are added if that is asked for.
+        With `add`, missing columns are created.
         """
         with self._guard:
             if not strengths.is_wanted(self._db, add=add):
@@ -247,7 +247,7 @@ class Bridge:
             self._invalidate_if_empty()
             added = self._only_added(changed, since)
             changes = self._reconciliation.decided_of_new(added, since) if added else self._reconciliation.decided(rows)
-            if not changes.only_make_notes and self._answered:  # perhaps of these very notes
+            if not changes.only_make_notes and self._answered:  # they may be of the same notes
                 self._remember_answered()
                 changes = self._reconciliation.decided(rows)
             if changes.only_make_notes:
@@ -258,9 +258,9 @@ class Bridge:
         self._answered.append(changes)
 
     def _only_added(self, changed: dict[int, int], since: int) -> dict[int, Observation]:
-        """The changed observations, if each has but one change, and this connection's last transaction added it.
+        """The changed observations if they are exactly those that this connection's last transaction added; else none.
 
-        If another program had changed one of them or any other, the numbers of the changes would have a gap.
+        A change by another program would leave a gap in the numbers of the changes.
         """
         added = self._db.added
         numbered = [(id, since + number) for number, id in enumerate(added, start=1)]
@@ -290,7 +290,7 @@ class Bridge:
         self._flushes.append(self._disk.submit(self._flush_files))
 
     def _flush_files(self) -> None:
-        """Flush the files that have gathered while the thread flushed the ones before."""
+        """Flush the files that were queued while the thread flushed the previous ones."""
         self._store.secure([self._unflushed.popleft() for _ in range(len(self._unflushed))])
 
     def _remember_answered(self) -> None:
@@ -371,7 +371,7 @@ class Bridge:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lock under which one bridge at a time reconciles."""
+        """Hold the lock that lets one bridge at a time reconcile."""
         with self._guard:
             self.flush()
             with locked(self._lock), self._busy():

@@ -166,7 +166,7 @@ def observations(db: sqlite3.Connection, ids: Collection[int]) -> dict[int, Obse
 
 
 def origins(db: sqlite3.Connection, ids: Collection[int]) -> dict[int, Origin]:
-    """The origins of those of these observations that were imported."""
+    """The origins of these observations; one that was not imported has none."""
     query = (
         "SELECT observation_id, origin, updated_at FROM anamnesis_imported"
         " WHERE observation_id IN (SELECT value FROM json_each(:ids))"
@@ -199,7 +199,7 @@ def twins(db: sqlite3.Connection, *, of_rows: Iterable[int] = (), of_notes: Iter
 
 
 def note_ids(db: sqlite3.Connection, ids: Iterable[int]) -> list[str]:
-    """The notes of those of these observations that have one."""
+    """The ids of the notes of these observations; an observation without a note is left out."""
     query = "SELECT note_id FROM anamnesis_twins WHERE observation_id IN (SELECT value FROM json_each(:ids))"
     return [note_id for (note_id,) in db.execute(query, {"ids": _list(ids)})]
 

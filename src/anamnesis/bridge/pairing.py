@@ -72,7 +72,7 @@ def pairs_of(
 
 
 def _earlier(store: MemoryStore, rows: Mapping[int, Observation]) -> dict[int, str]:
-    """The notes that earlier releases made with ids of the sync ids' bits, though their time is no time."""
+    """Notes of earlier releases, whose ids are the bits of the sync id even where these give an impossible time."""
     ids = {id: same_bits_id(row.sync_id) for id, row in rows.items()}
     other = {id: own for id, own in ids.items() if own and own != note_id_of(rows[id].sync_id, rows[id].created_at)}
     there = store.files(other.values(), renamed=False) if other else {}

@@ -1,4 +1,4 @@
-"""Erases what deleted rows left in both databases."""
+"""Erases the remains of deleted rows from both databases."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from anamnesis.store.tombstones import finish_erasure, is_erasure_due
 
 
 def erase(store: MemoryStore, engram: Path | None, also: Callable[[], bool] = lambda: True) -> bool:
-    """Erase purged text from the databases, and by `also` from others; False if a program that uses one prevented it.
+    """Erase purged text from the databases, and with `also` from others; False if another program has one of them open.
 
-    An erasure that could not be done now stays due: a daemon does it when it is idle.
+    An erasure that fails stays due: the daemon repeats it when it is idle.
     """
     if not is_erasure_due(store.root):
         return True

@@ -12,7 +12,7 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.queries import Filter
 from anamnesis.store.question import Question, is_weak
 
-# Notes that are compared with the filters of the search, which notes do not have.
+# Candidates: the filters of Engram's search apply to observations, so they are checked after the notes are ranked.
 _CANDIDATES = 100
 
 

@@ -50,7 +50,7 @@ class Changes:
     seen: int
     now: dict[str, NoteFile | None] = field(default_factory=dict)
     known: dict[str, str | None] = field(default_factory=dict)
-    are_new: bool = False  # nobody else has ever known these observations
+    are_new: bool = False  # added by this process, and never seen by another
 
     @property
     def only_make_notes(self) -> bool:
@@ -96,7 +96,7 @@ class Reconciliation:
         purge(self._store, note_id, follower=journal.FOLLOWER)
 
     def decided_of_new(self, added: Mapping[int, Observation], since: int) -> Changes:
-        """How observations are reconciled that were just added, each by one change after `since`.
+        """How to reconcile observations that were just added, each by one change after `since`.
 
         Nobody else knows their random sync ids: there are no notes, twins or origins to look for.
         """
@@ -104,7 +104,7 @@ class Reconciliation:
         return replace(self._decide(pairs, {}, [*added], since + len(added)), are_new=True)
 
     def decided(self, rows: Sequence[int], notes: Sequence[str] = (), given: Written | None = None) -> Changes:
-        """These changes as they are now, and how they are to be reconciled."""
+        """The current state of these changes, and how to reconcile them."""
         with database.reading(self._db):
             pairs, stuck = pairs_of(self._db, self._store, rows, notes, given.files if given else {})
             seen = journal.last_change(self._db) if any(map(_number, pairs)) else 0
@@ -128,7 +128,7 @@ class Reconciliation:
         """Write and remove files. `placed` gets those that are in place but neither flushed nor indexed."""
         former = {pair.note_id: pair.file for pair, _ in changes.decided if pair.file or changes.are_new}
         wanted: list[Memory] = []
-        unsaved: list[NoteFile] = []  # perhaps written by a process that was interrupted before it flushed them
+        unsaved: list[NoteFile] = []  # an interrupted process may have written them without a flush
         for pair, outcome in changes.decided:
             if outcome.aside and not self._set_aside(outcome.aside):
                 continue
@@ -147,7 +147,7 @@ class Reconciliation:
         self._put(changes, wanted, former, placed)
 
     def remember(self, reconciled: Sequence[Changes]) -> None:
-        """Write observations, and save the twins as both sides are now."""
+        """Write observations, and save the agreements of both sides."""
         superseding = {id: by for changes in reconciled for id, by in self._superseding(changes).items()}
         is_purging = any(_is_gone_for_good(*each) for changes in reconciled for each in changes.decided)
         with overwriting(self._db) if is_purging else nullcontext(), database.writing(self._db):
@@ -222,7 +222,7 @@ class Reconciliation:
         return True
 
     def _agree(self, pair: Pair, outcome: Outcome, file: NoteFile | None, *, is_current: bool) -> Iterator[Twin]:
-        """Write the observation as it should be, if it is as it was read; yields the agreement, for `save_twins`."""
+        """Write the observation, unless it has changed since it was read; yields the agreement, for `save_twins`."""
         row, before = outcome.row, pair.row
         if not is_current:  # its change is pending
             if file and before and pair.twin is None and row == before:

@@ -25,7 +25,7 @@ _DEPTHS = {"episodic": 1, "procedural": 2, "semantic": 3}
 # How much a use says about notes of a type: episodes are found because they are new.
 _WEIGHTS = {"episodic": 0.5}
 _STAGED, _CONSOLIDATED, _ARCHIVED = "Staged", "Consolidated", "Archived"
-# A value that differs by less is left: strengths fade all the time, and every write costs Engram's word index a row.
+# Smaller differences are not written: strengths decay constantly, and every write updates Engram's word index.
 _LEAST = 0.02
 # Observations that are written in one transaction.
 BATCH = 100
@@ -36,7 +36,7 @@ _OURS = {
 
 
 def is_wanted(db: sqlite3.Connection, *, add: bool) -> bool:
-    """Whether engram.db has the columns, which are added if that is asked for."""
+    """Whether engram.db has the columns. With `add`, missing ones are created."""
     if add and not schema.is_made(db, _COLUMNS):
         with writing(db):
             schema.make_missing(db, _COLUMNS)
@@ -44,7 +44,7 @@ def is_wanted(db: sqlite3.Connection, *, add: bool) -> bool:
 
 
 def write(db: sqlite3.Connection, store: MemoryStore, totals: Mapping[str, Totals], now: float) -> int:
-    """Write what changed of these notes, by a hundredth or two; returns of how many."""
+    """Write the values of these notes that changed by `_LEAST` or more; returns how many notes were updated."""
     notes = {note.id: note for note in store.live(totals)}
     names = sorted(_columns(db) & _OURS)  # another version of Reverie may have other columns
     query = (

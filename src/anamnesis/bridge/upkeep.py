@@ -1,4 +1,4 @@
-"""Counts notes and observations, what is pending between them, and what differs though it is not pending."""
+"""Counts notes and observations, their pending changes, and differences without a pending change."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_drift(path: Path, store: MemoryStore) -> int:
 def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
     """How many changes are pending: everything, if there was no reconciliation yet.
 
-    Hidden notes without an observation do not count: nothing becomes of them.
+    Hidden notes without an observation do not count: no observation is made for them.
     """
     pending, rows = None, "SELECT count(*) FROM observations"
     if journal.is_prepared(db):
@@ -70,7 +70,7 @@ def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
 
 
 def _due(db: sqlite3.Connection, store: MemoryStore, changes: Sequence[Change]) -> int:
-    """How many of the changes lead to anything: those of visible notes, of deleted ones, and of any with a twin."""
+    """How many of the changes need work: those of visible notes, of deleted ones, and of any with a twin."""
     noted = {note_id for (note_id,) in db.execute("SELECT note_id FROM anamnesis_twins")}
     noted |= store.hashes(hidden=False).keys()
     return sum(change.hash is None or change.note_id in noted for change in changes)

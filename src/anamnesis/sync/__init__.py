@@ -15,7 +15,7 @@ from anamnesis.sync.backend import Announce, SyncBackend, SyncResult, SyncState
 from anamnesis.sync.failure import clear_failure, record_failure
 from anamnesis.sync.git_backend import GitSyncBackend
 
-# What to do where the remote was not reached or has refused.
+# The next step when the remote was not reached or has refused.
 _UNREACHED = "Check the network and the setting `remote`, then sync again: nothing is lost, what was not sent waits."
 
 __all__ = ["GitSyncBackend", "SyncBackend", "SyncResult", "SyncState", "configured_backend", "report", "sync_store"]
@@ -40,7 +40,7 @@ def sync_store(store: MemoryStore, backend: SyncBackend) -> SyncResult:
     try:
         result = _sync(store, backend)
     except LockHeld:
-        raise  # another sync is running, and says how it ended
+        raise  # another sync is running, and records its own result
     except (AnamnesisError, sqlite3.Error, OSError) as error:
         hint = error.hint if isinstance(error, AnamnesisError) else ""
         record_failure(store.root, error.message if isinstance(error, AnamnesisError) else str(error), hint)

@@ -11,7 +11,7 @@ from anamnesis.store.steps import Step
 if TYPE_CHECKING:
     from anamnesis.sync.tree import Difference
 
-# Is called with what a sync is doing now, for a person who waits for it.
+# Called with the current step of a sync, to show its progress.
 Announce = Callable[[str], None]
 
 
@@ -36,7 +36,7 @@ class SyncResult:
 
 @dataclass(frozen=True, slots=True)
 class SyncState:
-    """Where the notes stand."""
+    """The state of the repository."""
 
     initialized: bool
     remote: str | None

@@ -1,5 +1,7 @@
-"""The state in which a sync left the repository: while it stays so, the next sync need not ask for it or compare all
-files. There is none while a sync runs, so that an interrupted one is followed by a complete comparison."""
+"""The state of the repository after a sync. While it is unchanged, the next sync does not compare all files.
+
+It is removed while a sync runs, so that the sync after an interrupted one compares everything.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ class Checkpoint:
 
     head: str
     tree: str  # of the head; "" if not known
-    index: str  # which file git's index was
-    config: str  # which file git's settings were
+    index: str  # the version of git's index file
+    config: str  # the version of git's configuration file
     remote: str  # a digest: the address may hold a password
     compared_at: float  # when all files were last compared
 
@@ -37,12 +39,12 @@ def take_checkpoint(metadata: Path) -> Checkpoint | None:
 
 
 def write_checkpoint(metadata: Path, checkpoint: Checkpoint) -> None:
-    """Not durable, nor atomic: what cannot be read is as good as none."""
+    """Neither durable nor atomic: an unreadable checkpoint counts as none."""
     (metadata / _NAME).write_text(json.dumps(asdict(checkpoint)), "utf-8")
 
 
 def version_of(path: Path) -> str:
-    """What changes whenever a file is written or replaced; "" if there is none."""
+    """A text that differs whenever the file was written or replaced; "" if the file does not exist."""
     try:
         status = os.stat(path)
     except OSError:

@@ -20,14 +20,14 @@ from anamnesis.sync.bare_ids import lines_for, receive_ids
 from anamnesis.sync.checkpoint import Checkpoint
 from anamnesis.sync.integrate import File, Side, integrate
 from anamnesis.sync.remote import Foreign, Rejected, Remote, has_sync
-from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, Dirt, Repository
+from anamnesis.sync.repository import LEFT_BY_MERGE, MESSAGE, FileStatus, Repository
 from anamnesis.sync.tree import Blob, Difference
 from anamnesis.sync.worktree import Replacement, replace_files
 
 SHORT = 7
 # Retries of a sync when another program edits files or another machine pushes at the same moment.
 _MOST_ROUNDS = 20
-_MARKERS = (b"<" * 7, b">" * 7)  # more of them where git merges a merge
+_MARKERS = (b"<" * 7, b">" * 7)  # git uses longer ones when it merges a merge
 
 
 @dataclass(slots=True)
@@ -122,37 +122,37 @@ class Cycle:
         if not self.is_trusted and (blocking := self.repository.blocking(self.head)):
             self._move(self.repository.commit_changes(blocking, [self.head], self._message()))
         self.is_trusted = True
-        dirt = self.repository.dirt() if self.only is None else Dirt(self.only, [])
-        self.only = None  # files that change from now on are not in it
-        if not dirt.changed:
+        status = self.repository.status() if self.only is None else FileStatus(self.only, [])
+        self.only = None  # later rounds compare all files
+        if not status.changed:
             return True
-        is_complete = self.repository.stage_files(dirt.changed)
+        is_complete = self.repository.stage_files(status.changed)
         before = self.head
-        message = f"{self._message()}\n\n{lines_for(self.repository, dirt.changed)}".rstrip("\n")
+        message = f"{self._message()}\n\n{lines_for(self.repository, status.changed)}".rstrip("\n")
         self._move(self.repository.commit([before] if before else [], message))
-        self.changed |= set(dirt.changed)
-        for path in dirt.changed:
+        self.changed |= set(status.changed)
+        for path in status.changed:
             self.written.pop(path, None)
-        marked = self._marked(dirt, before)
+        marked = self._marked(status, before)
         if marked:
             self._undo_markers(marked, before)
         return is_complete
 
     def _move(self, commit: str) -> None:
-        """Go on from a new commit of the files."""
+        """Make a new commit of the files the head."""
         self.committed |= commit != self.head
         self.included.add(self.head)
         self.head = commit
 
-    def _marked(self, dirt: Dirt, before: str) -> list[str]:
+    def _marked(self, status: FileStatus, before: str) -> list[str]:
         """Files in which a merge has left its markers; a killed sync may have staged them as resolved.
 
-        One may be where neither side has it: git moves files whose folder it takes for a moved one.
+        Its path may be one that neither side has: git follows folders that it takes for renamed ones.
         """
-        paths = dirt.changed if self.repository.is_merging else dirt.unmerged
+        paths = status.changed if self.repository.is_merging else status.unmerged
         marked = [path for path in paths if _is_marked(self.repository.folder / path)]
         merged = [before, LEFT_BY_MERGE, *self.repository.unfinished()] if marked else []
-        unmerged = {*dirt.unmerged}
+        unmerged = {*status.unmerged}
         return [path for path in marked if path in unmerged or any(self.repository.has(tree, path) for tree in merged)]
 
     def _undo_markers(self, paths: Sequence[str], before: str) -> None:
@@ -197,8 +197,8 @@ class Cycle:
         raise GitFailed(f"Other machines push all the time{refused}.", "Sync again in a while.")
 
     def _is_joined(self, theirs: str) -> bool:
-        """Whether a remote is known to carry these notes: it is where this sync started, goes on from there, or has
-        diverged since an earlier sync."""
+        """Whether a remote is known to hold these notes: it is at the commit of the last sync or a later one, or has
+        diverged from an earlier sync."""
         if theirs in self.included:
             return True
         base = self._base(theirs)
@@ -272,7 +272,7 @@ class Cycle:
         return commit, self.repository.differences(self.head, commit)
 
     def _apply(self, changes: Sequence[Difference], theirs: str = "") -> list[str]:
-        """Change the files; the paths of those that were not as the last commit has them."""
+        """Change the files; returns the paths of files that differed from the last commit and were left alone."""
         changes = [each for each in changes if each.is_file]
         contents = self.repository.contents(blob for each in changes for blob in (each.before, each.after))
         wanted = [
@@ -300,7 +300,7 @@ class Cycle:
 
 
 class _InBackground:
-    """Work in another thread; what it raises is raised by `join`."""
+    """Work in another thread. `join` raises the error of the work, if there is one."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work

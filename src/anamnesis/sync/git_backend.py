@@ -1,4 +1,4 @@
-"""Sync by git: what it needs to know before a cycle, and what it leaves behind for the next one."""
+"""Sync by git: prepares a cycle, runs it, and saves a checkpoint for the next one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from anamnesis.sync.repository import Repository
 from anamnesis.sync.tree import is_safe
 from anamnesis.sync.worktree import LOCK
 
-# To compare the files of an index of this size, some 20,000 notes, takes 30 ms.
+# The size of git's index for about 20,000 notes; comparing all their files takes 30 ms.
 _SMALL_INDEX = 2_000_000
-# A larger repository is compared whole this often, for edits in place that neither the index nor a daemon noticed.
+# Seconds between complete comparisons of a larger repository: they find edits in place that were not indexed.
 _COMPARE_SECONDS = 3600.0
 
 
@@ -71,14 +71,14 @@ class GitSyncBackend:
         if not repository.exists:
             return SyncState(False, shown, "", False, "not initialized")
         try:
-            return SyncState(True, shown, repository.head()[:SHORT], bool(repository.dirt().changed), "ok")
+            return SyncState(True, shown, repository.head()[:SHORT], bool(repository.status().changed), "ok")
         except GitFailed as error:
             return SyncState(True, shown, "", False, str(error))
 
     def sync(self, changed: Collection[str] | None = None) -> SyncResult:
-        """One cycle; what cannot be sent now is sent by the next.
+        """Run one cycle. Changes that cannot be sent now are sent by the next one.
 
-        It compares only the `changed` files with the last commit, if `_is_enough` says so, and else all files.
+        Compares only the `changed` files with the last commit if `_is_enough`, else all files.
         """
         repository = self._repository
         self._announce("Waiting for another sync of this machine")
@@ -129,7 +129,7 @@ class GitSyncBackend:
             self._remote.set_address()
 
     def _alone(self) -> contextlib.AbstractContextManager[None]:
-        """One sync of the folder at a time, the first one included."""
+        """Hold the lock that lets one sync of the folder run at a time; it exists before the repository does."""
         metadata = self._repository.metadata
         if not metadata.exists():
             metadata.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Names the notes that a sync received and sent, for a person who waits for it."""
+"""Lists the notes that a sync received and sent, for its output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sent(store: MemoryStore, result: SyncResult) -> Travelled:
     repository = Repository(store.memory_dir, "")
     try:
         return _named(repository, repository.differences(*result.sent), ()) if result.sent else _NONE
-    except GitFailed:  # it is only for show
+    except GitFailed:  # only for display
         return _NONE
 
 

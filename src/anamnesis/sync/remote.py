@@ -20,9 +20,9 @@ _BRANCHES = "refs/remotes/origin/"
 _REFSPEC = f"+refs/heads/*:{_BRANCHES}*"
 _FETCH = ("--quiet", "--no-tags", "--prune", "--no-auto-maintenance", "--no-recurse-submodules")
 _PUSH = ("--quiet", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no")
-# How git says that another machine has pushed since, or is pushing now.
+# git's messages when another machine has pushed, or is pushing.
 _MOVED = re.compile(r"\[rejected\]|failed to update ref|cannot lock ref|incorrect old value")
-# By https, a name without a password is a password too: a token.
+# In an https address, a user name without a password is a token.
 _PASSWORD = re.compile(r"(https?://|://[^/:]*:)[^/]*@", re.IGNORECASE)
 _HOST = re.compile(r"(?:[^/]*@)?([^/:]*)(:?)")
 _ADOPTED = "remote.origin.adopted"  # removed with the address
@@ -32,7 +32,7 @@ CONNECT_TIMEOUT = 20.0
 
 
 class Rejected(GitFailed):
-    """The remote has moved since it was fetched."""
+    """Another machine has pushed since the fetch."""
 
 
 class Foreign(GitFailed):
@@ -67,7 +67,7 @@ class Remote:
         return without_password(self._address)
 
     def set_address(self) -> None:
-        """Set the address in git's settings, and forget what is known of another remote."""
+        """Set the address in git's configuration, and remove the branches of another remote."""
         git = self._repository
         if git.line("config", "--get-all", "remote.origin.url") == self._address:
             return

@@ -54,7 +54,7 @@ _UNFINISHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Dirt:
+class FileStatus:
     """Paths whose files differ from the last commit, and those of them that a merge left unresolved."""
 
     changed: list[str]
@@ -138,7 +138,7 @@ class Repository:
         return {name: commit for name, _, commit in (line.partition(" ") for line in listed.splitlines())}
 
     def locate(self) -> None:
-        """Read where the branch is, and the commit of an interrupted sync. The methods of a sync rely on it."""
+        """Read the branch, and the commit of an interrupted sync. Other methods need this first."""
         known = self.references(MAIN, _PENDING)
         self._main, self._pending = known.get(MAIN, ""), known.get(_PENDING, "")
 
@@ -156,7 +156,7 @@ class Repository:
         )
 
     def has_rules_for(self, paths: Iterable[str]) -> bool:
-        """Whether rules of the user's, or a repository inside this one, may exclude one of these files."""
+        """Whether ignore rules of the user, or a nested repository, may exclude one of these files."""
         excluded = (self.metadata / "info" / "exclude").read_text("utf-8", "replace").splitlines()
         if [line for line in excluded if line not in ("", _EXCLUDED) and not line.startswith("#")]:
             return True
@@ -164,7 +164,7 @@ class Repository:
         inner = [folder / ".git" for folder in folders if folder != self.folder]
         return any(os.path.lexists(path) for path in (*inner, *(folder / ".gitignore" for folder in folders)))
 
-    def dirt(self) -> Dirt:
+    def status(self) -> FileStatus:
         """Compare all files with the last commit."""
         # Unlike `all` untracked files, git caches which folders have no `normal` ones.
         options = ("--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all", "--untracked-files=normal")
@@ -174,14 +174,14 @@ class Repository:
         changed = [path for _, path in entries if not path.endswith("/")]
         if folders:
             inside = split(self.git("ls-files", "-z", "--others", "--exclude-standard", "--", *folders))
-            changed += [path for path in inside if not path.endswith("/")]  # else a repository inside this one
+            changed += [path for path in inside if not path.endswith("/")]  # a nested repository ends with a slash
         unmerged = [path for state, path in entries if "U" in state or state in ("AA", "DD")]
-        return Dirt([path for path in changed if is_safe(path)], unmerged)
+        return FileStatus([path for path in changed if is_safe(path)], unmerged)
 
     def stage_files(self, paths: Iterable[str]) -> bool:
         """Bring git's index up to date with these files; false if some have to be staged again."""
         waiting = list(paths)
-        # What is in a folder that has the path of a file, git sees only after the file was removed from its index.
+        # Where a folder has replaced a file, git sees the folder's files only after it has removed the file.
         is_complete = not any(os.path.isdir(self.folder / path) for path in waiting)
         while waiting:
             try:
@@ -196,16 +196,16 @@ class Repository:
         return is_complete
 
     def stage(self, changes: Iterable[Difference]) -> None:
-        """Bring git's index to these changes; the files follow."""
+        """Apply these changes to git's index, before the files are changed."""
         lines = [
             f"{each.after.mode} {each.after.id}\t{each.path}" if each.after else f"0 {'0' * 40}\t{each.path}"
-            for each in sorted(changes, key=lambda each: each.after is not None)  # a file may give way to a folder
+            for each in sorted(changes, key=lambda each: each.after is not None)  # a folder may replace a file
         ]
         if lines:
             self.git("update-index", "-z", "--index-info", input=_joined(lines))
 
     def commit(self, parents: Sequence[str], message: str) -> str:
-        """Commit what is staged; the one parent if nothing differs from it."""
+        """Commit what is staged; returns the parent if there is one and nothing differs from it."""
         tree = self.git("write-tree").decode().strip()
         if len(parents) < 2 and tree == (self._tree_of(parents[0]) if parents else _EMPTY_TREE):
             return parents[0] if parents else ""
@@ -219,7 +219,7 @@ class Repository:
         return commit
 
     def commit_changes(self, changes: Iterable[Difference], parents: Sequence[str], message: str) -> str:
-        """Commit what is staged with these changes."""
+        """Stage these changes, and commit."""
         self.stage(changes)
         return self.commit(parents, message)
 
@@ -227,7 +227,7 @@ class Repository:
         return self.trees.get(commit) or self.line("rev-parse", f"{commit}^{{tree}}")
 
     def move_to(self, commit: str) -> None:
-        """Move the branch and HEAD to a commit that the files agree with; nothing is pending then."""
+        """Move the branch and HEAD to a commit that the files agree with, and remove the pending reference."""
         changes = [f"update {MAIN} {commit}"] if self._main != commit else []
         self._update([*changes, *self._end_of_pending()])
         self._main = commit
@@ -246,7 +246,7 @@ class Repository:
             return self.line("symbolic-ref", "--quiet", "HEAD") == MAIN
 
     def begin(self, commit: str) -> None:
-        """Keep a commit that the files are being brought to, in case that is interrupted."""
+        """Record the commit that the files are being updated to; the next sync finishes an interrupted update."""
         self._update([f"update {_PENDING} {commit}"])
         self._pending = commit
 
@@ -264,7 +264,7 @@ class Repository:
         return bool(self.line("rev-parse", "--verify", "--quiet", f"{tree}:{path}"))
 
     def unfinished(self) -> list[str]:
-        """The commits that an interrupted sync, merge or rebase had still to bring in. Needs `locate`."""
+        """The commits that an interrupted sync, merge or rebase had not merged yet. Needs `locate`."""
         found = [self._pending]
         for name in _UNFINISHED_COMMITS:
             with contextlib.suppress(OSError):
@@ -278,7 +278,7 @@ class Repository:
         ]
 
     def finish(self) -> None:
-        """Remove all traces of an interrupted sync, merge or rebase, whose commits have been brought in."""
+        """Remove the state files of an interrupted sync, merge or rebase, whose commits are merged."""
         self._update(self._end_of_pending())
         for name in _UNFINISHED:
             path = self.metadata / name
@@ -304,7 +304,7 @@ class Repository:
         return self.line("merge-base", one, two)
 
     def divergence(self, one: str, two: str) -> tuple[int, int]:
-        """How many commits only the one has in its history, and how many only the other."""
+        """The number of commits that are only in the history of the first, and only in that of the second."""
         ones, twos = self.git("rev-list", "--left-right", "--count", f"{one}...{two}").split()
         return int(ones), int(twos)
 

@@ -1,4 +1,4 @@
-"""Files in git's trees: which of two trees has which, and where one may be written. Pure."""
+"""Files in git's trees: differences between two trees, and safe paths. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One path of two trees; None in the tree that does not have it."""
+    """A path in two trees; None for the tree that lacks it."""
 
     path: str
     before: Blob | None

@@ -39,7 +39,7 @@ EXCHANGE_STAGE = Path(STAGE, "exchange")
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A file as it is expected to be and as it is to be; None where there is none."""
+    """The expected and the new content of a file; None for a file that does not exist."""
 
     path: str
     before: bytes | None
@@ -48,14 +48,14 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What was done: files that were not as expected are `left`, and `steps` changed the folders."""
+    """The files that had another content and were `left`, and the `steps` that changed the folders."""
 
     left: list[str]
     steps: list[Step]
 
 
 def replace_files(folder: Path, replacements: Iterable[Replacement], stage: Path = _STAGE) -> Replaced:
-    """Replace files that are as expected; the others are left as they are. `stage` gets the new contents first."""
+    """Replace files that have the expected content, and leave the others. New contents are written to `stage` first."""
     stage = folder / stage
     wanted = [each for each in replacements if is_safe(each.path)]
     kept = {File(each.path, each.after).note_id for each in wanted if each.after}
@@ -95,7 +95,7 @@ def forget_staged(folder: Path) -> None:
 
 @contextlib.contextmanager
 def without_sync(folder: Path, patience: float = 0.0) -> Iterator[None]:
-    """Keep syncs of this folder waiting; raises if one runs for longer than `patience` seconds."""
+    """Block syncs of this folder; raises if one runs for longer than `patience` seconds."""
     with contextlib.ExitStack() as held:
         for lock in _locks(folder):
             if lock.parent.is_dir() and (lock.parent != folder.parent or lock.exists()):
@@ -127,8 +127,8 @@ def _stage(folder: Path, wanted: Iterable[Replacement], stage: Path) -> dict[str
 
 
 def _in_order(folder: Path, wanted: Sequence[Replacement]) -> list[Replacement]:
-    """A moved note is written to its new path before it is removed from the old one. But a file in the place of a
-    folder is removed first, and a file in the place of a folder is written last."""
+    """Write before removing, so that a moved note always has a file; but remove a file first where a folder replaces
+    it, and write a file last where it replaces a folder."""
     folders = {str(parent) for each in wanted if each.after is not None for parent in PurePosixPath(each.path).parents}
 
     def order(each: Replacement) -> int:
@@ -140,7 +140,7 @@ def _in_order(folder: Path, wanted: Sequence[Replacement]) -> list[Replacement]:
 
 
 def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collection[str]) -> bool:
-    """Whether the file is now as wanted."""
+    """Replace one file; returns whether it has the new content."""
     target = folder / wanted.path
     if target.parent.resolve() != (folder.resolve() / wanted.path).parent:
         return True  # a parent folder is a link: nothing is written through it
@@ -160,7 +160,7 @@ def _replace(folder: Path, wanted: Replacement, staged: str | None, kept: Collec
 
 
 def _remove_empty_folders(folder: Path) -> None:
-    """Remove a folder that holds nothing but empty folders; any other is an error."""
+    """Remove a folder that holds only empty folders; raises OSError for any other."""
     for place, _, _ in os.walk(folder, topdown=False):
         os.rmdir(place)
 
@@ -177,7 +177,7 @@ def _remove(folder: Path, gone: Replacement, kept: Collection[str]) -> None:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The content of a file, of a link its target as git reads it; None if there is none."""
+    """The content of a file, or the target of a link as git stores it; None if it does not exist."""
     try:
         if path.is_symlink():
             return os.fsencode(os.readlink(path))
