@@ -1,4 +1,4 @@
-"""Dialogues with the sentences that a note should keep, and each dialogue as its agent would have stored it."""
+"""Dialogues labelled with the sentences that a note should keep, and their transcripts in the agents' formats."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ Entry = dict[str, Any]
 
 # Longer lines are images and file dumps, never typed text.
 LONGEST_LINE = 8 * 1024 * 1024
-# The part of one ask or answer that is kept: more than a summary shows, and small enough to keep thousands.
+# The part of an ask or answer that is kept: more than a summary shows, yet thousands fit into memory.
 LONGEST_TEXT = 20_000
-# Takes half the time of a 256 KB buffer when lines are longer than that.
+# Lines longer than 256 KB are read in half the time that a 256 KB buffer needs.
 _BUFFER = 1024 * 1024
 _MILLISECONDS = 100_000_000_000
 
@@ -53,7 +53,7 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def type_of(line: bytes) -> bytes | None:
-    """The type of the object on a line, without decoding it; None if that is not possible."""
+    """The type of the object on a line, without decoding the line; None if it cannot be told."""
     found = _TYPE.match(line)
     return found[1] if found else None
 
