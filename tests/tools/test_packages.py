@@ -1,4 +1,4 @@
-"""The wheel has what the program needs and nothing else; release notes and version come from one place."""
+"""The wheel contains exactly what the program needs; release notes come from the change log."""
 
 from __future__ import annotations
 
