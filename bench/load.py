@@ -35,7 +35,7 @@ _STARTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A daemon that runs, and how long it took from its start to its first connection and to its first answer."""
+    """A running daemon, and the time from its start to its first connection and its first answer."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -49,7 +49,7 @@ class Running:
         return (self._read("stat", 13) + self._read("stat", 14)) / os.sysconf("SC_CLK_TCK")
 
     def _read(self, name: str, column: int) -> float:
-        """A number that the system keeps of the process, where it shows it in a file."""
+        """A number from the process's file in /proc; NaN if there is none."""
         try:
             return int(Path(f"/proc/{self.process.pid}/{name}").read_text().split()[column])
         except FileNotFoundError:
@@ -95,7 +95,7 @@ def fill(command: str, home: Path, size: int) -> None:
 
 
 def _starts(command: str, home: Path) -> Iterator[Start]:
-    """The starts of the daemon; of ours also by its other name, and of the server that agents start."""
+    """The starts of the daemon; for ours, also as `engram serve` and `engram mcp`."""
     if command != OURS:
         yield _start_of("start", command, home)
         return
@@ -118,14 +118,14 @@ def _start_of(name: str, command: str, home: Path) -> Start:
 
 
 def start_mcp(command: Sequence[str | Path], variables: dict[str, str], folder: Path) -> tuple[float, float, float]:
-    """How long it takes until the tools are listed, and the memory then."""
+    """The time until the tools are listed, and the memory then."""
     started = time.perf_counter()
     with subprocess.Popen(command, env=variables, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
         process.stdin.write(dialect.HANDSHAKE)
         process.stdin.flush()
-        for _ in range(2):  # what it is, and its tools
+        for _ in range(2):  # initialize, tools/list
             if not process.stdout.readline():
                 sys.exit(f"{shlex.join(map(str, command))} ended before it had listed its tools.")
         return float("nan"), (time.perf_counter() - started) * 1000, Running(process, 0).memory_mb()
@@ -147,7 +147,7 @@ def _alone(options: argparse.Namespace, size: int, sought: dialect.Words, daemon
 
 
 def _beside(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: Running) -> Iterator[Figure]:
-    """How the other routes answer while two clients search for the common word."""
+    """The other routes' figures while two clients search for the common word."""
     for name in _BESIDE:
         if any(wanted in verdict.beside(name) for wanted in options.only):
             kinds = dialect.requests(size, sought)
@@ -164,7 +164,7 @@ def _figure(name: str, connections: int, measured: Measured, daemon: Running, cp
 
 @contextlib.contextmanager
 def running(command: str, home: Path, bridge: str = "off") -> Iterator[Running]:
-    """The daemon on a free port, with its memory in `home`; alone, or with the notes that are twins of it."""
+    """The daemon on a free port with its memory in `home`, with or without the bridge."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,4 +1,4 @@
-"""`python -m bench.starts`: how long agents wait for a start, compared with a Python that imports json and sqlite3."""
+"""`python -m bench.starts`: start times of commands for agents, relative to a Python that imports json and sqlite3."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ each note."""
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Milliseconds from the call to the answer, and the MB that a server then holds."""
+    """Milliseconds from the call to the answer, and the memory of a server then, in MB."""
 
     milliseconds: float
     memory: float = math.nan
@@ -42,7 +42,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command in a home (a new one if None), and the most it may take, in starts of a plain Python."""
+    """A command in a home (a new one if None), and its maximum time, in starts of a plain Python."""
 
     command: str
     name: str
@@ -90,7 +90,7 @@ def _cases(folder: Path, size: int) -> Iterator[Case]:
         corpus.write_store(home, size)
     show("indexing them")
     subprocess.run([_PROGRAM, "status"], env=_environment(plain), check=True, capture_output=True)
-    without = {**_environment(twins), "ANAMNESIS_BRIDGE": "off"}  # else it starts a reconciliation of its own
+    without = {**_environment(twins), "ANAMNESIS_BRIDGE": "off"}  # otherwise it starts its own reconciliation
     subprocess.run([_PROGRAM, "engram", "stats"], env=without, check=True, capture_output=True)
     subprocess.run([_PROGRAM, "bridge", "reconcile"], env=_environment(twins), check=True, capture_output=True)
     subprocess.run(["git", "init", "--quiet", work], check=True)
@@ -135,7 +135,7 @@ def _run(command: list[str], home: Path, given: bytes = b"") -> Start:
 
 def _environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANAMNESIS_", "ENGRAM_"))}
-    # An installed program has its bytecode; a checkout has it only from a run that was allowed to write it.
+    # An installed program has bytecode; a checkout has it only after a run that may write it.
     return {**kept, "PYTHONDONTWRITEBYTECODE": "", "HOME": str(home), "ANAMNESIS_HOME": str(home)}
 
 

@@ -230,12 +230,12 @@ def test_the_command_writes_the_pairs_of_all_sources(tmp_path: Path, capsys: pyt
     assert {pair.source for pair in read(out)} >= {"functions", "docker/docs"}
     printed = capsys.readouterr()
     assert f"pairs in {out}" in printed.out
-    assert "left out bad-1.0-py3-none-any.whl: its licence is GPL-3.0-only" in printed.err
-    assert "left out broken.whl" in printed.err
+    assert "skipped bad-1.0-py3-none-any.whl: its licence is GPL-3.0-only" in printed.err
+    assert "skipped broken.whl" in printed.err
 
 
 @pytest.mark.parametrize(
-    ("argument", "says"), [("unknown=.", "is not a source"), ("docker/docs=missing", "is no folder")]
+    ("argument", "says"), [("unknown=.", "is not a source"), ("docker/docs=missing", "is not a folder")]
 )
 def test_a_wrong_source_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], argument: str, says: str
