@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 from tests.onboard.machines import Machine
 
-from anamnesis.errors import StoreUnavailable
 from anamnesis.onboard.agents import all_agents
 from anamnesis.onboard.engram_installation import EngramInstallation, find_installation
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.plan import Plan
@@ -26,7 +24,6 @@ from anamnesis.onboard.program import Program, engram_options
 from anamnesis.onboard.removal import plan_removal, tear_down
 from anamnesis.onboard.setup import plan_setup, set_up
 
-SAMPLE = Path(__file__).parents[1] / "engram/golden/sample/engram.db"
 GO = "/opt/homebrew/bin/engram"
 OPTIONS = ["mcp", "--tools=agent"]
 USUAL = {"command": GO, "args": OPTIONS}
@@ -397,17 +394,3 @@ def test_a_database_alone_needs_no_launcher(owner: Owner) -> None:
     found = owner.finds()
     assert found
     assert (found.agent.edits, found.plugins, found.remarks) == ((), (), ())
-
-
-def test_counting_leaves_no_files_behind(tmp_path: Path) -> None:
-    database = Path(shutil.copy(SAMPLE, tmp_path / "engram.db"))
-    before = database.read_bytes()
-    assert count(database) == Holdings(observations=46, sessions=3, projects=2, with_notes=0)
-    assert list(tmp_path.iterdir()) == [database]
-    assert database.read_bytes() == before
-
-
-def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "engram.db").write_text("no database at all, but long enough to be looked at" * 100)
-    with pytest.raises(StoreUnavailable, match="cannot be read"):
-        count(tmp_path / "engram.db")

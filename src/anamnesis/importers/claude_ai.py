@@ -44,7 +44,7 @@ def _project_names(place: Path) -> dict[str, str]:
     return {
         as_text(value.get("uuid")): as_text(value.get("name"))
         for name, stream in members(place, _PROJECTS.__eq__)
-        if name.endswith(_PROJECTS)  # a single file is yielded whatever its name is
+        if name.endswith(_PROJECTS)  # a single file is yielded under any name
         for value in values_in(name, stream)
         if isinstance(value, dict)
     }
