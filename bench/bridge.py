@@ -18,7 +18,7 @@ from pathlib import Path
 
 from anamnesis.vault import Vault
 from bench import dialect, report
-from bench.client import Measured, Requests, drive
+from bench.client import Requests, RequestTimes, drive
 from bench.corpus import Vocabulary
 from bench.driver import show, timed
 from bench.load import OURS, environment, fill, running
@@ -119,7 +119,7 @@ def _file_made(folder: Path) -> float:
     return statistics.median(timed(make) for _ in range(_WRITES))
 
 
-def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[str, int], Measured]:
+def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[str, int], RequestTimes]:
     """The daemon's figures: each kind of request on one connection, and writes on 32 too."""
     found = {}
     kinds = dialect.requests(size, dialect.words(size))

@@ -15,7 +15,7 @@ Requests = Iterator[bytes]
 
 
 @dataclass(slots=True)
-class Measured:
+class RequestTimes:
     """The times of the requests of one kind."""
 
     seconds: float = 0.0
@@ -53,10 +53,10 @@ def ask(port: int, request: bytes, timeout: float = 600.0) -> tuple[int, bytes]:
     return int(reply[9:12]), bytes(reply[reply.index(b"\r\n\r\n") + 4 :])
 
 
-def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> list[Measured]:
+def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> list[RequestTimes]:
     """Send each kind of request on its number of connections for `seconds`."""
     selector = selectors.DefaultSelector()
-    results = [Measured() for _ in kinds]
+    results = [RequestTimes() for _ in kinds]
     for (requests, connections), measured in zip(kinds, results, strict=True):
         for _ in range(connections):
             connection = _Connection(port, requests, measured)
@@ -85,7 +85,7 @@ def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> l
 class _Connection:
     """One connection with at most one pending request."""
 
-    def __init__(self, port: int, requests: Requests, measured: Measured) -> None:
+    def __init__(self, port: int, requests: Requests, measured: RequestTimes) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 600.0)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.is_idle = True

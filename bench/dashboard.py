@@ -22,7 +22,7 @@ from anamnesis.store.meaning import Meaning
 from bench import corpus, meaning, report
 from bench.client import ask, post
 from bench.driver import show
-from bench.load import OURS, Running, running
+from bench.load import OURS, RunningDaemon, running
 from bench.verdict import head, line
 
 HEADING = "# The dashboard"
@@ -87,7 +87,7 @@ def _fill(home: Path, size: int) -> list[str]:
         return [note.id for note in store.list(limit=200)]
 
 
-def _pages(daemon: Running, ids: list[str], count: int) -> Iterator[str]:
+def _pages(daemon: RunningDaemon, ids: list[str], count: int) -> Iterator[str]:
     """The median of each page, warm and after a write; the first request of each is not counted."""
     queries = [query for seed in (3, 5) for query in corpus.queries(count, words=3, seed=seed)]
     notes = [f"/ui/notes/{id}" for id in ids[:count]]
@@ -134,7 +134,7 @@ def _costs(home: Path, note: str, starts: int) -> Iterator[str]:
     yield _row("memory after a start, more than without it", with_it[1] - without[1], _START_MB, "MB")
 
 
-def _settled_mb(daemon: Running) -> float:
+def _settled_mb(daemon: RunningDaemon) -> float:
     """The memory of a daemon once it is stable, after it has opened its notes."""
     for _ in range(_MOST_LOOKS):
         before = daemon.memory_mb()

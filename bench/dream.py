@@ -38,7 +38,7 @@ from bench.load import environment
 from bench.planting import (
     NEAR_MISSES,
     PARAPHRASES,
-    Planted,
+    PlantedNote,
     Rule,
     another_name,
     as_agents,
@@ -277,7 +277,7 @@ def _merged(folder: Path, notes: list[Memory], most: int, near: Mapping[str, Rul
     return Merges(counts, sum(len(group) - 1 for group in others), pairs)
 
 
-def _pair(each: Planted, texts: Mapping[str, str], is_merged: bool) -> str:
+def _pair(each: PlantedNote, texts: Mapping[str, str], is_merged: bool) -> str:
     what = "WRONGLY MERGED" if is_merged else "MISSED"
     return f"{what} ({each.rule})\n  {texts[each.source][:400]}\n  {texts[each.note.id][:400]}"
 

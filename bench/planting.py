@@ -59,7 +59,7 @@ _TITLE_WORDS = 6
 Rule = Callable[[str, random.Random], str]
 
 
-class Planted(NamedTuple):
+class PlantedNote(NamedTuple):
     """A note derived from another one by a rule."""
 
     note: Memory
@@ -187,12 +187,12 @@ def swapped(text: str, one: str, two: str) -> str:
 
 def plant(
     notes: list[Memory], rules: Mapping[str, Rule], chance: random.Random, most: int, *, near: bool = False
-) -> list[Planted]:
+) -> list[PlantedNote]:
     """Up to `most` notes derived from others, evenly by all rules that apply.
 
     Half of the near misses are reworded as well.
     """
-    found: list[Planted] = []
+    found: list[PlantedNote] = []
     sources = [note for note in notes if len(note.body.split()) >= _FEWEST_WORDS]
     chance.shuffle(sources)
     names = [*rules]
@@ -207,7 +207,7 @@ def plant(
             if text and text != note.body:
                 own = " ".join(text.split()[:_TITLE_WORDS])
                 title = own if not near and len(found) % 3 == 0 else note.title
-                found.append(Planted(_copy(note, text, title), note.id, name))
+                found.append(PlantedNote(_copy(note, text, title), note.id, name))
                 break
     return found
 

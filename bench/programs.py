@@ -38,7 +38,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class StoreTimes:
     """The figures of one program on one store; `milliseconds` has the times of each operation."""
 
     version: str
@@ -86,7 +86,7 @@ def earlier() -> Program:
     return program
 
 
-def measure(program: Program, size: int) -> Measured:
+def measure(program: Program, size: int) -> StoreTimes:
     """Run the driver, then the command, on a copy of the store of this size."""
     label = f"{program.name}, {size:,} notes"
     show(f"{label}: copying the store")
@@ -110,7 +110,7 @@ def measure(program: Program, size: int) -> Measured:
         shutil.rmtree(_remote(root), ignore_errors=True)
         show("")
     milliseconds = {**result["milliseconds"], **{f"anamnesis {name}": taken for name, taken in commands.items()}}
-    return Measured(result["version"], result["sqlite"], result["notes"], milliseconds, result["peak_mb"], problems)
+    return StoreTimes(result["version"], result["sqlite"], result["notes"], milliseconds, result["peak_mb"], problems)
 
 
 def _store(size: int) -> Path:

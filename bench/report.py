@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.programs import COLD_STARTS, QUERIES_OF_EACH_LENGTH, WRITES, Measured
+from bench.programs import COLD_STARTS, QUERIES_OF_EACH_LENGTH, WRITES, StoreTimes
 
 # A figure, or the reason for its absence.
 Value = float | str
 # By number of notes: the earlier implementation (or why it was not measured), and this one.
-Results = dict[int, tuple[Measured | str, Measured]]
+Results = dict[int, tuple[StoreTimes | str, StoreTimes]]
 
 _NOISE = 1.2
 _SMALL, _LARGE = 1_000, 50_000
@@ -51,7 +51,7 @@ class Metric:
 
     label: str
     unit: str
-    value: Callable[[Measured], Value]
+    value: Callable[[StoreTimes], Value]
     most: Callable[[int], float | None] = field(default=lambda _: None)
     gain: Callable[[int], float | None] = field(default=lambda _: None)
 
@@ -73,7 +73,7 @@ class Row:
         return self.earlier / self.this
 
 
-def _command(name: str) -> Callable[[Measured], Value]:
+def _command(name: str) -> Callable[[StoreTimes], Value]:
     return lambda measured: measured.problems.get(name) or measured.p50(f"anamnesis {name}")
 
 
@@ -106,7 +106,7 @@ def rows(results: Results) -> Iterator[Row]:
             yield _growth(results)
 
 
-def _row(metric: Metric, size: int, earlier: Measured | str, this: Measured) -> Row:
+def _row(metric: Metric, size: int, earlier: StoreTimes | str, this: StoreTimes) -> Row:
     old = earlier if isinstance(earlier, str) else metric.value(earlier)
     row = Row(metric.label, f"{size:,}", metric.unit, old, metric.value(this))
     target, met = "", None
@@ -143,7 +143,7 @@ def table(results: Results) -> str:
             reasons.append(value)
         return f"– [{reasons.index(value) + 1}]"
 
-    versions = {old.version for old, _ in results.values() if isinstance(old, Measured)}
+    versions = {old.version for old, _ in results.values() if isinstance(old, StoreTimes)}
     this = next(iter(results.values()))[1].version
     lines = [["operation", "notes", " ".join(["earlier", *versions]), f"this {this}", "ratio", "target", "met"]]
     for row in rows(results):

@@ -33,7 +33,7 @@ each note."""
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartTime:
     """Milliseconds from the call to the answer, and the memory of a server then, in MB."""
 
     milliseconds: float
@@ -47,7 +47,7 @@ class Case:
     command: str
     name: str
     home: Path | None
-    start: Callable[[Path], Start]
+    start: Callable[[Path], StartTime]
     most: float | None = None
 
 
@@ -103,9 +103,9 @@ def _cases(folder: Path, size: int) -> Iterator[Case]:
         yield Case("`anamnesis recall`", name, given, functools.partial(_recall, work), 3)
 
 
-def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[Start]]:
+def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[StartTime]]:
     """Start all cases in turn, `starts` times, after a first round that is not counted."""
-    taken: list[list[Start]] = [[] for _ in cases]
+    taken: list[list[StartTime]] = [[] for _ in cases]
     for number in range(starts + 1):
         show(f"start {number} of {starts}")
         for case, found in zip(cases, taken, strict=True):
@@ -116,21 +116,21 @@ def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[Start]]:
     return taken
 
 
-def _serve(words: list[str], work: Path, home: Path) -> Start:
+def _serve(words: list[str], work: Path, home: Path) -> StartTime:
     _, taken, memory = start_mcp([_PROGRAM, *words], _environment(home), work)
-    return Start(taken, memory)
+    return StartTime(taken, memory)
 
 
-def _recall(work: Path, home: Path) -> Start:
+def _recall(work: Path, home: Path) -> StartTime:
     [query] = corpus.queries(1, words=4, seed=17)
     event = {"session_id": uuid.uuid4().hex, "cwd": str(work), "hook_event_name": "UserPromptSubmit", "prompt": query}
     return _run([str(_PROGRAM), "recall"], home, json.dumps(event).encode())
 
 
-def _run(command: list[str], home: Path, given: bytes = b"") -> Start:
+def _run(command: list[str], home: Path, given: bytes = b"") -> StartTime:
     started = time.perf_counter()
     subprocess.run(command, env=_environment(home), cwd=home, input=given, stdout=subprocess.DEVNULL, check=True)
-    return Start((time.perf_counter() - started) * 1000)
+    return StartTime((time.perf_counter() - started) * 1000)
 
 
 def _environment(home: Path) -> dict[str, str]:

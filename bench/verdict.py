@@ -36,7 +36,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class DaemonStart:
     """The time of a program until it accepts a connection and until it answers, and its memory then."""
 
     name: str
@@ -50,10 +50,10 @@ class Load:
     """All figures for one size of memory."""
 
     size: int
-    starts: list[Start]
+    starts: list[DaemonStart]
     figures: list[Figure]
 
-    def start(self, name: str) -> Start:
+    def start(self, name: str) -> DaemonStart:
         return next(start for start in self.starts if name in start.name)
 
     def figure(self, name: str, connections: int) -> Figure:
@@ -118,7 +118,7 @@ TARGETS = (
 )
 
 
-def _daemons(load: Load) -> list[Start]:
+def _daemons(load: Load) -> list[DaemonStart]:
     return [start for start in load.starts if "mcp" not in start.name]
 
 
@@ -130,7 +130,7 @@ def _memory(load: Load, connections: int) -> list[float]:
     return [each.memory_mb for each in load.figures if each.connections == connections]
 
 
-def start_row(size: int, start: Start) -> str:
+def start_row(size: int, start: DaemonStart) -> str:
     accepted = "" if math.isnan(start.accepted_ms) else f"accepts after {start.accepted_ms:.0f} ms, "
     what = f"{start.name}: {accepted}answers after {start.answered_ms:.0f} ms"
     return line(f"{size:,}", what, *[""] * 6, f"{start.memory_mb:.0f}")
