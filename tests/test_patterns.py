@@ -132,7 +132,7 @@ def _pieces(kind: Any, value: Any) -> list[str]:
     if kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
         least, most, inner = value
         return [text * max(1, least) for text in spellings(inner)] if most else [""]
-    return [""]  # anchors, looks around and references back read nothing of their own
+    return [""]  # anchors, lookarounds and back references consume nothing here
 
 
 def _member(items: list[tuple[Any, Any]]) -> str:

@@ -16,7 +16,7 @@ Said = tuple[str, str]
 
 @dataclass
 class Dialogue:
-    """Who said what, and which sentences are a cause, a decision or a rule."""
+    """The turns with their speakers, and the sentences that are a cause, a decision or a rule."""
 
     name: str
     agent: str

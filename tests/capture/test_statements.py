@@ -129,7 +129,7 @@ def test_named_causes_and_learnings_are_statements(text: str, kind: str) -> None
 
 
 def test_a_long_message_of_a_user_is_read_at_its_ends_only() -> None:
-    """The middle is pasted: a document has rules of its own."""
+    """The middle is usually pasted, and a pasted document may contain rules."""
     pasted = "\n\n".join("Never feed the lions at night." for _ in range(200))
     text = f"Always answer in English.\n\n{pasted}\n\nFrom now on, be brief."
     found = [each.text for each in statements_in(text, by_user=True)]

@@ -62,7 +62,7 @@ def _name(path: Path) -> str:
 
 
 def _play(name: str, asked: argparse.Namespace) -> Result | None:
-    """Install a client and play it in a process of its own; None if it cannot be installed."""
+    """Install a client and play it in a separate process; None if it cannot be installed."""
     package = pinned().get(name)
     try:
         package = newest(package) if package and asked.latest else package

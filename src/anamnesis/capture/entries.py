@@ -59,7 +59,7 @@ def type_of(line: bytes) -> bytes | None:
 
 
 def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line holds the result of a waiting call, or no call id at all. `key` is like `b'"id":"'`."""
+    """Whether a line contains the result of a waiting call, or no call id at all. `key` is like `b'"id":"'`."""
     if not waiting:
         return False
     start, found = line.find(key), False
@@ -74,7 +74,7 @@ def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
 
 
 def decode_line(line: bytes) -> Entry | None:
-    """The object on a line; None if the line is broken or holds another value."""
+    """The object on a line; None if the line is broken or another value."""
     try:
         entry = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def decode_line(line: bytes) -> Entry | None:
 
 
 def read_object(path: Path) -> Entry:
-    """The object that a small file holds; an empty one if there is none."""
+    """The object in a small file; an empty one if there is none."""
     return decode_line(b"".join(read_lines(str(path)))) or {}
 
 
@@ -120,7 +120,7 @@ def texts_of(content: object, kinds: Collection[object] = ("text",)) -> list[str
 
 
 def moment(value: object) -> str:
-    """A time as ISO 8601, from seconds or milliseconds since 1970; a string is returned as it is."""
+    """A time as ISO 8601, from seconds or milliseconds since 1970; a string is returned unchanged."""
     if isinstance(value, str):
         return value
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -33,7 +33,7 @@ ORDER BY seq
 
 
 def has_session(database: Path, session: str) -> bool:
-    """Whether a database holds a session."""
+    """Whether a database contains a session."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_open(database)) as db:
         return _session(db, session) is not None
     return False

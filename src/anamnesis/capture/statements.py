@@ -88,7 +88,7 @@ _NOT_FOUND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence that states a cause, a decision or a rule, and who said it."""
+    """A sentence that states a cause, a decision or a rule, and its speaker."""
 
     kind: str
     text: str

@@ -94,7 +94,7 @@ def _headline(lines: Sequence[Line]) -> str:
 
 
 def _sentences(lines: Sequence[Line]) -> Iterator[str]:
-    """The first sentences of an ask that say something, without greetings."""
+    """The first meaningful sentences of an ask, without greetings."""
     spoken = (each for line in lines for each in sentences(line.text))
     for sentence in islice(spoken, _MOST_SENTENCES):
         bare = _without(_FILLER, _without(_GREETING, sentence))

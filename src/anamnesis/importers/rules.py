@@ -64,7 +64,7 @@ def section_records(path: Path, machine: Machine, type: str, project: str = "") 
 
 
 def project_of(path: Path, machine: Machine) -> str:
-    """The project of a file in a repository. A file in a hidden folder of the user's home holds for all projects."""
+    """The project of a file in a repository. A file in a hidden folder of the user's home is global."""
     if machine.repository(path.parent) in (None, machine.user_home) and path.is_relative_to(machine.user_home):
         parts = path.relative_to(machine.user_home).parts
         if len(parts) == 1 or parts[0].startswith("."):

@@ -32,7 +32,7 @@ class CodexUnavailable(AnamnesisError):
 
 @dataclass(frozen=True, slots=True)
 class CodexHook:
-    """A hook of ours as Codex has read it; trust holds for its hash."""
+    """A hook of ours as Codex lists it; Codex trusts its hash."""
 
     key: str
     hash: str

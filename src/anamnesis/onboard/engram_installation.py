@@ -159,10 +159,10 @@ def _plugins(place: Place) -> Iterator[str]:
 
 
 def _fixed(place: Place) -> Iterator[str]:
-    """Newer plugins for OpenCode hold the full path of Engram's program and do not search the PATH."""
+    """Newer plugins for OpenCode contain the full path of Engram's program and do not search the PATH."""
     file = _opencode_plugin(place)
     if _says(file, rb'ENGRAM_BIN\)?\s*\?\?\s*"[^"/\\]*+[/\\][^"]*"'):
-        yield f"{file} holds the full path of Engram's own program and still starts it, on the same memory."
+        yield f"{file} contains the full path of Engram's own program and still starts it, on the same memory."
 
 
 def _opencode_plugin(place: Place) -> Path:

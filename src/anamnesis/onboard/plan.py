@@ -118,7 +118,7 @@ def check_writable(file: Path, target: Path) -> None:
 
 
 def diff(change: Change) -> str:
-    """The unified diff of a change, redacted: lines around ours may hold another server's key."""
+    """The unified diff of a change, redacted: lines around ours may contain another server's key."""
     import difflib
 
     from anamnesis.notes.redaction import redact

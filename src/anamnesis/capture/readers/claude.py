@@ -47,7 +47,7 @@ class _ClaudeParser:
         self._empty = True
 
     def read(self, line: bytes) -> None:
-        """Read a line of the main file. Until id and start are known, any line may hold them."""
+        """Read a line of the main file. Until id and start are known, any line may contain them."""
         draft = self._draft
         placed = draft.session_id and draft.started_at
         if placed and not _may_matter(line, draft.edits.waiting):
@@ -89,7 +89,7 @@ class _ClaudeParser:
 
 
 def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line may hold an ask, an answer or the result of a waiting call."""
+    """Whether a line may contain an ask, an answer or the result of a waiting call."""
     kind = type_of(line)
     if kind is None:
         return b'"assistant"' in line or b'"user"' in line or b'"queued_command"' in line

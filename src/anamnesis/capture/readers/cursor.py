@@ -62,7 +62,7 @@ def _time(text: str) -> str:
 
 
 def _workspace(path: Path) -> str:
-    """The session's folder. The project's folder name cannot be decoded, but a file in it holds the path."""
+    """The session's folder. The project's folder name cannot be decoded, but a file in it contains the path."""
     for folder in path.parents:
         if folder.parent.name == "projects":
             return text_of(read_object(folder / _TRUSTED), "workspacePath")

@@ -40,7 +40,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
 
 
 def _record(message: Entry, draft: Draft, messages: dict[str, list[str]]) -> None:
-    """Read a message. `messages` holds the asks of each, which a rewind may remove."""
+    """Read a message. `messages` has the asks of each, which a rewind may remove."""
     name, time = text_of(message, "id"), text_of(message, "timestamp")
     if message.get("type") == "user":
         texts = spoken(message.get("displayContent") or message.get("content"))

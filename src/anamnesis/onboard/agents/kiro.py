@@ -1,4 +1,4 @@
-"""Kiro, the IDE and the CLI: our hooks are in a file of their own."""
+"""Kiro, the IDE and the CLI: our hooks are in a separate file."""
 
 from __future__ import annotations
 

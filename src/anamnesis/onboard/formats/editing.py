@@ -38,7 +38,7 @@ class Dialect(Protocol):
         """Remove the entry at `path`."""
 
     def bare(self, text: str, path: KeyPath) -> bool:
-        """Whether the empty container at `path` holds no comments either."""
+        """Whether the empty container at `path` contains no comments either."""
 
 
 @contextlib.contextmanager

@@ -96,7 +96,7 @@ def _rest(path: KeyPath | None, step: Step) -> KeyPath | None:
 
 
 class _Reader:
-    """The tree of a text along `path`. Other values are skipped fast, unless they hold comments.
+    """The tree of a text along `path`. Other values are skipped fast, unless they contain comments.
     A text of blanks and comments has an empty root."""
 
     def __init__(self, text: str, path: KeyPath | None = None) -> None:
