@@ -1,4 +1,4 @@
-"""Measurements against peers, each on the same data and in the same run."""
+"""Benchmarks: this program and its peers on the same data in the same run."""
 
 import os
 

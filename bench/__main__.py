@@ -44,9 +44,9 @@ def _options() -> argparse.Namespace:
         type=int,
         default=10_000,
         metavar="NOTES",
-        help="leave the earlier implementation out of larger stores (10000); 0 leaves it out of all",
+        help="measure the earlier implementation only up to this size (10000); 0 skips it",
     )
-    parser.add_argument("--full", action="store_true", help="leave it out of none: 20 minutes more")
+    parser.add_argument("--full", action="store_true", help="measure it at every size: 20 minutes more")
     parser.add_argument("--results", type=Path, default=Path(__file__).with_name("RESULTS.md"), help="file to write")
     return parser.parse_args()
 

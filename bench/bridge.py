@@ -1,4 +1,4 @@
-"""`python -m bench.bridge`: what it costs that notes and observations are one memory."""
+"""`python -m bench.bridge`: the cost of keeping notes and observations as one memory."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from pathlib import Path
 
 from anamnesis.vault import Vault
 from bench import dialect, report
-from bench.client import Measured, Requests, drive
+from bench.client import Requests, RequestTimes, drive
 from bench.corpus import Vocabulary
-from bench.driver import show
+from bench.driver import show, timed
 from bench.load import OURS, environment, fill, running
 from bench.verdict import head, line
 
 HEADING = "# The bridge"
 _WRITES = 300
 _OPENINGS = 20
-# A read is as fast as without the bridge, if it is within what two runs of the same differ by.
+# Two runs of the same read differ by up to this factor, so a smaller difference counts as none.
 _NOISE = 1.2
 _METHOD = """\
 An `engram.db` of that many observations of 106 words is adopted by `anamnesis bridge reconcile`, then written to
@@ -39,7 +39,7 @@ the disk by itself; ext4 without a journal takes ten times as long in the minute
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A figure, what it has to be, and what it is without the bridge."""
+    """A figure, its target, and its value without the bridge."""
 
     label: str
     unit: str
@@ -108,7 +108,7 @@ def _adoption(home: Path, size: int) -> Iterator[Row]:
 
 
 def _file_made(folder: Path) -> float:
-    """How long the disk takes for what a note needs of it at the least."""
+    """The time to create and rename a file, the least that a note needs of the disk."""
     names = iter(range(_WRITES))
 
     def make() -> None:
@@ -116,11 +116,11 @@ def _file_made(folder: Path) -> float:
         path.write_bytes(b"x" * 1000)
         path.rename(path.with_suffix(".md"))
 
-    return statistics.median(_timed(make) for _ in range(_WRITES))
+    return statistics.median(timed(make) for _ in range(_WRITES))
 
 
-def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[str, int], Measured]:
-    """What the daemon does, each kind of request on one connection, and the writes on many too."""
+def _driven(home: Path, size: int, seconds: float, bridge: str) -> dict[tuple[str, int], RequestTimes]:
+    """The daemon's figures: each kind of request on one connection, and writes on 32 too."""
     found = {}
     kinds = dialect.requests(size, dialect.words(size))
     with running(OURS, home, bridge) as daemon:
@@ -142,7 +142,7 @@ def _opening(home: Path) -> float:
             vault.follow(200)
 
     opened()
-    return statistics.median(_timed(opened) for _ in range(_OPENINGS))
+    return statistics.median(timed(opened) for _ in range(_OPENINGS))
 
 
 def _connected(home: Path) -> Vault:
@@ -155,17 +155,11 @@ def _notes(opened: Callable[[], Vault]) -> dict[str, float]:
     vocabulary = Vocabulary(os.getpid())
     with closing(opened()) as store:
         writes = [
-            _timed(lambda: store.write(type="semantic", title=vocabulary.text(6), body=vocabulary.text(100)))
+            timed(lambda: store.write(type="semantic", title=vocabulary.text(6), body=vocabulary.text(100)))
             for _ in range(_WRITES)
         ]
-        searches = [_timed(lambda: store.search(vocabulary.text(4), mode="words")) for _ in range(_WRITES)]
+        searches = [timed(lambda: store.search(vocabulary.text(4), mode="words")) for _ in range(_WRITES)]
     return {"write": statistics.median(writes), "search": statistics.median(searches)}
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 def _options() -> argparse.Namespace:

@@ -1,6 +1,6 @@
-"""Many HTTP connections from one cheap thread: each sends a request, takes its reply and sends the next.
+"""Many HTTP connections from one cheap thread: each sends a request, reads its reply and sends the next.
 
-Shares the machine with the daemon that it drives, so it does per request only what measuring needs.
+It shares the machine with the daemon under test, so it does the minimum per request.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Requests = Iterator[bytes]
 
 
 @dataclass(slots=True)
-class Measured:
-    """What the requests of one kind took."""
+class RequestTimes:
+    """The times of the requests of one kind."""
 
     seconds: float = 0.0
     milliseconds: list[float] = field(default_factory=list)
@@ -41,7 +41,7 @@ def post(path: str, body: bytes) -> bytes:
 
 
 def ask(port: int, request: bytes, timeout: float = 600.0) -> tuple[int, bytes]:
-    """One request on a connection of its own: the status and the body."""
+    """Send one request on a new connection; returns the status and the body."""
     with socket.create_connection(("127.0.0.1", port), timeout) as connection:
         connection.sendall(request)
         reply = bytearray()
@@ -53,10 +53,10 @@ def ask(port: int, request: bytes, timeout: float = 600.0) -> tuple[int, bytes]:
     return int(reply[9:12]), bytes(reply[reply.index(b"\r\n\r\n") + 4 :])
 
 
-def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> list[Measured]:
-    """Let each kind of requests go round on its number of connections for so long."""
+def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> list[RequestTimes]:
+    """Send each kind of request on its number of connections for `seconds`."""
     selector = selectors.DefaultSelector()
-    results = [Measured() for _ in kinds]
+    results = [RequestTimes() for _ in kinds]
     for (requests, connections), measured in zip(kinds, results, strict=True):
         for _ in range(connections):
             connection = _Connection(port, requests, measured)
@@ -67,10 +67,10 @@ def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> l
     for connection in everyone:
         connection.send()
     waiting = len(everyone)
-    # What is under way at the end is waited for: a request without an answer would be an error.
+    # Pending replies are awaited at the end: a request without a reply would be an error.
     while waiting:
         for key, _ in selector.select():
-            if key.data.take() and time.perf_counter() < end:
+            if key.data.receive() and time.perf_counter() < end:
                 key.data.send()
             elif key.data.is_idle:
                 waiting -= 1
@@ -83,9 +83,9 @@ def drive(port: int, kinds: Sequence[tuple[Requests, int]], seconds: float) -> l
 
 
 class _Connection:
-    """One connection with at most one request under way."""
+    """One connection with at most one pending request."""
 
-    def __init__(self, port: int, requests: Requests, measured: Measured) -> None:
+    def __init__(self, port: int, requests: Requests, measured: RequestTimes) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), 600.0)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.is_idle = True
@@ -100,8 +100,8 @@ class _Connection:
         self._sent = time.perf_counter()
         self.socket.sendall(request)
 
-    def take(self) -> bool:
-        """Take what has come; whether the reply is whole and the connection can go on."""
+    def receive(self) -> bool:
+        """Read available data; returns whether the reply is complete and the connection usable."""
         part = self.socket.recv(1 << 18)
         self._reply += part
         if part and _is_partial(self._reply):

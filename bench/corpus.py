@@ -1,4 +1,4 @@
-"""Synthetic stores: notes of 120 words over a Zipf vocabulary, written as files that every program reads."""
+"""Synthetic stores: notes of 120 words from a Zipf vocabulary, as files that every program can read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SYLLABLES = [a + b for a in "bcdfghjklmnprstvwz" for b in "aeiou"]
 
 
 class Vocabulary:
-    """Made-up words, the same for every seed; the r-th is drawn with a chance of 1/r, as in real text."""
+    """Made-up words, the same for every seed; the r-th is drawn in proportion to 1/r, as in real text."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -56,7 +56,7 @@ def notes(count: int, seed: int = 7) -> Iterator[Memory]:
 
 
 def write_store(root: Path, count: int) -> None:
-    """Write the files alone; each program makes its own index."""
+    """Write only the files; each program builds its own index."""
     for kind in TYPES:
         (root / "memory" / kind).mkdir(parents=True, exist_ok=True)
     for note in notes(count):
@@ -64,6 +64,6 @@ def write_store(root: Path, count: int) -> None:
 
 
 def queries(count: int, words: int, seed: int = 11) -> list[str]:
-    """Questions with the same mix of common and rare words as the notes have."""
+    """Queries with the notes' own mix of common and rare words."""
     vocabulary = Vocabulary(seed)
     return [vocabulary.text(words) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""`python -m bench.dashboard`: how soon pages of the dashboard begin at 50,000 notes, and what it costs a daemon."""
+"""`python -m bench.dashboard`: time to first byte of the dashboard's pages at 50,000 notes, and its cost."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from anamnesis.store.meaning import Meaning
 from bench import corpus, meaning, report
 from bench.client import ask, post
 from bench.driver import show
-from bench.load import OURS, Running, running
+from bench.load import OURS, RunningDaemon, running
 from bench.verdict import head, line
 
 HEADING = "# The dashboard"
 _FIRST_BYTE_MS = 40
 _VISIT_KB = 150
 _START_MS, _START_MB, _VISIT_MB = 2, 1, 30
-# Until a daemon has opened its notes, or loaded its model for the first search.
+# Time for a daemon to open its notes, or to load its model for the first search.
 _SETTLED_SECONDS = 3.0
 _STEADY_MB, _MOST_LOOKS = 0.5, 20
-# The daemon as its command starts it, and with a module in the place of the dashboard's that mounts nothing of it.
+# The daemon as its command starts it, and one whose dashboard module is replaced by an empty mount.
 _WITH = """\
 import sys
 from anamnesis.entry import main
@@ -87,8 +87,8 @@ def _fill(home: Path, size: int) -> list[str]:
         return [note.id for note in store.list(limit=200)]
 
 
-def _pages(daemon: Running, ids: list[str], count: int) -> Iterator[str]:
-    """The median of each page, asked again and after a write; the first requests of a daemon are not counted."""
+def _pages(daemon: RunningDaemon, ids: list[str], count: int) -> Iterator[str]:
+    """The median of each page, warm and after a write; the first request of each is not counted."""
     queries = [query for seed in (3, 5) for query in corpus.queries(count, words=3, seed=seed)]
     notes = [f"/ui/notes/{id}" for id in ids[:count]]
     pages = {
@@ -114,7 +114,7 @@ def _pages(daemon: Running, ids: list[str], count: int) -> Iterator[str]:
 
 
 def _costs(home: Path, note: str, starts: int) -> Iterator[str]:
-    """What a first visit transfers, and what the dashboard adds to a start and to the memory of a daemon."""
+    """The bytes of a first visit, and what the dashboard adds to the start and the memory of a daemon."""
     with running(OURS, home) as daemon:
         before = _settled_mb(daemon)
         transferred = _visit(daemon.port, note)
@@ -125,7 +125,8 @@ def _costs(home: Path, note: str, starts: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as empty:
         for number in range(starts):
             show(f"start {number + 1} of {starts}")
-            for script, found in (*taken.items(),)[:: (-1) ** number]:  # who comes first waits for the other's files
+            # In alternating order, because the first one reads files into the cache.
+            for script, found in (*taken.items(),)[:: (-1) ** number]:
                 with running(shlex.join([sys.executable, "-c", script]), Path(empty)) as daemon:
                     found.append((daemon.answered_ms, daemon.memory_mb()))
     without, with_it = ([statistics.median(each) for each in zip(*found, strict=True)] for found in taken.values())
@@ -133,8 +134,8 @@ def _costs(home: Path, note: str, starts: int) -> Iterator[str]:
     yield _row("memory after a start, more than without it", with_it[1] - without[1], _START_MB, "MB")
 
 
-def _settled_mb(daemon: Running) -> float:
-    """The memory of a daemon once it has opened its notes: on a busy machine that takes longer."""
+def _settled_mb(daemon: RunningDaemon) -> float:
+    """The memory of a daemon once it is stable, after it has opened its notes."""
     for _ in range(_MOST_LOOKS):
         before = daemon.memory_mb()
         time.sleep(_SETTLED_SECONDS)
@@ -144,7 +145,7 @@ def _settled_mb(daemon: Running) -> float:
 
 
 def _visit(port: int, note: str) -> int:
-    """The bytes of the first pages that somebody opens, with what they load, each once."""
+    """The bytes of the first pages of a visit, and of the files they load, each once."""
     pages = ["/ui/", "/ui/notes", "/ui/notes/facets", f"/ui/notes/{note}"]
     found = {path: _first_byte(port, path)[1] for path in pages}
     loaded = {path for page in found.values() for path in re.findall(r'"(/ui/static/[^"]+)"', page.decode())}

@@ -1,4 +1,4 @@
-"""A memory in Engram's dialect, and the requests that its clients make of it; the same for every daemon."""
+"""A memory in Engram's dialect, and its clients' requests; the same for every daemon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.corpus import PROJECTS, Vocabulary
 WORDS = 100
 _BATCH = 2_000
 _A_SESSION = 100
-# What an agent sends to a server that it has just started: who it is, and what tools there are.
+# The messages of an agent to a server that it has just started: initialise, and list the tools.
 HANDSHAKE = b"""\
 {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},\
 "clientInfo":{"name":"bench","version":"1"}}}
@@ -28,7 +28,7 @@ _TYPES = ("decision", "bugfix", "pattern", "discovery", "config")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words to search for: few rows have the rare ones, both of a pair are in a fiftieth, half have the common one."""
+    """Search words: rare ones are in few rows, each of a pair in about 2 %, the common one in half of the rows."""
 
     rare: list[str]
     pairs: list[str]
@@ -69,7 +69,7 @@ def imports(size: int) -> Iterator[bytes]:
 
 
 def words(size: int) -> Words:
-    """What to search for in a memory of that size."""
+    """The search words for a memory of that size."""
     rows: Counter[str] = Counter()
     for start in range(0, size, _BATCH):
         for text in _texts(start, min(_BATCH, size - start)):
@@ -83,9 +83,9 @@ def words(size: int) -> Words:
 
 
 def requests(size: int, sought: Words) -> dict[str, Requests]:
-    """Each kind of request, without end."""
+    """Endless requests of each kind."""
     chance = random.Random(5)
-    # The common word is new in the eyes of a cache each time.
+    # Varying limits, so that no cache answers the common word.
     common = (get(f"/search?q={sought.common}&limit={number % 10 + 1}") for number in itertools.count())
     kinds: dict[str, Requests] = {
         "GET /health": itertools.repeat(get("/health")),
@@ -105,7 +105,7 @@ def requests(size: int, sought: Words) -> dict[str, Requests]:
 
 
 def posts(first: int = 0) -> Requests:
-    """New observations without end, numbered: one that was sent a while ago would be a repetition."""
+    """Endless new observations. They are numbered, because a repeated one would be deduplicated."""
     vocabulary = Vocabulary(17)
     contents = [vocabulary.text(WORDS) for _ in range(500)]
     for number in itertools.count(first):

@@ -1,6 +1,6 @@
-"""`python -m bench.dream [FILE]`: what dreams do to recall, to repetitions and to near misses, and what they cost.
+"""`python -m bench.dream [FILE]`: the effect of dreams on recall, repetitions and near misses, and their cost.
 
-FILE holds LoCoMo's conversations, and may not be shipped; without it, only the developer notes are measured.
+FILE has LoCoMo's conversations, which may not be shipped; without it, only the developer notes are measured.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 from anamnesis.store.meaning import Meaning
 from bench import corpus, meaning, report
-from bench.driver import show
+from bench.driver import show, timed
 from bench.load import environment
 from bench.planting import (
     NEAR_MISSES,
     PARAPHRASES,
-    Planted,
+    PlantedNote,
     Rule,
     another_name,
     as_agents,
@@ -75,7 +75,7 @@ which repeat others. *Beside*: searches by words in another process while the fi
 
 
 class Merges(NamedTuple):
-    """What became of planted notes, by rule: how many were planted, merged, and left to a person; and pairs to read."""
+    """The counts by rule (planted, merged, left to a person), other merges, and the pairs decided wrongly."""
 
     counts: dict[str, tuple[int, int, int]]
     others: int
@@ -171,7 +171,7 @@ def _agents(notes: Iterable[Memory]) -> list[Memory]:
 
 
 def _roots(store: MemoryStore) -> dict[str, str]:
-    """The note that stands for each note."""
+    """The note that supersedes each note, or the note itself."""
     ids = [note.id for note in store.list()]
     by = store.superseding(ids)
 
@@ -237,7 +237,7 @@ def _total(rule: str, found: Iterable[Merges]) -> tuple[int, int, int]:
 
 
 def _with_speakers(conversation: Conversation) -> Mapping[str, Rule]:
-    """Near misses in which the other of two speakers said it."""
+    """Near misses, including texts with the two speakers swapped."""
     names = Counter(line.partition(":")[0] for note in conversation.notes for line in note.body.split("\n"))
     (one, _), (two, _) = names.most_common(2)
     return {
@@ -247,7 +247,7 @@ def _with_speakers(conversation: Conversation) -> Mapping[str, Rule]:
 
 
 def _merged(folder: Path, notes: list[Memory], most: int, near: Mapping[str, Rule]) -> Merges:
-    """Plant, dream until nothing changes, and see what became of the planted notes."""
+    """Plant notes, dream until nothing changes, and count the outcomes."""
     show(f"merging in {folder.name}")
     same = plant(notes, PARAPHRASES, random.Random(1), most)
     other = plant(notes, near, random.Random(2), most, near=True)
@@ -277,7 +277,7 @@ def _merged(folder: Path, notes: list[Memory], most: int, near: Mapping[str, Rul
     return Merges(counts, sum(len(group) - 1 for group in others), pairs)
 
 
-def _pair(each: Planted, texts: Mapping[str, str], is_merged: bool) -> str:
+def _pair(each: PlantedNote, texts: Mapping[str, str], is_merged: bool) -> str:
     what = "WRONGLY MERGED" if is_merged else "MISSED"
     return f"{what} ({each.rule})\n  {texts[each.source][:400]}\n  {texts[each.note.id][:400]}"
 
@@ -357,12 +357,12 @@ def _searches(home: Path) -> tuple[list[float], list[float]]:
     queries = [query for words in (3, 4, 5) for query in corpus.queries(100, words=words, seed=words)]
     with MemoryStore(home) as store:
         ask: list[Callable[[], object]] = [partial(store.search, query, mode="words") for query in queries]
-        alone = [meaning._timed(each) for each in ask]
+        alone = [timed(each) for each in ask]
         command = [sys.executable, "-m", "anamnesis", "dream", "--trigger=bench"]
         with subprocess.Popen(command, env=environment(home, 0), stdin=subprocess.DEVNULL) as process:
             beside: list[float] = []
             while process.poll() is None:
-                beside.append(meaning._timed(ask[len(beside) % len(ask)]))
+                beside.append(timed(ask[len(beside) % len(ask)]))
                 time.sleep(0.01)
         assert process.returncode == 0
     return alone, beside

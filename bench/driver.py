@@ -1,6 +1,6 @@
-"""Times one program's store: a job as JSON on stdin, one line of JSON on stdout.
+"""Times one program's store: reads a job as JSON from stdin, prints one line of JSON.
 
-Runs in the environment of that program, so it uses only what both programs have and imports nothing of bench.
+Runs in that program's environment, so it uses only what both programs have and imports nothing of bench.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
     def search(store: MemoryStore, query: str) -> None:
         found.append(len(store.search(query, k=8, mode="words")))
 
-    # The writes come before the searches: a lived-in index has more segments than a fresh one.
+    # Writes come before searches: a used index has more segments than a new one.
     stages: list[tuple[str, Callable[[MemoryStore], list[float]]]] = [
         ("reindex", lambda store: repeated(lambda: notes.append(store.reindex()), times=5, seconds=10)),
         ("write", lambda store: each(partial(store.write, **note) for note in job["writes"])),
@@ -47,7 +47,7 @@ def main() -> None:
     ]
     for name, measure in stages:
         show(f"{job['label']}: {name}")
-        # Each stage opens the store anew, so that none finds SQLite's page cache warmed by the one before.
+        # Each stage opens the store again, so that no stage finds a warm SQLite page cache.
         with contextlib.closing(MemoryStore(root)) as store:
             milliseconds[name] = measure(store)
     show("")
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def synced(store: MemoryStore, remote: str) -> None:
-    """Sync and bring the index up to date, as the program's own command does."""
+    """Sync and update the index, as the program's own command does."""
     backend = sync.GitSyncBackend(store.memory_dir, remote=remote, machine_id="bench")
     if hasattr(sync, "sync_store"):
         sync.sync_store(store, backend)
@@ -79,12 +79,12 @@ def changed_and_synced(store: MemoryStore, remote: str, note: dict[str, Any]) ->
 
 
 def each(calls: Iterable[Callable[[], Any]]) -> list[float]:
-    """How long each call takes, made once."""
+    """The time of each call."""
     return [timed(call) for call in calls]
 
 
 def repeated(call: Callable[[], Any], *, times: int, seconds: float) -> list[float]:
-    """How long the call takes, made so often or until the time is up, at least once."""
+    """The times of up to `times` calls within `seconds`, at least one."""
     end = time.perf_counter() + seconds
     taken = [timed(call)]
     while len(taken) < times and time.perf_counter() < end:
@@ -99,8 +99,8 @@ def timed(call: Callable[[], Any]) -> float:
 
 
 def peak_mb() -> float:
-    """The most memory this process had, in MiB."""
-    # ru_maxrss on Linux counts what the parent had before exec, too; VmHWM does not.
+    """The peak memory of this process, in MiB."""
+    # On Linux, ru_maxrss includes the parent's memory before exec; VmHWM does not.
     with contextlib.suppress(FileNotFoundError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

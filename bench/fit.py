@@ -1,4 +1,4 @@
-"""`python -m bench.fit FILE`: fits the probability that a hit answers its query, and says how well it does.
+"""`python -m bench.fit FILE`: fits the probability that a hit answers its query, and reports its quality.
 
 It is fitted to paraphrases, to LoCoMo's conversations and to functions of the standard library, in memories of one note
 to thousands, and checked on the paraphrases of tests/eval, which are about other fields.
@@ -29,12 +29,11 @@ Floats = NDArray[np.float64]
 _HELD_OUT = Path(__file__).parents[1] / "tests" / "eval" / "paraphrases.txt"
 _PACKAGES = ("asyncio", "email", "http", "logging", "unittest", "xml")
 _MOST_FUNCTIONS = 60
-# The sizes of small memories; how many of each are made of a corpus, and the questions that each memory is asked: about
-# its notes, about those of another memory of its kind, and about something else.
+# The sizes of small memories, how many of each are made of a corpus, and the most questions of each kind to a memory.
 _SMALL = (1, 2, 3, 5, 20)
 _MOST_PARTS = 8
 _MOST_ASKED = 40
-# What the kinds weigh, and the wrong hits of each compared with the right ones.
+# The weights of the kinds, and of wrong hits relative to right ones.
 _KINDS = {"paraphrases": 2.0, "turns": 1.0, "sessions": 1.0, "functions": 1.0}
 _WRONG = 1.4
 # As in `anamnesis.meaning.fusion`.
@@ -51,7 +50,7 @@ class Corpus(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The first hit of a question: what is known of it, its fit, and what the question was about."""
+    """The first hit of a question: its features, its fit, and what the question was about."""
 
     size: str
     about: (
@@ -110,7 +109,7 @@ def _fields(paraphrases: list[Paraphrase]) -> list[Corpus]:
 
 
 def _functions(package: str) -> Corpus:
-    """Functions without their documentation, and the first lines of that as questions."""
+    """Functions without their docstrings, with the first lines of these as questions."""
     notes: dict[str, Memory] = {}
     questions = []
     for path in sorted((Path(sysconfig.get_path("stdlib")) / package).rglob("*.py")):
@@ -126,7 +125,7 @@ def _functions(package: str) -> Corpus:
 
 
 def _docstrings() -> list[Memory]:
-    """The documentation of the standard library, to fill a memory up with."""
+    """Docstrings of the standard library, to pad a memory."""
     found: dict[str, Memory] = {}
     for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py")):
         if any(part in ("site-packages", "test", "tests", "idlelib", *_PACKAGES) for part in path.parts):
@@ -145,13 +144,13 @@ def _questions(corpora: Sequence[Corpus]) -> list[str]:
 
 
 def _padded(corpora: Sequence[Corpus], padding: Sequence[Memory], size: int) -> Corpus:
-    """One of the corpora among other notes."""
+    """One of the corpora, padded with other notes."""
     here = random.choice(corpora)
     return Corpus([*here.notes, *padding[: size - len(here.notes)]], here.questions)
 
 
 def _parts(corpus: Corpus, size: int) -> Iterator[Corpus]:
-    """Memories of a few of the notes, each with a note that answers a question."""
+    """Small memories of some of the notes, each with a question that one of them answers."""
     for question, evidence in _some(corpus.questions, _MOST_PARTS):
         answer = next(note for note in corpus.notes if note.id in evidence)
         others = [note for note in corpus.notes if note.id not in evidence]
@@ -160,7 +159,7 @@ def _parts(corpus: Corpus, size: int) -> Iterator[Corpus]:
 
 
 def _samples(corpora: Sequence[Corpus], padded: Sequence[Corpus], foreign: Sequence[str]) -> Iterator[Sample]:
-    """The first hits of questions about a memory, about the next one of its kind, and of foreign ones."""
+    """The first hits of questions about a memory, about another memory of its kind, and about something else."""
     for here, there in zip(corpora, [*corpora[1:], corpora[0]], strict=True):
         near = _questions([there])
         for size in _SMALL:
@@ -221,7 +220,7 @@ def _newton(known: Floats, answers: NDArray[np.bool_], weights: Floats) -> Float
 
 
 def _report(kind: str, samples: list[Sample]) -> None:
-    """How many of the right first hits fit, and of those of other questions; a hit that is not found does not."""
+    """Print the share of first hits that fit, by what the question is about; a missing hit does not fit."""
     for size in dict.fromkeys(each.size for each in samples):
         fits = {
             about: np.array([each.fit for each in samples if each.size == size and each.about == about])

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import dialect, report, verdict
-from bench.client import Measured, ask, drive, get, post
+from bench.client import RequestTimes, ask, drive, get, post
 from bench.driver import show
-from bench.verdict import Figure, Load, Start
+from bench.verdict import DaemonStart, Figure, Load
 
 OURS = f"{shlex.quote(str(Path(sys.executable).with_name('anamnesis')))} daemon --port {{port}}"
 _BESIDE = ("GET /health", "GET /observations/{id}", "GET /context", "GET /observations/recent", "POST /observations")
@@ -34,8 +34,8 @@ _STARTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A daemon that runs, and how long it took from its start to its first connection and to its first answer."""
+class RunningDaemon:
+    """A running daemon, and the time from its start to its first connection and its first answer."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -49,7 +49,7 @@ class Running:
         return (self._read("stat", 13) + self._read("stat", 14)) / os.sysconf("SC_CLK_TCK")
 
     def _read(self, name: str, column: int) -> float:
-        """A number that the system keeps of the process, where it shows it in a file."""
+        """A number from the process's file in /proc; NaN if there is none."""
         try:
             return int(Path(f"/proc/{self.process.pid}/{name}").read_text().split()[column])
         except FileNotFoundError:
@@ -94,8 +94,8 @@ def fill(command: str, home: Path, size: int) -> None:
     show("")
 
 
-def _starts(command: str, home: Path) -> Iterator[Start]:
-    """The starts of the daemon; of ours also by its other name, and of the server that agents start."""
+def _starts(command: str, home: Path) -> Iterator[DaemonStart]:
+    """The starts of the daemon; for ours, also as `engram serve` and `engram mcp`."""
     if command != OURS:
         yield _start_of("start", command, home)
         return
@@ -109,7 +109,7 @@ def _starts(command: str, home: Path) -> Iterator[Start]:
     )
 
 
-def _start_of(name: str, command: str, home: Path) -> Start:
+def _start_of(name: str, command: str, home: Path) -> DaemonStart:
     taken = []
     for _ in range(_STARTS):
         with running(command, home) as daemon:
@@ -118,24 +118,24 @@ def _start_of(name: str, command: str, home: Path) -> Start:
 
 
 def start_mcp(command: Sequence[str | Path], variables: dict[str, str], folder: Path) -> tuple[float, float, float]:
-    """How long it takes until the tools are listed, and the memory then."""
+    """The time until the tools are listed, and the memory then."""
     started = time.perf_counter()
     with subprocess.Popen(command, env=variables, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
         process.stdin.write(dialect.HANDSHAKE)
         process.stdin.flush()
-        for _ in range(2):  # what it is, and its tools
+        for _ in range(2):  # initialize, tools/list
             if not process.stdout.readline():
                 sys.exit(f"{shlex.join(map(str, command))} ended before it had listed its tools.")
-        return float("nan"), (time.perf_counter() - started) * 1000, Running(process, 0).memory_mb()
+        return float("nan"), (time.perf_counter() - started) * 1000, RunningDaemon(process, 0).memory_mb()
 
 
-def _middle(name: str, taken: list[tuple[float, float, float]]) -> Start:
-    return Start(name, *(statistics.median(each) for each in zip(*taken, strict=True)))
+def _middle(name: str, taken: list[tuple[float, float, float]]) -> DaemonStart:
+    return DaemonStart(name, *(statistics.median(each) for each in zip(*taken, strict=True)))
 
 
-def _alone(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: Running) -> Iterator[Figure]:
+def _alone(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: RunningDaemon) -> Iterator[Figure]:
     for name, requests in dialect.requests(size, sought).items():
         if any(wanted in name for wanted in options.only):
             for connections in options.connections:
@@ -146,8 +146,8 @@ def _alone(options: argparse.Namespace, size: int, sought: dialect.Words, daemon
                 yield _figure(name, connections, measured, daemon, each)
 
 
-def _beside(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: Running) -> Iterator[Figure]:
-    """How the other routes answer while two clients search for the common word."""
+def _beside(options: argparse.Namespace, size: int, sought: dialect.Words, daemon: RunningDaemon) -> Iterator[Figure]:
+    """The other routes' figures while two clients search for the common word."""
     for name in _BESIDE:
         if any(wanted in verdict.beside(name) for wanted in options.only):
             kinds = dialect.requests(size, sought)
@@ -157,14 +157,16 @@ def _beside(options: argparse.Namespace, size: int, sought: dialect.Words, daemo
             yield _figure(verdict.beside(name), 1, measured, daemon)
 
 
-def _figure(name: str, connections: int, measured: Measured, daemon: Running, cpu: float = math.nan) -> Figure:
+def _figure(
+    name: str, connections: int, measured: RequestTimes, daemon: RunningDaemon, cpu: float = math.nan
+) -> Figure:
     p50, p99 = measured.percentile(50), measured.percentile(99)
     return Figure(name, connections, daemon.memory_mb(), measured.rate, p50, p99, measured.errors, cpu)
 
 
 @contextlib.contextmanager
-def running(command: str, home: Path, bridge: str = "off") -> Iterator[Running]:
-    """The daemon on a free port, with its memory in `home`; alone, or with the notes that are twins of it."""
+def running(command: str, home: Path, bridge: str = "off") -> Iterator[RunningDaemon]:
+    """The daemon on a free port with its memory in `home`, with or without the bridge."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -180,7 +182,7 @@ def running(command: str, home: Path, bridge: str = "off") -> Iterator[Running]:
         status, _ = ask(port, get("/health"))
         if status != 200:
             sys.exit(f"GET /health was answered {status}.")
-        yield Running(process, port, accepted * 1000, (time.perf_counter() - started) * 1000)
+        yield RunningDaemon(process, port, accepted * 1000, (time.perf_counter() - started) * 1000)
     finally:
         process.terminate()
         process.wait(60)

@@ -1,4 +1,4 @@
-"""`python -m bench.meaning`: how long a search by words and meaning takes, and what it holds in memory."""
+"""`python -m bench.meaning`: the time and memory of a search by words and meaning."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from anamnesis.meaning.model import WIDTH, Model, Vectors, load
 from anamnesis.store import MemoryStore
 from anamnesis.store.meaning import Meaning
 from bench import corpus, report
-from bench.driver import show
+from bench.driver import show, timed
 from bench.load import OURS, environment, running
 from bench.verdict import head, line
 
@@ -28,7 +27,7 @@ HEADING = "# Search by words and meaning"
 _PROGRAM = Path(sys.executable).with_name("anamnesis")
 _QUERIES = 60
 _COMMANDS = 15
-# The shape of real vectors, as measured on conversations and code: a direction that all share, some that differ.
+# The distribution of real vectors, measured on conversations and code: one shared direction, and several others.
 _SHARED, _OWN, _TOPICS = 0.69, 0.72, 75
 _TARGETS = {
     ("search", 10_000): 15,
@@ -46,7 +45,7 @@ searches."""
 
 
 class _StandIn:
-    """Vectors that need no time: random ones for passages. For a query the model is asked too, as a search would."""
+    """Random vectors, which take no time. A query is also embedded by the model, as in a real search."""
 
     def __init__(self) -> None:
         self._random = np.random.default_rng(7)
@@ -96,17 +95,17 @@ def _measured(home: Path) -> Iterator[tuple[str, str, list[float]]]:
         meaning.follow()
         store.ranking.__dict__["meaning"] = meaning
         load()
-        yield "opening", "ms", [_timed(partial(store.search, "first"))]
+        yield "opening", "ms", [timed(partial(store.search, "first"))]
         queries = [query for words in (3, 4, 5) for query in corpus.queries(_QUERIES // 3, words=words, seed=words)]
         show("searching")
-        yield "search", "ms", [_timed(partial(store.search, query)) for query in queries]
-        yield "words alone", "ms", [_timed(partial(store.search, query, mode="words")) for query in queries]
+        yield "search", "ms", [timed(partial(store.search, query)) for query in queries]
+        yield "words alone", "ms", [timed(partial(store.search, query, mode="words")) for query in queries]
     commands = [partial(_run, home, query) for query in queries[:_COMMANDS]]
-    yield "command alone", "ms", [_timed(command) for command in commands]
+    yield "command alone", "ms", [timed(command) for command in commands]
     with running(OURS, home) as daemon:
         for command in commands:  # until the daemon has loaded what it needs
             command()
-        yield "command with a daemon", "ms", [_timed(command) for command in commands]
+        yield "command with a daemon", "ms", [timed(command) for command in commands]
         yield "memory", "MB", [daemon.memory_mb()]
 
 
@@ -115,12 +114,6 @@ def _model() -> Model:
 
 
 _STAND_IN = _StandIn()
-
-
-def _timed(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 def _run(home: Path, query: str) -> None:

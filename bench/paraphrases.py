@@ -1,7 +1,7 @@
-"""Notes of developers, each with a question in other words.
+"""Developer notes, each with a question in other words.
 
-`paraphrases.txt` has those to which the constants of `anamnesis.meaning.fusion` are fitted; tests/eval has others, of
-other fields, which nothing is fitted to.
+The constants of `anamnesis.meaning.fusion` are fitted to `paraphrases.txt`; tests/eval has others, from other fields,
+that are held out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Paraphrase(NamedTuple):
 
 
 def read(path: Path = FITTED) -> list[Paraphrase]:
-    """A title, a body and a question in three lines each; `# field` stands above those of a field."""
+    """Read blocks of three lines: title, body and question. A block `# field` starts a field."""
     found, field = [], ""
     for block in path.read_text("utf-8").strip().split("\n\n"):
         if block.startswith("# "):

@@ -1,4 +1,4 @@
-"""Notes that say the same in other words, made by rules, and near misses: the same but for one fact. Pure."""
+"""Paraphrases of notes, made by rules, and near misses, which differ in one fact. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from anamnesis.notes import Memory, ulid
 from anamnesis.notes.ulid import derived_id
 
-# What a note may say instead: each side for the other.
+# Each phrase and its replacement.
 _SYNONYMS = """
 because=since, has to=must, have to=must, needs=requires, starts=begins, started=began,
 delete=remove, deleted=removed, deletes=removes, fix=correct, fixed=corrected, shows=displays, show=display, large=big,
@@ -53,14 +53,14 @@ _SPEAKER = re.compile(r"[A-Z]\w++: ")
 _SENTENCE = re.compile(r"(?<=[.!?])\s++(?=[A-Z\"'\[])")
 _FEWEST_WORDS = 8
 _START, _LATER = datetime(2026, 1, 1, tzinfo=UTC), timedelta(minutes=5, seconds=30)
-# A third of the paraphrases have their first words as the title.
+# A third of the paraphrases have their first words as their title.
 _TITLE_WORDS = 6
 
 Rule = Callable[[str, random.Random], str]
 
 
-class Planted(NamedTuple):
-    """A note that was made of another one, by which rule."""
+class PlantedNote(NamedTuple):
+    """A note derived from another one by a rule."""
 
     note: Memory
     source: str
@@ -84,8 +84,7 @@ _NAME = re.compile(r"\b(" + "|".join(_NAME_OF) + r")\b")
 
 
 def _parts(text: str) -> tuple[str, list[str], str]:
-    """Who says it, if the text begins with that; the lines of the text, or its sentences if it is a single line; and
-    what is between them."""
+    """The speaker, if any; the lines, or the sentences of a single line; and their separator."""
     lines = text.split("\n")
     if len(lines) > 1:
         return "", lines, "\n"
@@ -94,7 +93,7 @@ def _parts(text: str) -> tuple[str, list[str], str]:
 
 
 def reordered(text: str, chance: random.Random) -> str:
-    """The sentences in another order; one sentence, with its second half first."""
+    """The sentences in another order; of a single sentence, the part after the comma first."""
     speaker, parts, between = _parts(text)
     if len(parts) == 1:
         first, comma, last = parts[0].rstrip(".").partition(", ")
@@ -107,13 +106,13 @@ def reordered(text: str, chance: random.Random) -> str:
 
 
 def reworded(text: str, _: random.Random) -> str:
-    """At least two words replaced by the table."""
+    """At least two words replaced by synonyms."""
     changed, count = _TABLE_PATTERN.subn(lambda found: _TABLE[found[1]], text)
     return changed if count > 1 else ""
 
 
 def cut(text: str, chance: random.Random) -> str:
-    """Without some sentences, at most half."""
+    """The text without a third of its sentences, at least one."""
     speaker, parts, between = _parts(text)
     if len(parts) < 2:
         return ""
@@ -182,18 +181,18 @@ NEAR_MISSES: dict[str, Rule] = {
 
 
 def swapped(text: str, one: str, two: str) -> str:
-    """The text with the first name of two that it holds replaced by the other."""
+    """The text with the first of two names in it replaced by the other."""
     return re.sub(rf"\b(?:{one}|{two})\b", lambda found: two if found[0] == one else one, text, count=1)
 
 
 def plant(
     notes: list[Memory], rules: Mapping[str, Rule], chance: random.Random, most: int, *, near: bool = False
-) -> list[Planted]:
-    """Up to `most` notes that are made of others, by all rules alike as far as they fit.
+) -> list[PlantedNote]:
+    """Up to `most` notes derived from others, evenly by all rules that apply.
 
     Half of the near misses are reworded as well.
     """
-    found: list[Planted] = []
+    found: list[PlantedNote] = []
     sources = [note for note in notes if len(note.body.split()) >= _FEWEST_WORDS]
     chance.shuffle(sources)
     names = [*rules]
@@ -208,13 +207,13 @@ def plant(
             if text and text != note.body:
                 own = " ".join(text.split()[:_TITLE_WORDS])
                 title = own if not near and len(found) % 3 == 0 else note.title
-                found.append(Planted(_copy(note, text, title), note.id, name))
+                found.append(PlantedNote(_copy(note, text, title), note.id, name))
                 break
     return found
 
 
 def developer_notes() -> list[Memory]:
-    """The notes of the file beside this one, as an agent writes them."""
+    """The notes of developer_notes.txt, as an agent's notes."""
     lines = Path(__file__).with_name("developer_notes.txt").read_text("utf-8").splitlines()
     return [_note(number, *line.split(" | ", 3)) for number, line in enumerate(lines)]
 
@@ -224,20 +223,20 @@ def _note(number: int, project: str, kind: str, title: str, body: str) -> Memory
 
 
 def as_agents(note: Memory, number: int) -> Memory:
-    """The note as an agent's, the `number`-th in time."""
+    """The note as an agent's note, the `number`-th in time."""
     stamp = (_START + timedelta(minutes=number)).isoformat()
     return replace(note, prov_session=f"s{number // 10}", created_at=stamp, updated_at=stamp, machine_id="bench")
 
 
 def _copy(note: Memory, text: str, title: str) -> Memory:
-    """A note that was written a little later."""
+    """A note with a new text, written a little later."""
     stamp = (datetime.fromisoformat(note.updated_at) + _LATER).isoformat()
     new_id = derived_id(stamp, f"{note.id} {text}")
     return replace(note, id=new_id, title=title, body=text, created_at=stamp, updated_at=stamp, prov_session="again")
 
 
 def _with_one(text: str, places: list[re.Match[str]], chance: random.Random, change: Callable[[str], str]) -> str:
-    """The text with one of the places changed."""
+    """The text with one random match changed."""
     if not places:
         return ""
     found = chance.choice(places)

@@ -1,4 +1,4 @@
-"""The programs that are compared: where each is installed, and how it is run on a copy of a store."""
+"""The compared programs: installs each, and runs it on a copy of a store."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORK = Path(__file__).parent.parent / ".bench"
 
 
 class Failed(Exception):
-    """A program could not be installed or run; the message says why and what to do."""
+    """A program could not be installed or run; the message has the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What one program took on one store. `milliseconds` has the times of every operation that it has."""
+class StoreTimes:
+    """The figures of one program on one store; `milliseconds` has the times of each operation."""
 
     version: str
     sqlite: str
     notes: int
     milliseconds: dict[str, list[float]]
     peak_mb: float
-    problems: dict[str, str]  # by command, why there are no times of it
+    problems: dict[str, str]  # by command, why it has no times
 
     def p50(self, operation: str) -> float:
         return statistics.median(self.milliseconds[operation])
@@ -60,7 +60,7 @@ def this() -> Program:
 
 
 def earlier() -> Program:
-    """The earlier implementation, in an environment of its own that is made once."""
+    """The earlier implementation, in its own environment, which is created once."""
     home = _WORK / "earlier"
     program = Program("earlier", home / "bin" / "python", {})
     made_for = home / ".installed"
@@ -86,7 +86,7 @@ def earlier() -> Program:
     return program
 
 
-def measure(program: Program, size: int) -> Measured:
+def measure(program: Program, size: int) -> StoreTimes:
     """Run the driver, then the command, on a copy of the store of this size."""
     label = f"{program.name}, {size:,} notes"
     show(f"{label}: copying the store")
@@ -95,7 +95,7 @@ def measure(program: Program, size: int) -> Measured:
     shutil.copytree(_store(size), root)
     shutil.rmtree(_remote(root), ignore_errors=True)
     subprocess.run(["git", "init", "--quiet", "--bare", _remote(root)], check=True)
-    # Else the first fsync that is timed waits for the copy to reach the disk.
+    # Otherwise the first timed fsync would wait for the copy to reach the disk.
     os.sync()
     try:
         result = _drive(program, root, label)
@@ -110,11 +110,11 @@ def measure(program: Program, size: int) -> Measured:
         shutil.rmtree(_remote(root), ignore_errors=True)
         show("")
     milliseconds = {**result["milliseconds"], **{f"anamnesis {name}": taken for name, taken in commands.items()}}
-    return Measured(result["version"], result["sqlite"], result["notes"], milliseconds, result["peak_mb"], problems)
+    return StoreTimes(result["version"], result["sqlite"], result["notes"], milliseconds, result["peak_mb"], problems)
 
 
 def _store(size: int) -> Path:
-    """The files of a store, made once."""
+    """The files of a store, created once."""
     root = _WORK / "stores" / str(size)
     if not root.exists():
         show(f"writing {size:,} notes")
@@ -136,7 +136,7 @@ def _drive(program: Program, root: Path, label: str) -> dict[str, Any]:
         "queries": [query for mixed in zip(*lengths, strict=True) for query in mixed],
         "list": program.list_arguments,
     }
-    # -I: neither PYTHONPATH nor the current folder may put one program in the place of the other.
+    # -I: neither PYTHONPATH nor the current folder can replace one program by the other.
     command = [str(program.python), "-I", str(Path(__file__).with_name("driver.py"))]
     done = subprocess.run(command, input=json.dumps(job), stdout=subprocess.PIPE, text=True)
     if done.returncode:
@@ -146,8 +146,8 @@ def _drive(program: Program, root: Path, label: str) -> dict[str, Any]:
 
 
 def _commands(program: Program, root: Path, label: str) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """How long each command takes from start to exit, or why that is not known."""
-    # An installed program has its bytecode; a checkout has it only from a run that was allowed to write it.
+    """The times of each command from start to exit, or why there are none."""
+    # An installed program has bytecode; a checkout has it only after a run that may write it.
     bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(_WORK / "bytecode")}
     environment = {**os.environ, **bytecode, "ANAMNESIS_HOME": str(root), "ANAMNESIS_GIT_REMOTE": _remote(root)}
     environment["CLAUDE_CONFIG_DIR"] = str(root.with_name("nobody"))
@@ -168,7 +168,7 @@ def _commands(program: Program, root: Path, label: str) -> tuple[dict[str, list[
             partial(_run, [str(program.python.with_name("anamnesis")), *words], stdin, environment)
             for words, stdin in calls
         ]
-        # A command that fails or finds nothing is fast, too.
+        # A command that fails or finds nothing would look fast.
         if _works(name, runs[0]()):
             taken[name] = _within(runs, seconds=20)
         else:
@@ -177,7 +177,7 @@ def _commands(program: Program, root: Path, label: str) -> tuple[dict[str, list[
 
 
 def _within(runs: Sequence[Callable[[], object]], seconds: float) -> list[float]:
-    """How long each takes, of as many as begin in that time."""
+    """The times of the runs that start within `seconds`, at least one."""
     end = time.perf_counter() + seconds
     return [timed(run) for number, run in enumerate(runs) if not number or time.perf_counter() < end]
 
@@ -187,7 +187,7 @@ def _remote(root: Path) -> str:
 
 
 def _transcript(root: Path) -> Path:
-    """A session of a few hundred lines."""
+    """A transcript of a few hundred lines."""
     path = root.with_suffix(".jsonl")
     facts = {"sessionId": "bench", "cwd": str(root), "timestamp": "2026-08-01T10:00:00.000Z"}
     edit = {"type": "tool_use", "id": "t", "name": "Edit", "input": {"file_path": "a.py"}}

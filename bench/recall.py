@@ -1,4 +1,4 @@
-"""`python -m bench.recall FILE`: how much of the evidence in LoCoMo's conversations rankings and prompts find.
+"""`python -m bench.recall FILE`: how much evidence of LoCoMo's conversations rankings and prompts find.
 
 Rankings are measured by `anamnesis.eval`, as `anamnesis eval run --locomo FILE` does. The file may not be shipped.
 """
@@ -127,7 +127,7 @@ def _judged(unit: str, ours: dict[str, Interval]) -> Iterator[str]:
 
 
 def _outcomes(conversations: Iterable[Conversation], folder: Path) -> Outcomes:
-    """What each ranking finds for all questions, each conversation in a memory of its own."""
+    """The outcomes of each ranking for all questions, with one memory per conversation."""
     found: Outcomes = {}
     for conversation in conversations:
         with MemoryStore(folder / conversation.name) as store:
@@ -175,7 +175,7 @@ def _by_ranks(store: MemoryStore, query: str) -> list[str]:
 
 
 def _prompted(conversations: list[Conversation]) -> Iterator[float]:
-    """How often prompts are answered, all conversations in one memory, each a project."""
+    """How often notes are injected at prompts, with all conversations in one memory, each as a project."""
     own, right, other, everyday = [], [], [], []
     with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
         store.ranking.ranker = by_words_alone

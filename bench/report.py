@@ -1,4 +1,4 @@
-"""What the measurements say: one table with targets and verdicts, and the machine it is true of."""
+"""Reports the measurements: one table with targets and verdicts, and the machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.programs import COLD_STARTS, QUERIES_OF_EACH_LENGTH, WRITES, Measured
+from bench.programs import COLD_STARTS, QUERIES_OF_EACH_LENGTH, WRITES, StoreTimes
 
-# A figure, or the reason why there is none.
+# A figure, or the reason for its absence.
 Value = float | str
-# By number of notes: the earlier implementation, or why it was not measured, and this one.
-Results = dict[int, tuple[Measured | str, Measured]]
+# By number of notes: the earlier implementation (or why it was not measured), and this one.
+Results = dict[int, tuple[StoreTimes | str, StoreTimes]]
 
 _NOISE = 1.2
 _SMALL, _LARGE = 1_000, 50_000
@@ -47,11 +47,11 @@ the start of each operation.
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure taken at every size: at most so high, or so many times below the earlier one."""
+    """A figure measured at every size, with a maximum or a minimum gain over the earlier implementation."""
 
     label: str
     unit: str
-    value: Callable[[Measured], Value]
+    value: Callable[[StoreTimes], Value]
     most: Callable[[int], float | None] = field(default=lambda _: None)
     gain: Callable[[int], float | None] = field(default=lambda _: None)
 
@@ -73,7 +73,7 @@ class Row:
         return self.earlier / self.this
 
 
-def _command(name: str) -> Callable[[Measured], Value]:
+def _command(name: str) -> Callable[[StoreTimes], Value]:
     return lambda measured: measured.problems.get(name) or measured.p50(f"anamnesis {name}")
 
 
@@ -106,7 +106,7 @@ def rows(results: Results) -> Iterator[Row]:
             yield _growth(results)
 
 
-def _row(metric: Metric, size: int, earlier: Measured | str, this: Measured) -> Row:
+def _row(metric: Metric, size: int, earlier: StoreTimes | str, this: StoreTimes) -> Row:
     old = earlier if isinstance(earlier, str) else metric.value(earlier)
     row = Row(metric.label, f"{size:,}", metric.unit, old, metric.value(this))
     target, met = "", None
@@ -143,7 +143,7 @@ def table(results: Results) -> str:
             reasons.append(value)
         return f"– [{reasons.index(value) + 1}]"
 
-    versions = {old.version for old, _ in results.values() if isinstance(old, Measured)}
+    versions = {old.version for old, _ in results.values() if isinstance(old, StoreTimes)}
     this = next(iter(results.values()))[1].version
     lines = [["operation", "notes", " ".join(["earlier", *versions]), f"this {this}", "ratio", "target", "met"]]
     for row in rows(results):
@@ -175,12 +175,12 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
         type=Path,
         const=Path(__file__).with_name("RESULTS.md"),
         metavar="FILE",
-        help="also put the figures into this file (RESULTS.md), in the place of those that are there",
+        help="also write the figures to this file (RESULTS.md), replacing the earlier ones",
     )
 
 
 def record(path: Path, part: str) -> None:
-    """Put a part into the file in the place of the one with the same heading; the other parts stay."""
+    """Write a section to the file, replacing the one with the same heading; other sections stay."""
     heading = part.partition("\n")[0]
     found = re.split("^(?=# )", path.read_text("utf-8") if path.exists() else "", flags=re.MULTILINE)
     parts = [part.strip() if each.startswith(f"{heading}\n") else each.strip() for each in found]
@@ -190,7 +190,7 @@ def record(path: Path, part: str) -> None:
 
 
 def record_part(path: Path, heading: str, command: str, *parts: str) -> None:
-    """Put what a command measured into the file, with the machine and the date."""
+    """Write the results of a command to the file, with the machine and the date."""
     about = f"Written by `python -m {command} --record` on {datetime.now(UTC):%Y-%m-%d}."
     record(path, "\n\n".join([heading, f"{about} Machine: {machine(sqlite3.sqlite_version)}.", *parts]) + "\n")
 
@@ -221,7 +221,7 @@ def _aligned(lines: list[list[str]]) -> list[str]:
 
 
 def _rounded(value: float) -> str:
-    """Three digits, or all before the point."""
+    """Three significant digits, or all digits before the decimal point."""
     digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0
     return f"{value:,.{digits}f}"
 

@@ -1,4 +1,4 @@
-"""`python -m bench.starts`: how long agents wait for a start, compared with a Python that imports json and sqlite3."""
+"""`python -m bench.starts`: start times of commands for agents, relative to a Python that imports json and sqlite3."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ each note."""
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """Milliseconds from the call to the answer, and the MB that a server then holds."""
+class StartTime:
+    """Milliseconds from the call to the answer, and the memory of a server then, in MB."""
 
     milliseconds: float
     memory: float = math.nan
@@ -42,12 +42,12 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A command in a home (a new one if None), and the most it may take, in starts of a plain Python."""
+    """A command in a home (a new one if None), and its maximum time, in starts of a plain Python."""
 
     command: str
     name: str
     home: Path | None
-    start: Callable[[Path], Start]
+    start: Callable[[Path], StartTime]
     most: float | None = None
 
 
@@ -90,7 +90,7 @@ def _cases(folder: Path, size: int) -> Iterator[Case]:
         corpus.write_store(home, size)
     show("indexing them")
     subprocess.run([_PROGRAM, "status"], env=_environment(plain), check=True, capture_output=True)
-    without = {**_environment(twins), "ANAMNESIS_BRIDGE": "off"}  # else it starts a reconciliation of its own
+    without = {**_environment(twins), "ANAMNESIS_BRIDGE": "off"}  # otherwise it starts its own reconciliation
     subprocess.run([_PROGRAM, "engram", "stats"], env=without, check=True, capture_output=True)
     subprocess.run([_PROGRAM, "bridge", "reconcile"], env=_environment(twins), check=True, capture_output=True)
     subprocess.run(["git", "init", "--quiet", work], check=True)
@@ -103,9 +103,9 @@ def _cases(folder: Path, size: int) -> Iterator[Case]:
         yield Case("`anamnesis recall`", name, given, functools.partial(_recall, work), 3)
 
 
-def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[Start]]:
+def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[StartTime]]:
     """Start all cases in turn, `starts` times, after a first round that is not counted."""
-    taken: list[list[Start]] = [[] for _ in cases]
+    taken: list[list[StartTime]] = [[] for _ in cases]
     for number in range(starts + 1):
         show(f"start {number} of {starts}")
         for case, found in zip(cases, taken, strict=True):
@@ -116,26 +116,26 @@ def _in_turn(cases: list[Case], starts: int, folder: Path) -> list[list[Start]]:
     return taken
 
 
-def _serve(words: list[str], work: Path, home: Path) -> Start:
+def _serve(words: list[str], work: Path, home: Path) -> StartTime:
     _, taken, memory = start_mcp([_PROGRAM, *words], _environment(home), work)
-    return Start(taken, memory)
+    return StartTime(taken, memory)
 
 
-def _recall(work: Path, home: Path) -> Start:
+def _recall(work: Path, home: Path) -> StartTime:
     [query] = corpus.queries(1, words=4, seed=17)
     event = {"session_id": uuid.uuid4().hex, "cwd": str(work), "hook_event_name": "UserPromptSubmit", "prompt": query}
     return _run([str(_PROGRAM), "recall"], home, json.dumps(event).encode())
 
 
-def _run(command: list[str], home: Path, given: bytes = b"") -> Start:
+def _run(command: list[str], home: Path, given: bytes = b"") -> StartTime:
     started = time.perf_counter()
     subprocess.run(command, env=_environment(home), cwd=home, input=given, stdout=subprocess.DEVNULL, check=True)
-    return Start((time.perf_counter() - started) * 1000)
+    return StartTime((time.perf_counter() - started) * 1000)
 
 
 def _environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANAMNESIS_", "ENGRAM_"))}
-    # An installed program has its bytecode; a checkout has it only from a run that was allowed to write it.
+    # An installed program has bytecode; a checkout has it only after a run that may write it.
     return {**kept, "PYTHONDONTWRITEBYTECODE": "", "HOME": str(home), "ANAMNESIS_HOME": str(home)}
 
 

@@ -1,4 +1,4 @@
-"""What the figures of a daemon under load say: one table of them, one of their targets, and the machine."""
+"""Reports a daemon's figures under load: one table of figures, one of targets, and the machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ to its answer to `tools/list`; the median of five. `engram` is a link to `anamne
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What the requests of one kind took on so many connections; of a start, only the memory is there."""
+    """The figures of one kind of request on a number of connections."""
 
     name: str
     connections: int
@@ -36,8 +36,8 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """How long a program took to be there, to answer, and what it then held."""
+class DaemonStart:
+    """The time of a program until it accepts a connection and until it answers, and its memory then."""
 
     name: str
     accepted_ms: float
@@ -47,13 +47,13 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """All figures of one size of the memory."""
+    """All figures for one size of memory."""
 
     size: int
-    starts: list[Start]
+    starts: list[DaemonStart]
     figures: list[Figure]
 
-    def start(self, name: str) -> Start:
+    def start(self, name: str) -> DaemonStart:
         return next(start for start in self.starts if name in start.name)
 
     def figure(self, name: str, connections: int) -> Figure:
@@ -62,7 +62,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure that has to be as high, or no higher."""
+    """A figure with a minimum or a maximum."""
 
     label: str
     unit: str
@@ -74,7 +74,7 @@ class Target:
         bound = f"≥ {self.least:,.0f} {self.unit}" if self.least > 0 else f"≤ {self.most:g} {self.unit}"
         try:
             value = self.value(load)
-        except (StopIteration, ValueError):  # left out of this run
+        except (StopIteration, ValueError):  # not measured in this run
             return self.label, bound, "–", "–"
         is_met = "yes" if self.least <= value <= self.most else "NO"
         return self.label, bound, f"{value:,.{0 if value >= 100 else 2}f} {self.unit}", is_met
@@ -118,7 +118,7 @@ TARGETS = (
 )
 
 
-def _daemons(load: Load) -> list[Start]:
+def _daemons(load: Load) -> list[DaemonStart]:
     return [start for start in load.starts if "mcp" not in start.name]
 
 
@@ -130,7 +130,7 @@ def _memory(load: Load, connections: int) -> list[float]:
     return [each.memory_mb for each in load.figures if each.connections == connections]
 
 
-def start_row(size: int, start: Start) -> str:
+def start_row(size: int, start: DaemonStart) -> str:
     accepted = "" if math.isnan(start.accepted_ms) else f"accepts after {start.accepted_ms:.0f} ms, "
     what = f"{start.name}: {accepted}answers after {start.answered_ms:.0f} ms"
     return line(f"{size:,}", what, *[""] * 6, f"{start.memory_mb:.0f}")
@@ -153,7 +153,7 @@ def judged(load: Load) -> str:
 
 
 def section(loads: Sequence[Load]) -> str:
-    """The part of the results that is about the load; the targets are those of the largest memory."""
+    """The section on load; targets apply to the largest memory."""
     parts = [
         HEADING,
         f"Written by `python -m bench.load --record` on {datetime.now(UTC):%Y-%m-%d}."

@@ -33,14 +33,14 @@ SCENES = {
     "read back": "The agent's own program lists the server, or its settings fit its published schema.",
     "injection": "A note is in the first request, through the hook at the start or at the prompt.",
     "tools": "The model calls `memory_search` and `memory_write`, and both answer; no tool is offered twice.",
-    "capture": "The session ends: exactly one note is about it, with its substance.",
+    "capture": "After the session, exactly one note is about it, with its substance.",
     "next session": "The note about the first session is in the first request of a second one.",
-    "resume": "A resumed session goes on, and so does its note.",
+    "resume": "A resumed session continues, and its note is updated.",
     "compaction": "A compacted session keeps its one note, and its notes are injected again.",
     "interruption": "One session is interrupted and another killed in the middle of an answer; the next one works.",
     "subagent": "A subagent's prompt is not taken for the user's: one note, about what the user asked.",
     "doctor": "`anamnesis doctor` finds nothing.",
-    "uninstall": "`anamnesis uninstall` gives every file back; one that the agent wrote since holds nothing of ours.",
+    "uninstall": "`anamnesis uninstall` restores every file; one that the agent rewrote since has nothing of ours.",
 }
 
 
@@ -64,10 +64,10 @@ def agents_page(run: dict[str, Any]) -> str:
         "# Agents",
         "Generated from the last run of `make clients` by `make docs`. It installs the agents' own programs from the"
         " package registries and plays each in a fresh home, against a stand-in model on loopback"
-        " ([why and how](decisions/real-clients.md)). A scene is judged by what the model received and by what lies on"
-        " the disk.",
-        "✓ works · – not offered by the agent, or not to be played, for the reason below · ✗ fails. An agent without"
-        " marks was not played.",
+        " ([why and how](decisions/real-clients.md)). A scene is judged by the requests that the model received and by"
+        " the files on disk.",
+        "✓ works · – not offered by the agent, or not playable, for the reason below · ✗ fails. An agent without marks"
+        " was not played.",
         _table(head, ([title, *_marks(run.get(name), scenes)] for name, title in titles.items())),
         _table(["scene", "what is played"], ([name, SCENES[name]] for name in scenes)),
         "## Reasons and remarks",

@@ -12,12 +12,11 @@ from hypothesis import settings
 from anamnesis.store import MemoryStore
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `anamnesis.meaning` does; numpy reads it when it is imported
-# No test passes or fails by the clock or by luck: the same code is tried with the same examples, and `make hunt` tries
-# others.
+# Tests are deterministic: no deadlines, and the same examples for the same code. `make hunt` tries others.
 settings.register_profile("anamnesis", deadline=None, derandomize=True)
 settings.register_profile("hunt", deadline=None, print_blob=True)
 settings.load_profile("anamnesis")
-# A shell's background job ignores SIGINT, and so would every process that a test starts.
+# A background job of a shell ignores SIGINT, and processes started by tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -29,7 +28,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 @pytest.fixture
 def bounded() -> Iterator[None]:
-    """What takes more than a gigabyte of memory fails in a test, and leaves the machine alone."""
+    """Limit the process to one gigabyte of memory, so that a test that needs more fails instead of swapping."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, before[1]))
     yield

@@ -1,4 +1,4 @@
-"""Disks that cannot be written: a folder on one, for a command that runs in a process of its own. As root too."""
+"""Runs a command with a folder on a disk that cannot be written, also as root."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-# Mounts are seen by the command alone, and end with it.
+# Mounts are visible to the command alone, and end with it.
 _ALONE = ("unshare", "--user", "--map-root-user", "--mount")
 _READ_ONLY = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"'
-# A copy of the folder on a disk of its own, which is filled to the last block.
+# A copy of the folder on a separate disk that is filled to the last block.
 _FULL = (
     'mkdir -p "$1.full" && mount -t tmpfs -o size=16m none "$1.full" && cp -a "$1/." "$1.full"'
     ' && mount --move "$1.full" "$1" && { cat /dev/zero > "$1/filling" 2>/dev/null || true; }'
 )
-# Files keep their owner, who may no longer write in the folder; root is bound by permissions like anybody else.
+# Files keep their owner, who may no longer write in the folder; without capabilities, this holds for root too.
 _CLOSED = 'find "$1" -type d -exec chmod a-w {} +'
 _WITHOUT_PRIVILEGES = "setpriv --inh-caps=-all --bounding-set=-all"
 
@@ -28,7 +28,7 @@ DISKS = ("read-only", "closed", "full", "no growth")
 
 
 def command_on(disk: str, folder: Path, command: list[str]) -> list[str]:
-    """The command, run while the disk of the folder is like this; skips the test where the system cannot do it."""
+    """The command, run while the folder's disk is in this state; skips the test if the system cannot do it."""
     if disk == "no growth":  # no file can become larger than it is
         return ["sh", "-c", 'ulimit -f 0 && exec "$@"', "sh", *command]
     if disk == "closed":

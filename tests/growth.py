@@ -1,4 +1,4 @@
-"""How the time of a call grows with its input. Processor time of the thread: what others run counts little."""
+"""Measures how the CPU time of a call grows with its input. Thread time is little affected by other processes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ Input = TypeVar("Input")
 # Each step is four times the one before: linear work takes 4 times as long, quadratic work 16 times.
 STEPS = (4_000, 16_000, 62_000, 250_000, 1_000_000)
 _MOST_GROWTH = 9.0
-# A call that takes less than this at a step is too fast to measure there; the next step shows it if it is quadratic.
+# A faster call cannot be measured at this step; if it is quadratic, the next step shows it.
 _MEASURABLE_SECONDS = 0.04
 _REPEATED = 3
 
 
 def superlinear(call: Callable[[Input], object], make: Callable[[int], Input], largest: int = STEPS[-1]) -> str:
-    """How the time of the call grows faster than its input; "" where it does not."""
+    """A message if the time of the call grows faster than its input; "" otherwise."""
     before = 0.0
     for size in (step for step in STEPS if step <= largest):
         elapsed = seconds(call, make(size))
         if _is_growth(before, elapsed):
-            # Measured again, both in turn: the speed of a shared processor changes from one moment to the next.
+            # Measured again, both in turn, because the speed of a shared processor varies.
             small, large = make(size // 4), make(size)
             pairs = [(seconds(call, small), seconds(call, large)) for _ in range(_REPEATED)]
             if all(_is_growth(*pair) for pair in pairs):

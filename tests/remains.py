@@ -1,15 +1,15 @@
-"""Which files still hold a word."""
+"""Finds files that still contain a word."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-# None begins like another word, for an index of words keeps only how a word differs from the one before it.
+# Without common prefixes, because a word index stores only the difference to the previous word.
 TITLE, BODY, REVISED = "qxzebra", "jxwalrus", "vxnarwhal"
 
 
 def holding(*folders: Path, words: tuple[str, ...] = (TITLE, BODY, REVISED)) -> dict[str, list[str]]:
-    """The files that hold one of the words, or most of one, and which; without git's own folder."""
+    """The files that contain a word, or one without its first letter, with these words; .git is skipped."""
     found: dict[str, list[str]] = {}
     for folder in folders:
         for path in folder.rglob("*"):

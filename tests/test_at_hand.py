@@ -1,4 +1,4 @@
-"""What is at hand in a folder, as words for a search."""
+"""The current work in a folder (branch, files), as words for a search."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_without_a_repository_or_a_commit_nothing_is_at_hand(tmp_path: Path) -> 
     assert at_hand(tmp_path / "missing") == []
 
 
-def test_names_are_data(repository: Path) -> None:
-    """Whatever they look like: options, lines, other encodings, a megabyte of them."""
+def test_file_names_are_treated_as_data(repository: Path) -> None:
+    """Names may look like options, contain newlines or other encodings, or be very many."""
     names = ["--output=owned", "a\nb c", "'; touch owned #", "\x01HEAD -> refs", "x" * 250, "deep/" * 200 + "end"]
     commit(repository, *names)
     (repository / os.fsdecode(b"caf\xe9\xff")).write_text("text\n")
@@ -70,9 +70,7 @@ def test_names_are_data(repository: Path) -> None:
     assert not (repository / "owned").exists()
 
 
-def test_neither_signatures_nor_diffs_nor_filters_of_the_user_run_a_program(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_configured_signature_diff_or_filter_program_runs(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clone names its filters in .gitattributes, and the user's configuration defines some of them."""
     git(repository, "checkout", "--quiet", "-b", "sqlite")
     (repository / ".gitattributes").write_text("* diff=evil filter=evil\n")
@@ -102,5 +100,5 @@ def test_neither_signatures_nor_diffs_nor_filters_of_the_user_run_a_program(
         ("", []),
     ],
 )
-def test_what_a_session_left_open(text: str, expected: list[str]) -> None:
+def test_the_open_ends_of_a_session_are_extracted(text: str, expected: list[str]) -> None:
     assert open_ends(text) == expected

@@ -1,4 +1,4 @@
-"""A backup holds everything that is not derived, is consistent while others write, and comes back as it was."""
+"""A backup contains everything that is not derived, is consistent under concurrent writes, and is restored exactly."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def filled(home: Path) -> MemoryStore:
     return store
 
 
-def test_everything_that_is_not_derived_comes_back(tmp_path: Path) -> None:
+def test_everything_that_is_not_derived_is_restored(tmp_path: Path) -> None:
     home, other, file = tmp_path / "home", tmp_path / "deep" / "other", tmp_path / "memory.zip"
     store, db = filled(home), engram_at(tmp_path / "engram" / "engram.db")
     db.execute("INSERT INTO pairs VALUES (1, 1)")
-    db.commit()  # in the log, not in the file
+    db.commit()  # in the WAL, not in the file
     saved = back_up(home, tmp_path / "engram" / "engram.db", file)
     assert saved.bytes == file.stat().st_size and not saved.damaged and file.stat().st_mode & 0o777 == 0o600
     names = zipfile.ZipFile(file).namelist()
@@ -95,7 +95,7 @@ def test_a_backup_is_consistent_while_others_write(tmp_path: Path) -> None:
     store.close()
 
 
-def test_what_is_there_is_replaced_only_if_that_is_said_and_then_kept_beside(tmp_path: Path) -> None:
+def test_an_existing_home_is_replaced_only_with_replace_and_then_moved_aside(tmp_path: Path) -> None:
     home, file, engram = tmp_path / "home", tmp_path / "memory.zip", tmp_path / "engram" / "engram.db"
     filled(home).close()
     engram_at(engram).close()
@@ -111,7 +111,7 @@ def test_what_is_there_is_replaced_only_if_that_is_said_and_then_kept_beside(tmp
 
 
 @pytest.mark.parametrize("name", ["home/../../out", "/etc/out", "home/a\\b", "out", "home", "home//x", "engram/other"])
-def test_a_file_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_path_out_of_the_home_is_refused(tmp_path: Path, name: str) -> None:
     file = tmp_path / "evil.zip"
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     manifest = {"files": [{"name": name, "sha256": empty, "mtime_ns": 1, "kind": "file"}], "folders": []}
@@ -139,7 +139,7 @@ def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path: Path) -> None
         restore(file, home, tmp_path / "engram.db", "now", replace=True)
 
 
-def test_a_damaged_database_is_saved_as_it_is_and_named(tmp_path: Path) -> None:
+def test_a_damaged_database_is_saved_unchanged_and_reported(tmp_path: Path) -> None:
     home = tmp_path / "home"
     filled(home).close()
     damaged = b"SQLite format 3\0" + b"\xaa" * 5000
@@ -149,7 +149,7 @@ def test_a_damaged_database_is_saved_as_it_is_and_named(tmp_path: Path) -> None:
     assert zipfile.ZipFile(tmp_path / "memory.zip").read("home/usage.db") == damaged
 
 
-def test_a_copy_that_has_no_room_is_no_damaged_database(tmp_path: Path) -> None:
+def test_a_full_disk_is_not_reported_as_a_damaged_database(tmp_path: Path) -> None:
     home, engram = tmp_path / "home", tmp_path / "engram" / "engram.db"
     filled(home).close()
     db = engram_at(engram)
@@ -175,7 +175,7 @@ def test_folders_and_settings_that_are_links_are_saved_too(tmp_path: Path) -> No
     assert (tmp_path / "other" / "config.json").is_file() and not (tmp_path / "other" / "memory" / "out").exists()
 
 
-def test_a_restore_that_cannot_put_engram_db_in_place_leaves_what_is_there(tmp_path: Path) -> None:
+def test_a_restore_that_cannot_write_engram_db_changes_nothing(tmp_path: Path) -> None:
     home, file, engram = tmp_path / "home", tmp_path / "memory.zip", tmp_path / "engram" / "engram.db"
     filled(home).close()
     db = engram_at(engram)

@@ -27,7 +27,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "store"
 
 
-def test_home_is_the_variable_else_a_folder_of_the_user(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_is_the_variable_else_the_default_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_home() == home
     monkeypatch.setenv("ANAMNESIS_HOME", "~/elsewhere")
     assert resolve_home() == home.parent / "elsewhere"
@@ -52,7 +52,7 @@ def test_remote_is_variable_then_file_then_none(home: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"machine_id": 5}', '{"machine_id": ""}', "\xff"])
-def test_a_config_that_makes_no_sense_counts_as_empty(home: Path, content: str) -> None:
+def test_an_invalid_config_counts_as_empty(home: Path, content: str) -> None:
     home.mkdir()
     (home / "config.json").write_bytes(content.encode("latin-1"))
     assert resolve_machine_id() == socket.gethostname()
@@ -63,14 +63,12 @@ def test_a_config_that_makes_no_sense_counts_as_empty(home: Path, content: str) 
     ("value", "is_strict"),
     [("1", True), ("true", True), ("on", True), ("", False), ("0", False), ("off", False), ("yes?", False)],
 )
-def test_engram_is_followed_to_the_letter_only_where_the_variable_says_so(
-    tmp_path: Path, value: str, is_strict: bool
-) -> None:
+def test_strict_engram_behaviour_needs_the_variable(tmp_path: Path, value: str, is_strict: bool) -> None:
     assert not read_settings({}, tmp_path).engram_strict
     assert read_settings({"ANAMNESIS_ENGRAM_STRICT": value}, tmp_path).engram_strict is is_strict
 
 
-def test_settings_come_from_what_is_given_and_not_from_this_process(
+def test_settings_come_from_the_given_environment_not_from_the_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANAMNESIS_HOME", "/elsewhere")
@@ -83,7 +81,7 @@ def test_settings_come_from_what_is_given_and_not_from_this_process(
     assert (settings.machine_id, settings.remote) == ("desk", "/srv/notes.git")
 
 
-def test_settings_stay_as_they_were_read(home: Path) -> None:
+def test_settings_do_not_change_after_they_were_read(home: Path) -> None:
     settings = resolve_settings()
     change_config(home, "remote", "/srv/notes.git")
     assert (settings.remote, resolve_settings().remote) == (None, "/srv/notes.git")
@@ -91,14 +89,14 @@ def test_settings_stay_as_they_were_read(home: Path) -> None:
         settings.remote = "/srv/other.git"  # type: ignore[misc]
 
 
-def test_a_value_that_makes_no_sense_is_the_default_but_is_shown_as_it_was_given(tmp_path: Path) -> None:
+def test_an_invalid_value_counts_as_the_default_but_is_shown_as_given(tmp_path: Path) -> None:
     wrong = {"BRIDGE": "perhaps", "SYNC_TIMEOUT": "-1", "INJECT_BUDGET": "many", "REFLECTION_PROVIDER": "oracle"}
     given = read_settings({f"ANAMNESIS_{name}": value for name, value in wrong.items()}, tmp_path)
     assert given._replace(found=()) == read_settings({}, tmp_path)._replace(found=())
     assert [given.resolved(name.lower()).value for name in wrong] == list(wrong.values())
 
 
-def test_no_secret_is_part_of_how_settings_print(tmp_path: Path) -> None:
+def test_the_repr_of_settings_contains_no_secret(tmp_path: Path) -> None:
     secrets = {"ANAMNESIS_TOKEN": "t" * 16, "ANAMNESIS_REFLECTION_API_KEY": "k" * 16}
     shown = repr(read_settings(secrets, tmp_path))
     assert not any(secret in shown for secret in secrets.values())
@@ -114,7 +112,7 @@ class TestEngramsDatabase:
         (tmp_path / ".engram").mkdir()
         assert settings.engram_db() == tmp_path / ".engram/engram.db"
 
-    def test_a_relative_folder_is_refused_as_engram_refuses_it_when_the_database_is_used(self, tmp_path: Path) -> None:
+    def test_a_relative_folder_is_refused_when_the_database_is_used(self, tmp_path: Path) -> None:
         settings = read_settings({"ENGRAM_DATA_DIR": "data"}, tmp_path)
         with pytest.raises(InvalidArgument, match="absolute"):
             settings.engram_db()

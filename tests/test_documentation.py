@@ -1,4 +1,4 @@
-"""The documentation says what is true: generated pages are current, examples work, nothing is left out."""
+"""The documentation is true: generated pages are current, examples work, and nothing is missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def generator() -> ModuleType:
     return module
 
 
-def test_the_generated_pages_are_what_the_code_says() -> None:
+def test_the_generated_pages_are_current() -> None:
     for path, text in generator().pages().items():
         assert path.read_text("utf-8") == text, f"{path.name} is out of date: run `make docs`"
 
@@ -54,13 +54,13 @@ def test_every_command_and_variable_that_a_page_names_exists(page: Path) -> None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_leads_to_a_file(page: Path) -> None:
+def test_every_link_points_to_a_file(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
         assert (page.parent / target).exists(), target
 
 
 def resolved(name: str) -> object:
-    """What a dotted name under the package stands for."""
+    """The object of a dotted name under the package."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         with contextlib.suppress(ModuleNotFoundError):
@@ -79,7 +79,7 @@ def test_the_paths_through_the_architecture_name_functions_that_exist() -> None:
         assert callable(resolved(name)), name
 
 
-def test_the_architecture_has_a_short_glossary_and_a_place_for_every_package() -> None:
+def test_the_architecture_has_a_short_glossary_and_describes_every_package() -> None:
     glossary, _, rest = ARCHITECTURE.partition("## One picture")
     assert glossary.count("\n| ") - 2 <= 25
     packages = {path.parent.name for path in (ROOT / "src/anamnesis").glob("*/__init__.py")}
@@ -111,7 +111,7 @@ def test_every_command_has_a_page_section_and_takes_json() -> None:
 
 
 def leaves(command: click.Command, context: click.Context) -> Iterator[click.Command]:
-    """A command, or the commands inside of a group that are none."""
+    """A command itself, or all commands of a group that are not groups."""
     if not isinstance(command, click.Group):
         yield command
         return
@@ -121,7 +121,7 @@ def leaves(command: click.Command, context: click.Context) -> Iterator[click.Com
         yield from leaves(inner, click.Context(inner, info_name=name, parent=context))
 
 
-def test_the_examples_of_the_readme_print_what_it_says(anamnesis_command: Command) -> None:
+def test_the_examples_of_the_readme_print_the_shown_output(anamnesis_command: Command) -> None:
     """Each `$ anamnesis ...` line in a console block is run in turn; ids and times may differ."""
     for block in re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL):
         for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:

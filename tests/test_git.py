@@ -1,4 +1,4 @@
-"""git runs in a world of ours: nobody's repository, hooks, locks or helpers reach it, and nothing outlives it."""
+"""git runs isolated: no foreign repository, hook, lock or helper affects it, and no process outlives it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is searched for programs before all others."""
+    """A folder that is first on the PATH."""
     folder = tmp_path / "programs"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
@@ -44,7 +44,7 @@ def program(path: Path, text: str) -> Path:
 
 
 def left_behind(lock: Path) -> Path:
-    """A lock file that a git which was killed has left long ago."""
+    """An old lock file of a killed git."""
     lock.parent.mkdir(parents=True, exist_ok=True)
     lock.touch()
     os.utime(lock, (LONG_AGO, LONG_AGO))
@@ -54,11 +54,11 @@ def left_behind(lock: Path) -> Path:
 class TestSurroundings:
     @pytest.fixture
     def seen(self, programs: Path) -> None:
-        """In the place of git, a program that prints what reaches it."""
+        """A stand-in for git that prints its arguments and environment."""
         shown = "json.dumps([sys.argv[1:], dict(os.environ)])"
         program(programs / "git", f"#!{sys.executable}\nimport json, os, sys\nprint({shown})\n")
 
-    def test_nothing_that_a_hook_or_a_caller_set_for_git_reaches_it(
+    def test_no_git_variable_of_a_hook_or_caller_is_passed_on(
         self, seen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         names = ["DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "CONFIG", "CONFIG_COUNT", "CONFIG_PARAMETERS"]
@@ -76,7 +76,7 @@ class TestSurroundings:
             "LC_ALL": "C",
         }
 
-    def test_on_the_network_it_is_the_user_who_is_known_but_not_the_callers_repository(
+    def test_network_commands_get_the_users_settings_but_not_the_callers_repository(
         self, seen: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in ("SSH_COMMAND", "ASKPASS", "SSL_CAINFO", "CONFIG_GLOBAL", "HTTP_USER_AGENT", "PROXY_COMMAND"):
@@ -95,7 +95,7 @@ class TestSurroundings:
             "GIT_TERMINAL_PROMPT": "0",
         }
 
-    def test_settings_come_before_the_command_and_arguments_stay_as_they_are(self, seen: None, tmp_path: Path) -> None:
+    def test_settings_precede_the_command_and_arguments_are_unchanged(self, seen: None, tmp_path: Path) -> None:
         arguments, _ = json.loads(git(tmp_path, "log", "--", "a b", "-x", options=("--literal-pathspecs",)))
         assert arguments[-5:] == ["--literal-pathspecs", "log", "--", "a b", "-x"]
         assert "core.hooksPath=/dev/null" in arguments[: arguments.index("log")]
@@ -131,18 +131,18 @@ class TestSurroundings:
 
 
 class TestRunning:
-    def test_what_git_prints_comes_back_as_it_is(self, repository: Path) -> None:
+    def test_the_output_of_git_is_returned_unchanged(self, repository: Path) -> None:
         data = b"\0\xff\r\n" * 100_000
         blob = git(repository, "hash-object", "-w", "--stdin", input=data).decode().strip()
         assert git(repository, "cat-file", "blob", blob) == data
 
-    def test_without_git_there_is_a_sentence(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_git_is_reported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(GitFailed) as failed:
             git(tmp_path, "status")
         assert str(failed.value) == "git is not installed. Install it: it identifies projects and syncs notes."
 
-    def test_a_git_that_may_not_be_run_is_named_with_the_reason(
+    def test_a_git_that_is_not_executable_is_reported_with_the_reason(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (tmp_path / "git").write_text("#!/bin/sh\n", "utf-8")
@@ -151,19 +151,19 @@ class TestRunning:
             git(tmp_path, "status")
 
     @pytest.mark.parametrize("kind", ["missing", "file"])
-    def test_a_folder_that_is_none_is_not_taken_for_a_missing_git(self, tmp_path: Path, kind: str) -> None:
+    def test_a_missing_folder_is_not_reported_as_a_missing_git(self, tmp_path: Path, kind: str) -> None:
         folder = tmp_path / "folder"
         if kind == "file":
             folder.touch()
         with pytest.raises(GitFailed, match=f"git cannot be run in {folder}: "):
             git(folder, "status")
 
-    def test_an_error_is_one_line_that_says_what_is_wrong(self, repository: Path) -> None:
+    def test_an_error_is_one_line_with_the_cause(self, repository: Path) -> None:
         with pytest.raises(GitFailed) as failed:
             git(repository, "fetch", str(repository / "nowhere"))
         assert failed.value.message == f"git fetch: '{repository}/nowhere' does not appear to be a git repository"
 
-    def test_of_an_unreachable_host_the_reason_is_told_and_not_that_there_is_one(
+    def test_for_an_unreachable_host_the_reason_is_reported(
         self, repository: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ssh = program(programs / "offline", "#!/bin/sh\necho 'ssh: Could not resolve hostname box' >&2\nexit 255\n")
@@ -178,7 +178,7 @@ class TestRunning:
             git(repository, "fetch", address, as_user=True)
         assert not (repository / "ran").exists()
 
-    def test_the_user_cannot_be_made_to_rewrite_an_address_to_a_command(
+    def test_a_configuration_cannot_rewrite_an_address_to_a_command(
         self, repository: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         config = repository / "config"
@@ -216,7 +216,7 @@ class TestLocks:
         git(repository, "commit", "--quiet", "-m", "first", variables=IDENTITY)
         assert git(repository, "log", "--format=%s") == b"first\n"
 
-    def test_a_lock_outside_the_folder_is_never_touched(self, repository: Path) -> None:
+    def test_a_lock_outside_the_folder_is_never_removed(self, repository: Path) -> None:
         elsewhere = repository.parent / "elsewhere"
         elsewhere.mkdir()
         lock = left_behind(repository / ".git" / "index.lock")
@@ -224,7 +224,7 @@ class TestLocks:
             git(elsewhere, "add", ".", options=(f"--git-dir={repository}/.git", f"--work-tree={repository}"))
         assert lock.exists()
 
-    def test_a_lock_behind_a_link_out_of_the_folder_is_never_touched(self, repository: Path) -> None:
+    def test_a_lock_behind_a_link_out_of_the_folder_is_never_removed(self, repository: Path) -> None:
         elsewhere = repository.parent / "elsewhere"
         elsewhere.mkdir()
         (elsewhere / ".git").symlink_to(repository / ".git")
@@ -233,7 +233,7 @@ class TestLocks:
             git(elsewhere, "add", ".")
         assert lock.exists()
 
-    def test_a_lock_that_another_git_lets_go_of_is_waited_for(self, repository: Path, programs: Path) -> None:
+    def test_a_lock_that_another_git_releases_is_waited_for(self, repository: Path, programs: Path) -> None:
         lock = repository / ".git" / "index.lock"
         lock.touch()
         program(programs / "git", f'#!/bin/sh\n{shutil.which("git")} "$@"\ncode=$?\nrm -f {lock}\nexit $code\n')
@@ -256,13 +256,13 @@ class TestLocks:
 class TestTimeout:
     @pytest.fixture
     def started(self, repository: Path) -> Iterator[Path]:
-        """A file for the number of a process, which does not outlive the test."""
+        """A file for the id of a process, which is killed after the test."""
         path = repository.parent / "started"
         yield path
         if path.exists() and is_running(int(path.read_text())):
             os.kill(int(path.read_text()), signal.SIGKILL)
 
-    def test_what_git_started_ends_with_it(
+    def test_processes_that_git_started_end_with_it(
         self, repository: Path, programs: Path, started: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ssh = program(
@@ -279,7 +279,7 @@ class TestTimeout:
     def test_a_connection_that_ssh_keeps_open_for_later_is_not_waited_for(
         self, repository: Path, programs: Path, started: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """As with `ControlPersist`: the process that stays holds on to what it inherited."""
+        """As with `ControlPersist`: the remaining process keeps inherited descriptors open."""
         ssh = program(
             programs / "persists",
             f"#!{sys.executable}\nimport pathlib, subprocess\n"

@@ -1,4 +1,4 @@
-"""The history of a note: git, journal, trash and present file as one list, and the way back."""
+"""The history of a note: git, journal, trash and current file as one list, and restoring a revision."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Home:
         return [each.version.text for each in self.history(note_id)]
 
     def said(self, change: Callable[[sqlite3.Connection], int]) -> int:
-        """What an Engram client does to engram.db."""
+        """Change engram.db as an Engram client does."""
         assert self.vault
         assert self.engram
         with closing(database.connect(self.engram)) as db, self.vault.around(db):
@@ -155,7 +155,7 @@ def test_every_edit_between_two_syncs_is_a_revision(home: Home) -> None:
     assert home.store.get(id).body == "one\nzwei\nthree"
 
 
-def test_a_note_whose_file_was_removed_is_written_again(plain: Home) -> None:
+def test_a_note_whose_file_was_removed_can_be_restored(plain: Home) -> None:
     id = plain.note()
     plain.edit(id, "two", "zwei")
     plain.path(id).unlink()
@@ -174,7 +174,7 @@ def test_a_sync_changes_no_number_and_no_text(home: Home) -> None:
         assert home.texts(id) == before
 
 
-def test_a_change_of_type_moves_the_file_and_its_history_goes_along(home: Home) -> None:
+def test_a_change_of_type_moves_the_file_and_keeps_its_history(home: Home) -> None:
     id = home.note()
     home.sync()
     home.store.update(id, type="procedural")
@@ -184,7 +184,7 @@ def test_a_change_of_type_moves_the_file_and_its_history_goes_along(home: Home) 
     assert home.told(id) == [("git", "written"), ("git", "type"), ("git", "type, title")]
 
 
-def test_a_note_that_left_for_this_machine_only_was_not_deleted(home: Home) -> None:
+def test_a_note_that_became_machine_local_is_not_shown_as_deleted(home: Home) -> None:
     id = home.note()
     home.sync()
     home.store.move(id, "machine-local")
@@ -193,7 +193,7 @@ def test_a_note_that_left_for_this_machine_only_was_not_deleted(home: Home) -> N
     home.edit(id, "two", "zwei")
     home.restore(id, 1)
     note = home.store.get(id)
-    assert (note.scope, note.body) == ("machine-local", "one\ntwo\nthree"), "it must not travel again"
+    assert (note.scope, note.body) == ("machine-local", "one\ntwo\nthree"), "it must not be synced again"
 
 
 def test_a_topic_that_is_revised_has_every_version_from_the_journal(twins: Home) -> None:
@@ -207,7 +207,7 @@ def test_a_topic_that_is_revised_has_every_version_from_the_journal(twins: Home)
     assert "revision_count" not in "".join(twins.texts(note_id))
 
 
-def test_a_version_that_git_and_the_journal_tell_is_there_once_with_its_commit(twins: Home) -> None:
+def test_a_version_in_git_and_in_the_journal_is_listed_once_with_its_commit(twins: Home) -> None:
     number = twins.save("first")
     twins.sync()
     twins.patch(number, title="Renamed", type="bugfix")
@@ -218,7 +218,7 @@ def test_a_version_that_git_and_the_journal_tell_is_there_once_with_its_commit(t
     assert twins.store.get(note_id).type == "procedural"
 
 
-def test_versions_between_two_commits_are_between_them(twins: Home) -> None:
+def test_journal_versions_are_ordered_between_commits(twins: Home) -> None:
     number = twins.save("v0")
     for step in range(1, 7):
         if step % 3 == 1:
@@ -230,7 +230,7 @@ def test_versions_between_two_commits_are_between_them(twins: Home) -> None:
     assert sources == ["git", "journal", "journal", "git", "journal", "journal", "now"]
 
 
-def test_what_an_observation_does_not_tell_is_as_in_the_version_before(twins: Home) -> None:
+def test_fields_that_an_observation_lacks_are_those_of_the_previous_version(twins: Home) -> None:
     number = twins.save("first")
     note_id = note_of_number(twins, number)
     twins.store.update(note_id, tags=["red", "blue"])
@@ -241,7 +241,7 @@ def test_what_an_observation_does_not_tell_is_as_in_the_version_before(twins: Ho
     assert [summary for _, summary in twins.told(note_id)][-2:] == ["title", "title"]
 
 
-def test_a_text_that_comes_back_is_a_revision_of_its_own(twins: Home) -> None:
+def test_a_text_that_occurs_again_is_a_separate_revision(twins: Home) -> None:
     number = twins.save("one")
     for text in ("two", "one", "two"):
         twins.sync()
@@ -250,7 +250,7 @@ def test_a_text_that_comes_back_is_a_revision_of_its_own(twins: Home) -> None:
     assert [text.rpartition("\n")[2] for text in twins.texts(note_id)] == ["one", "two", "one", "two"]
 
 
-def test_a_deleted_note_has_its_history_and_is_written_anew(home: Home) -> None:
+def test_a_deleted_note_keeps_its_history_and_can_be_restored(home: Home) -> None:
     id = home.note("first")
     home.sync()
     home.edit(id, "first", "second")
@@ -267,7 +267,7 @@ def test_a_deleted_note_has_its_history_and_is_written_anew(home: Home) -> None:
     assert [summary for _, summary in home.told(id)][-2:] == ["deleted", "written"]
 
 
-def test_an_observation_that_was_deleted_softly_comes_back_as_one(twins: Home) -> None:
+def test_a_soft_deleted_observation_is_restored_with_its_note(twins: Home) -> None:
     number = twins.save("first")
     note_id = note_of_number(twins, number)
     twins.patch(number, content="second")
@@ -283,7 +283,7 @@ def test_an_observation_that_was_deleted_softly_comes_back_as_one(twins: Home) -
     assert [summary for _, summary in twins.told(note_id)] == ["written", "body +1 -1", "deleted", "written"]
 
 
-def test_going_back_reaches_the_twin_and_loses_nothing(twins: Home) -> None:
+def test_a_restore_updates_the_twin_and_loses_nothing(twins: Home) -> None:
     number = twins.save("first", topic_key="plan", type="decision")
     note_id = note_of_number(twins, number)
     twins.patch(number, content="second", title="Other", type="bugfix")
@@ -295,8 +295,8 @@ def test_going_back_reaches_the_twin_and_loses_nothing(twins: Home) -> None:
     assert twins.texts(note_id) == [*before, before[0]]
 
 
-def test_what_is_nowhere_else_is_kept_when_a_note_goes_back(home: Home) -> None:
-    """An edit that no commit has, of a field that no observation has."""
+def test_an_uncommitted_version_is_kept_when_a_note_is_restored(home: Home) -> None:
+    """The edit is in no commit, and its field in no observation."""
     id = home.note()
     home.sync()
     home.edit(id, "- red", "- green\nmine: my own field")
@@ -309,7 +309,7 @@ def test_what_is_nowhere_else_is_kept_when_a_note_goes_back(home: Home) -> None:
     assert "mine: my own field" in home.path(id).read_text()
 
 
-def test_a_note_does_not_go_back_if_what_it_says_cannot_be_kept(plain: Home) -> None:
+def test_a_note_is_not_restored_if_the_current_version_cannot_be_kept(plain: Home) -> None:
     id = plain.note()
     plain.sync()
     plain.edit(id, "two", "zwei")
@@ -319,7 +319,7 @@ def test_a_note_does_not_go_back_if_what_it_says_cannot_be_kept(plain: Home) -> 
     assert "zwei" in plain.path(id).read_text()
 
 
-def test_a_revision_that_is_the_present_one_changes_nothing(home: Home) -> None:
+def test_restoring_the_current_revision_changes_nothing(home: Home) -> None:
     id = home.note()
     data = home.path(id).read_bytes()
     assert home.restore(id, 1).diff == ""
@@ -328,13 +328,13 @@ def test_a_revision_that_is_the_present_one_changes_nothing(home: Home) -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 0, 2, 10**30])
-def test_a_number_that_is_none_is_one_sentence(plain: Home, number: int) -> None:
+def test_an_unknown_revision_number_is_reported(plain: Home, number: int) -> None:
     id = plain.note()
     with pytest.raises(InvalidArgument, match=f"^There is no revision {number}. There are 1 to 1.$"):
         plain.restore(id, number)
 
 
-def test_an_edit_at_the_same_moment_is_not_written_over(plain: Home) -> None:
+def test_a_concurrent_edit_is_not_overwritten(plain: Home) -> None:
     id = plain.note()
     plain.sync()
     plain.edit(id, "two", "zwei")
@@ -358,7 +358,7 @@ def test_an_unknown_id_is_not_found(home: Home) -> None:
         home.history("nobody")
 
 
-def test_a_file_that_cannot_be_read_is_not_taken_for_deleted(home: Home) -> None:
+def test_an_unreadable_file_is_not_shown_as_deleted(home: Home) -> None:
     id = home.note()
     home.sync()
     home.edit(id, "type: semantic", "type: [broken")
@@ -370,7 +370,7 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_deleted(home: Home) -> None
 
 
 @pytest.mark.parametrize("body", ["grüße 🐈 \u2028 ünïcode\nzwei", "one\r\ntwo\r\nthree", "\tx\x0c\n\n---\nid: y\n"])
-def test_any_text_comes_back_byte_by_byte(home: Home, body: str) -> None:
+def test_any_text_is_restored_byte_for_byte(home: Home, body: str) -> None:
     id = home.note(body)
     home.sync()
     data = home.store.get(id).body
@@ -380,7 +380,7 @@ def test_any_text_comes_back_byte_by_byte(home: Home, body: str) -> None:
     assert home.store.get(id).body == data == body
 
 
-def test_line_ends_alone_are_no_revision_and_stay_as_they_were(home: Home) -> None:
+def test_changed_line_ends_are_not_a_revision_and_are_kept(home: Home) -> None:
     id = home.note()
     home.sync()
     path = home.path(id)
@@ -393,7 +393,7 @@ def test_line_ends_alone_are_no_revision_and_stay_as_they_were(home: Home) -> No
     assert "\r" not in home.history(id)[-1].diff
 
 
-def test_two_machines_histories_are_one_with_who_wrote_what(tmp_path: Path) -> None:
+def test_the_history_of_two_machines_is_one_list_with_authors(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--bare", "remote.git")
     remote = tmp_path / "remote.git"
     with MemoryStore(tmp_path / "a") as a, connected(tmp_path / "b", tmp_path / "engram.db", "two") as b:
@@ -421,7 +421,7 @@ def test_a_commit_made_by_hand_names_its_author(plain: Home) -> None:
     assert plain.history(id)[-1].version.by == "n"
 
 
-def test_a_user_s_settings_of_git_change_nothing(plain: Home) -> None:
+def test_the_users_git_settings_do_not_change_the_history(plain: Home) -> None:
     id = plain.note()
     plain.sync()
     plain.store.update(id, type="procedural")
@@ -440,7 +440,7 @@ def test_a_user_s_settings_of_git_change_nothing(plain: Home) -> None:
     assert plain.told(id) == before
 
 
-def test_a_file_of_another_name_has_the_history_of_that_name(plain: Home) -> None:
+def test_a_file_with_another_name_has_its_history(plain: Home) -> None:
     id = plain.note()
     plain.path(id).rename(plain.store.memory_dir / "semantic" / "my note.md")
     plain.store.refresh()
@@ -459,7 +459,7 @@ def test_an_observation_is_found_by_its_number_and_identity(twins: Home) -> None
         assert note_of(twins.engram, nobody) is None
 
 
-def test_an_engram_db_that_no_bridge_has_opened_tells_nothing_and_is_left_alone(plain: Home, tmp_path: Path) -> None:
+def test_an_engram_db_without_a_bridge_adds_no_revisions_and_is_not_changed(plain: Home, tmp_path: Path) -> None:
     path = tmp_path / "engram.db"
     database.prepare(path)
     id = plain.note()
@@ -469,7 +469,7 @@ def test_an_engram_db_that_no_bridge_has_opened_tells_nothing_and_is_left_alone(
         assert not db.execute("SELECT 1 FROM sqlite_master WHERE name LIKE 'anamnesis_rev%'").fetchall()
 
 
-def test_a_thousand_commits_take_as_many_processes_as_two(
+def test_a_thousand_commits_start_as_many_processes_as_two(
     plain: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id = plain.note("v")
@@ -488,7 +488,7 @@ def test_a_thousand_commits_take_as_many_processes_as_two(
     assert calls() - before == few
 
 
-def test_a_thousand_journal_revisions_are_all_there(twins: Home) -> None:
+def test_a_thousand_journal_revisions_are_all_listed(twins: Home) -> None:
     number = twins.save("v0")
 
     def change(db: sqlite3.Connection) -> int:
@@ -503,7 +503,7 @@ def test_a_thousand_journal_revisions_are_all_there(twins: Home) -> None:
     ]
 
 
-def test_revisions_of_an_observation_say_what_changed_and_since_when(twins: Home) -> None:
+def test_revisions_of_an_observation_have_their_changes_and_times(twins: Home) -> None:
     number = twins.save("first\nline")
     twins.patch(number, title="Other")
     twins.patch(number, content="second\nline")
@@ -518,7 +518,7 @@ def test_revisions_of_an_observation_say_what_changed_and_since_when(twins: Home
         assert revisions_of_observation(db, 10**18, 1) == []
 
 
-def test_the_last_of_many_revisions_are_as_they_are_among_all(twins: Home) -> None:
+def test_a_limit_returns_the_same_last_revisions(twins: Home) -> None:
     number = twins.save("v0")
     for step in range(1, 30):
         twins.patch(number, content=f"v{step}")
@@ -537,7 +537,7 @@ STEPS = ("edit", "retag", "title", "sync", "delete", "bring back", "go back")
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 10**6)), min_size=2, max_size=7),
     is_bridged=st.booleans(),
 )
-def test_the_last_revision_is_the_present_and_going_back_forgets_nothing(
+def test_the_last_revision_is_the_current_note_and_a_restore_loses_nothing(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], is_bridged: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("home")
@@ -594,7 +594,7 @@ def note_of_number(home: Home, number: int) -> str:
 
 
 def counted_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Put a git on the path that writes down that it was called."""
+    """Put a git on the PATH that counts its calls."""
     real, tools, log = shutil.which("git"), folder / "tools", folder / "calls"
     tools.mkdir()
     log.touch()

@@ -1,4 +1,4 @@
-"""No text from outside can stop the program: every pattern takes time in proportion to the text it reads."""
+"""Every regular expression takes linear time, so that no external text can stall the program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.growth import seconds, superlinear
 import anamnesis
 from anamnesis.light import LazyPattern
 
-# What the standard library itself reads patterns with; it has no types.
+# The standard library's own pattern parser; it has no types.
 op: Any = importlib.import_module("re._constants")
 _parser: Any = importlib.import_module("re._parser")
 _METHODS = "search|match|fullmatch|finditer|findall|subn|sub|split"
@@ -36,7 +36,7 @@ _CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d", op.CATEGORY_NOT_DIGIT: r"\D", op.CATEGORY_SPACE: r"\s", op.CATEGORY_NOT_SPACE: r"\S",
     op.CATEGORY_WORD: r"\w", op.CATEGORY_NOT_WORD: r"\W",
 }  # fmt: skip
-# Patterns that are called under another name: so are they called.
+# Patterns that are called through another name, and by which method.
 _CALLED = dict.fromkeys(
     (
         *(f"anamnesis.onboard.formats.toml.{name}" for name in ("_KEY", "_EQUALS", "_SKIP", "_SCALAR")),
@@ -44,11 +44,11 @@ _CALLED = dict.fromkeys(
     ),
     "match",
 )
-# Patterns that would not be linear on any text, and why no such text reaches them.
+# Patterns that are not linear on every text, and why such a text never reaches them.
 _GUARDED = {
     "anamnesis.onboard.formats.toml._NAMES": "reads only keys that _KEY has matched, in which every quote is closed",
 }
-# Characters that texts from outside repeat: breaks, blanks, digits, quotes, brackets, marks of markdown and JSON.
+# Characters that external texts repeat: breaks, blanks, digits, quotes, brackets, marks of markdown and JSON.
 _USUAL = "\n \t\r0a_A\"'<>[]{}()*`#-=/\\.:;,@&|~+?%é"
 
 
@@ -97,7 +97,7 @@ def package_patterns() -> tuple[Named, ...]:
 
 
 def runs(named: Named) -> list[Callable[[Any], object]]:
-    """The pattern called as the package calls it; one that is found in no call is searched for everywhere."""
+    """The pattern called as the package calls it; by `finditer` if no call is found."""
     pattern = named.pattern
     if named.methods and named.methods <= _ANCHORED:
         return [getattr(pattern, method) for method in sorted(named.methods)]
@@ -105,11 +105,11 @@ def runs(named: Named) -> list[Callable[[Any], object]]:
 
 
 def spellings(tree: Iterable[tuple[Any, Any]]) -> list[str]:
-    """Short texts that a pattern matches, one for each of its alternatives, as far as they are distinguished here."""
+    """Short texts that a pattern matches, at least one for each alternative."""
     texts = [""]
     for kind, value in tree:
         pieces = list(dict.fromkeys(_pieces(kind, value)))
-        # Of alternatives within alternatives, each is in one text at least, not in all combinations.
+        # Nested alternatives each occur in one text at least, not in all combinations.
         texts = [f"{texts[i % len(texts)]}{pieces[i % len(pieces)]}" for i in range(max(len(texts), len(pieces)))]
     return texts[:_MOST_SPELLINGS]
 
@@ -132,11 +132,11 @@ def _pieces(kind: Any, value: Any) -> list[str]:
     if kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
         least, most, inner = value
         return [text * max(1, least) for text in spellings(inner)] if most else [""]
-    return [""]  # anchors, looks around and references back read nothing of their own
+    return [""]  # anchors, lookarounds and back references consume nothing here
 
 
 def _member(items: list[tuple[Any, Any]]) -> str:
-    """A character of a class; one that texts from outside often have, if the class has one."""
+    """A character of a class, preferably one that is common in external texts."""
     negated = items[0][0] is op.NEGATE
     members = re.compile("|".join(f"(?:{_class(kind, value)})" for kind, value in items if kind is not op.NEGATE))
     usual = (each for each in "a0 \n" + _USUAL if bool(members.match(each)) != negated)
@@ -153,7 +153,7 @@ def _class(kind: Any, value: Any) -> str:
 
 
 def worst_inputs(pattern: re.Pattern[Any]) -> Iterator[Callable[[int], Any]]:
-    """Makers of texts of a size that begin to match again and again: parts of what it matches, repeated."""
+    """Functions that make texts of a given size from repeated beginnings of a match."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
     texts = spellings(_parser.parse(source, pattern.flags & ~re.UNICODE & ~re.DEBUG))
     starts = {text[:length] for text in texts for length in range(1, min(len(text), _LONGEST_START) + 1)}
@@ -169,12 +169,12 @@ def worst_inputs(pattern: re.Pattern[Any]) -> Iterator[Callable[[int], Any]]:
 
 
 def _repeated(head: str, pump: str, as_bytes: bool, size: int) -> str | bytes:
-    text = head + pump * (size // len(pump)) + "\0"  # which most patterns do not go on with
+    text = head + pump * (size // len(pump)) + "\0"  # most patterns do not match it
     return text.encode("utf-8") if as_bytes else text
 
 
 def slow_inputs(named: Named) -> str:
-    """On which input a pattern takes more than linear time; "" if on none that was tried."""
+    """An input for which a pattern takes more than linear time; "" if none was found."""
     for run in runs(named):
         timed = [(_screened(run, make), number, make) for number, make in enumerate(worst_inputs(named.pattern))]
         for screened, _, make in sorted(timed, reverse=True)[:_MEASURED_WHOLE]:
@@ -185,7 +185,7 @@ def slow_inputs(named: Named) -> str:
 
 
 def _screened(run: Callable[[Any], object], make: Callable[[int], Any]) -> float:
-    """The time for a short input; infinite where a very short one takes long: a longer one might never end."""
+    """The time for a short input; infinite if a very short one takes long, because a longer one might never end."""
     for size in (22, 300, _SCREENED):
         given = make(size)
         elapsed = seconds(run, given)

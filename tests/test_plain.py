@@ -1,4 +1,4 @@
-"""What is left of a text: nothing that commands a terminal, reorders a line or hides, and everything else."""
+"""Plain text keeps everything except characters that control a terminal, reorder a line or are hidden."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def is_hidden(character: str) -> bool:
     return unicodedata.category(character) in HIDDEN_CATEGORIES and character not in "\n\t"
 
 
-def test_every_control_and_format_character_of_unicode_goes() -> None:
-    """Also the variation selectors and tag characters in which other texts are smuggled."""
+def test_every_control_and_format_character_of_unicode_is_removed() -> None:
+    """So are variation selectors and tag characters, which can smuggle text."""
     smuggling = [*range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000)]
     gone = [chr(code) for code in range(sys.maxunicode + 1) if is_hidden(chr(code))] + [chr(code) for code in smuggling]
     assert [hex(ord(each)) for each in gone if plain(f"a{each}b") not in ("ab", "a b", "a\ufffdb")] == []
@@ -39,7 +39,7 @@ def test_every_control_and_format_character_of_unicode_goes() -> None:
         "naïve café – “quoted” … 日本語",
     ],
 )
-def test_ordinary_text_of_any_script_stays_as_it_is(text: str) -> None:
+def test_ordinary_text_of_any_script_is_unchanged(text: str) -> None:
     assert plain(text) == text
 
 
@@ -57,12 +57,12 @@ def test_ordinary_text_of_any_script_stays_as_it_is(text: str) -> None:
         ("caf\udce9", "caf\ufffd"),
     ],
 )
-def test_what_commands_or_hides_goes(text: str, shown: str) -> None:
+def test_control_sequences_and_hidden_characters_are_removed(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
 @given(TEXTS)
-def test_a_text_that_was_shown_is_shown_as_it_is(text: str) -> None:
+def test_plain_is_idempotent_and_leaves_nothing_hidden(text: str) -> None:
     shown = plain(text)
     kept = "\r\u200c\u200d"
     assert [each for each in shown if is_hidden(each) and each not in kept] == []
@@ -72,14 +72,14 @@ def test_a_text_that_was_shown_is_shown_as_it_is(text: str) -> None:
 
 
 @given(TEXTS)
-def test_a_model_is_shown_nothing_hidden_and_every_line_end_is_one(text: str) -> None:
+def test_lines_for_a_model_contain_nothing_hidden_and_no_line_end(text: str) -> None:
     for line in bare_lines(text):
         assert line.splitlines() in ([], [line])
         assert not any(is_hidden(each) for each in line)
 
 
 @given(TEXTS, st.integers(2, 30))
-def test_one_line_is_one_and_no_longer_than_it_may_be(text: str, longest: int) -> None:
+def test_one_line_has_no_line_end_and_respects_the_limit(text: str, longest: int) -> None:
     line = one_line(text, longest)
     assert len(line) <= longest
     assert line.splitlines() in ([], [line])
@@ -88,12 +88,12 @@ def test_one_line_is_one_and_no_longer_than_it_may_be(text: str, longest: int) -
 
 
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)))
-def test_json_means_the_same_and_hides_nothing(value: object) -> None:
+def test_escaped_json_has_the_same_value_and_hides_nothing(value: object) -> None:
     shown = escaped(json.dumps(value, ensure_ascii=False, indent=2))
     assert json.loads(shown) == value
     assert plain(shown) == shown
 
 
 @pytest.mark.parametrize("piece", ["\x1b", "\u200d", "👨\u200d", "\r", "\x85", "ordinary wörds\n"])
-def test_the_cost_grows_with_the_length_and_not_faster(piece: str) -> None:
+def test_the_time_grows_linearly_with_the_length(piece: str) -> None:
     assert not superlinear(lambda text: (plain(text), bare_lines(text)), lambda size: piece * (size // len(piece)))

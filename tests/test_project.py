@@ -1,4 +1,4 @@
-"""One key for a project on every machine, whatever way it was cloned."""
+"""A project has the same key on every machine, however it was cloned."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def repository(folder: Path, origin: str = "") -> Path:
         "git://github.com/oscardvs/anamnesis.git",
     ],
 )
-def test_every_form_of_a_remote_is_one_key(url: str) -> None:
+def test_every_form_of_a_remote_gives_the_same_key(url: str) -> None:
     assert normalize_remote(url) == SAME
 
 
@@ -76,7 +76,7 @@ def test_every_form_of_a_remote_is_one_key(url: str) -> None:
         ("git@github.com:user/dot.git.name.git", "github.com/user/dot.git.name"),
     ],
 )
-def test_other_remotes_keep_what_tells_them_apart(url: str, key: str) -> None:
+def test_other_remotes_keep_what_distinguishes_them(url: str, key: str) -> None:
     assert normalize_remote(url) == key
 
 
@@ -106,7 +106,7 @@ def test_a_password_never_reaches_a_key(tmp_path: Path, url: str, key: str) -> N
     assert detect(folder, tmp_path / "home") == "x"
 
 
-def test_what_no_key_can_hold_is_replaced_where_git_or_the_folder_gives_it(tmp_path: Path) -> None:
+def test_invalid_characters_of_a_remote_or_folder_are_replaced(tmp_path: Path) -> None:
     assert resolve_project_key(repository(tmp_path / "a", "https://host/a\tb<c>.git")) == "host/a-b-c-"
     long = [resolve_project_key(repository(tmp_path / name, f"/{'x' * 300}/{name}.git")) for name in ("one", "two")]
     assert [len(key) for key in long] == [200, 200]
@@ -115,14 +115,14 @@ def test_what_no_key_can_hold_is_replaced_where_git_or_the_folder_gives_it(tmp_p
     assert resolve_project_key(tmp_path / "Proyecto ñ [old] 🚀") == "proyecto ñ [old] 🚀"
 
 
-def test_the_origin_of_a_repository_is_its_key_also_from_a_subfolder(tmp_path: Path) -> None:
+def test_the_origin_of_a_repository_is_the_key_also_in_a_subfolder(tmp_path: Path) -> None:
     folder = repository(tmp_path / "clone", "git@github.com:oscardvs/anamnesis.git")
     (folder / "src").mkdir()
     assert resolve_project_key(folder / "src") == SAME
 
 
-def test_a_repository_is_found_through_a_link_and_where_it_is_bare(tmp_path: Path) -> None:
-    """git is started only where a repository may be, and these are two that have no `.git` on the way that is given."""
+def test_a_repository_is_found_through_a_link_and_if_it_is_bare(tmp_path: Path) -> None:
+    """git is started only if a repository is likely; these two have no `.git` on the given path."""
     inside = repository(tmp_path / "clone", "https://github.com/oscardvs/anamnesis") / "src"
     inside.mkdir()
     (tmp_path / "link").symlink_to(inside)
@@ -132,13 +132,13 @@ def test_a_repository_is_found_through_a_link_and_where_it_is_bare(tmp_path: Pat
     assert resolve_project_key(tmp_path / "bare.git") == SAME
 
 
-def test_without_an_origin_the_name_of_the_root_is_it(tmp_path: Path) -> None:
+def test_without_an_origin_the_key_is_the_name_of_the_root(tmp_path: Path) -> None:
     folder = repository(tmp_path / "MyRepo")
     (folder / "src").mkdir()
     assert resolve_project_key(folder / "src") == "myrepo"
 
 
-def test_outside_of_git_the_name_of_the_folder_is_it(tmp_path: Path) -> None:
+def test_outside_of_git_the_key_is_the_name_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "Plain").mkdir()
     assert resolve_project_key(tmp_path / "Plain") == "plain"
     assert resolve_project_key("/") == "global"
@@ -153,7 +153,7 @@ def test_a_worktree_has_the_key_of_its_repository(tmp_path: Path) -> None:
     assert resolve_project_key(tmp_path / "feature-x") == SAME
 
 
-def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
+def test_a_submodule_is_a_separate_project(tmp_path: Path) -> None:
     library = repository(tmp_path / "library")
     folder = repository(tmp_path / "app", "git@host:app.git")
     git(folder, "submodule", "add", str(library), "vendor/lib")
@@ -162,12 +162,12 @@ def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
     assert resolve_project_key(folder / "vendor/lib") == "lib"
 
 
-def test_a_relative_remote_is_the_place_it_means(tmp_path: Path) -> None:
+def test_a_relative_remote_is_resolved(tmp_path: Path) -> None:
     folder = repository(tmp_path / "clone", "../bare.git")
     assert resolve_project_key(folder) == str(tmp_path / "bare").lower()
 
 
-def test_a_marker_wins_and_is_looked_for_upwards(tmp_path: Path) -> None:
+def test_a_marker_wins_and_is_found_in_parent_folders(tmp_path: Path) -> None:
     folder = repository(tmp_path / "clone", "git@host:x.git")
     (folder / "a/b").mkdir(parents=True)
     (folder / ".anamnesis").mkdir()
@@ -178,7 +178,7 @@ def test_a_marker_wins_and_is_looked_for_upwards(tmp_path: Path) -> None:
     assert resolve_project_key(folder / "a/b") == "acme/site"
 
 
-def test_a_marker_in_the_home_folder_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_in_the_home_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".anamnesis").mkdir()
     (tmp_path / ".anamnesis/project").write_text("everything")
@@ -187,7 +187,7 @@ def test_a_marker_in_the_home_folder_counts_for_nothing(tmp_path: Path, monkeypa
     assert resolve_project_key(tmp_path) == tmp_path.name.lower()
 
 
-def test_an_inherited_git_dir_does_not_point_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_inherited_git_dir_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = repository(tmp_path / "other", "git@host:other.git")
     mine = repository(tmp_path / "mine", "git@host:mine.git")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))

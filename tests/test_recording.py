@@ -1,4 +1,4 @@
-"""The pictures in the README are what the command draws today."""
+"""The pictures in the README are current."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def recorder(name: str = "recording") -> ModuleType:
     return module
 
 
-def test_the_recorded_session_is_what_a_terminal_shows_today() -> None:
+def test_the_recorded_session_is_current() -> None:
     recording = recorder()
     assert recording.drawn() == recording.DRAWING.read_text("utf-8"), "Out of date: run `make docs`."
 
 
-def test_the_drawn_application_is_what_a_terminal_shows_today() -> None:
+def test_the_drawing_of_the_application_is_current() -> None:
     picture = recorder("picture")
     assert words(picture.drawn()) == words(picture.DRAWING.read_text("utf-8")), "Out of date: run `make docs`."
 
 
 def words(drawing: str) -> str:
-    """What a drawing says; how it is coloured changes with the versions of Textual."""
+    """The text of a drawing; its colours change with versions of Textual."""
     texts = ("".join(each.itertext()) for each in ElementTree.fromstring(drawing).iter() if each.tag.endswith("}text"))
     return " ".join(" ".join(texts).split())
 

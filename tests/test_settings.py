@@ -1,4 +1,4 @@
-"""Only entry points read the environment, config.json and the home folder; everything below is given what it needs."""
+"""Only entry points read the environment, config.json and the home folder; other modules get values passed in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import anamnesis
 
 SOURCE = Path(anamnesis.__file__).parent
-# Every module that reads one of these, with the reason. The functions `resolve_*` read all settings anew.
+# Every module that reads one of these, with the reason. The functions `resolve_*` read all settings again.
 READERS = {
     "config": "Reads the settings for everybody.",
     "cli/context": "The command line's one read of the settings.",
@@ -45,7 +45,7 @@ _READING = ("resolve_settings", "resolve_home", "resolve_machine_id", "resolve_r
 
 
 def read_by(tree: ast.Module) -> Iterator[str]:
-    """What a module reads of its surroundings by itself."""
+    """The names by which a module reads its surroundings."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv" as name):
@@ -70,7 +70,7 @@ def test_no_module_but_the_entry_points_reads_the_environment_or_the_home_folder
     assert {module for module, names in found.items() if names} - only_a_tilde == set(READERS)
 
 
-def test_reading_by_another_spelling_is_seen() -> None:
+def test_other_spellings_of_a_read_are_detected() -> None:
     code = (
         "from os import environ\nimport anamnesis.config as c\nc.resolve_home()\nos.path.expanduser('~')\nPath.home()"
     )

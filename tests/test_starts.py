@@ -1,4 +1,4 @@
-"""What the commands that agents start import before they answer. Seconds depend on the machine; modules do not."""
+"""Limits the imports of commands that agents start. Modules, unlike seconds, do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.web.daemon import Daemon
 from anamnesis.store import MemoryStore
 
 TOOLS = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
-# What nobody needs to list tools or to answer a prompt in a folder that is no git repository.
+# Not needed to list tools, or to answer a prompt in a folder that is not a git repository.
 HEAVY = {
     "asyncio",
     "click",
@@ -33,7 +33,7 @@ HEAVY = {
 
 
 def imported(home: Path, given: bytes, *arguments: str) -> tuple[bytes, set[str]]:
-    """What a command prints, and the modules it has imported by then."""
+    """The output of a command, and the modules that it imported."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "anamnesis", *arguments],
         input=given,
@@ -59,7 +59,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_serve_lists_its_tools_before_it_opens_the_memory(home: Path) -> None:
-    """Neither the notes nor a database are opened for it, so that the number of notes does not count."""
+    """It opens neither notes nor a database, so the number of notes does not matter."""
     printed, modules = imported(home, TOOLS, "serve")
     assert len(json.loads(printed.splitlines()[1])["result"]["tools"]) == 9
     unneeded = {"anamnesis.store", "anamnesis.bridge", "anamnesis.cli", "sqlite3", "traceback", "hashlib"}
@@ -67,12 +67,12 @@ def test_serve_lists_its_tools_before_it_opens_the_memory(home: Path) -> None:
     assert len(ours(modules)) <= 22, ours(modules)
 
 
-def test_serve_opens_nothing_and_makes_nothing_for_a_list_of_tools(tmp_path: Path) -> None:
+def test_serve_creates_no_file_for_a_list_of_tools(tmp_path: Path) -> None:
     imported(tmp_path, TOOLS, "serve")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_engram_mcp_lists_its_tools_before_it_imports_what_they_do(home: Path) -> None:
+def test_engram_mcp_lists_its_tools_before_it_imports_their_code(home: Path) -> None:
     printed, modules = imported(home, TOOLS, "engram", "mcp")
     assert len(json.loads(printed.splitlines()[1])["result"]["tools"]) == 15
     unneeded = {"anamnesis.store", "anamnesis.notes", "anamnesis.engram.observations", "traceback", "hashlib"}
@@ -80,7 +80,7 @@ def test_engram_mcp_lists_its_tools_before_it_imports_what_they_do(home: Path) -
     assert len(ours(modules)) <= 26, ours(modules)
 
 
-def test_recall_imports_what_finds_and_shows_a_note(home: Path) -> None:
+def test_recall_imports_only_what_finds_and_shows_a_note(home: Path) -> None:
     event = {"session_id": "s1", "cwd": str(home), "hook_event_name": "x", "prompt": "where do zebras cross the road?"}
     printed, modules = imported(home, json.dumps(event).encode(), "recall")
     assert b"Zebra crossing" in printed
@@ -89,7 +89,7 @@ def test_recall_imports_what_finds_and_shows_a_note(home: Path) -> None:
     assert len(ours(modules)) <= 56, ours(modules)
 
 
-def test_a_module_that_is_deferred_is_imported_by_its_first_use() -> None:
+def test_a_deferred_module_is_imported_by_its_first_use() -> None:
     script = (
         "import sys\n"
         "from anamnesis.light import defer\n"
@@ -106,7 +106,7 @@ def test_a_module_that_is_deferred_is_imported_by_its_first_use() -> None:
 
 
 def test_a_hook_compiles_only_the_patterns_that_it_needs() -> None:
-    """Compiling all of them takes as long as a tenth of a start."""
+    """Compiling all of them takes a tenth of a start."""
     script = (
         "import re, sys\n"
         "import anamnesis.hooks.prompt, anamnesis.inject, anamnesis.project, anamnesis.vault\n"
@@ -117,7 +117,7 @@ def test_a_hook_compiles_only_the_patterns_that_it_needs() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
+def test_recall_opens_nothing_for_a_prompt_without_a_subject(home: Path) -> None:
     event = {"session_id": "s1", "cwd": str(home), "hook_event_name": "x", "prompt": "fix the failing test"}
     printed, modules = imported(home, json.dumps(event).encode(), "recall")
     assert printed == b""
@@ -127,7 +127,7 @@ def test_recall_opens_nothing_for_a_prompt_about_nothing(home: Path) -> None:
 
 
 def test_recall_reads_no_note_that_it_does_not_print(home: Path) -> None:
-    """Most prompts share words with notes, and few are about one."""
+    """Most prompts share words with notes, but few are about one."""
     script = (
         "import sys\n"
         "from anamnesis.inject import select_recall\n"
@@ -154,7 +154,7 @@ def test_recall_opens_nothing_in_a_home_without_notes(tmp_path: Path) -> None:
 
 
 def test_with_a_daemon_recall_and_search_leave_the_model_to_it(home: Path) -> None:
-    """Neither imports numpy, and the hook nothing but a socket more than without a daemon."""
+    """Neither imports numpy, and the hook imports only a socket in addition."""
     daemon = Daemon(home)
     try:
         wait_until(lambda: json.loads(daemon.ask("GET", "/ready").body).get("not_embedded") == 0)

@@ -1,4 +1,4 @@
-"""The working copies of projects: remembered by hooks, checked before they are used."""
+"""Working copies of projects are remembered by hooks and checked before use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def written(home: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
-def test_the_top_of_the_working_copy_is_remembered_and_the_same_one_is_not_written_again(
+def test_the_root_of_a_working_copy_is_remembered_and_a_known_one_is_not_written_again(
     home: Path, tmp_path: Path
 ) -> None:
     repository = Repository(tmp_path / "shop")
@@ -48,13 +48,13 @@ def test_the_top_of_the_working_copy_is_remembered_and_the_same_one_is_not_writt
     assert (home / "working-copies.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_of_two_working_copies_the_last_one_counts(home: Path, tmp_path: Path) -> None:
+def test_of_two_working_copies_the_last_one_is_used(home: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         remember_folder(home, Repository(tmp_path / name).folder)
     assert known(home).folders == {PROJECT: tmp_path / "two"}
 
 
-def test_a_marked_folder_inside_a_repository_is_a_project_of_its_own(home: Path, tmp_path: Path) -> None:
+def test_a_marked_folder_inside_a_repository_is_a_separate_project(home: Path, tmp_path: Path) -> None:
     repository = Repository(tmp_path / "all")
     marker = repository.folder / "packages/shop/.anamnesis/project"
     marker.parent.mkdir(parents=True)
@@ -70,7 +70,7 @@ def test_a_folder_outside_of_a_repository_is_not_remembered(home: Path, tmp_path
     assert not (home / "working-copies.json").exists()
 
 
-def test_what_is_gone_or_has_another_key_is_not_used(home: Path, tmp_path: Path) -> None:
+def test_a_working_copy_that_is_gone_or_has_another_key_is_not_used(home: Path, tmp_path: Path) -> None:
     gone, other = Repository(tmp_path / "gone"), Repository(tmp_path / "other")
     gone.git("remote", "set-url", "origin", "https://github.com/example/gone.git")
     remember_folder(home, gone.folder)
@@ -93,7 +93,7 @@ def test_the_file_is_bounded_and_a_damaged_one_counts_as_empty(home: Path, tmp_p
         assert [*held.items()][-1] == (PROJECT, str(folder))
 
 
-def test_a_home_that_cannot_be_written_fails_nobody(home: Path, tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_not_an_error(home: Path, tmp_path: Path) -> None:
     remember_folder(home / "missing", Repository(tmp_path / "shop").folder)
 
 

@@ -1,4 +1,4 @@
-"""What a working tree provides is read within limits, and nothing leads out of it."""
+"""Files of a working tree are read within limits, and never from outside of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 
 def outside(tree: Path) -> Path:
-    """A folder beside the tree, with a file that nobody may read through the tree."""
+    """A folder beside the tree, with a file that must not be read through the tree."""
     folder = tree.parent / "outside"
     folder.mkdir()
     (folder / "file").write_bytes(b"secret")
@@ -61,7 +61,7 @@ def endless(tree: Path) -> None:
 @pytest.mark.parametrize(
     "make", [linked_file, linked_folder, link_to_nowhere, link_within_the_tree, pipe, folder, too_long, endless]
 )
-def test_what_is_no_regular_file_within_its_limit_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
+def test_only_a_regular_file_within_the_limit_is_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
     make(tree)
@@ -86,21 +86,21 @@ def test_a_file_up_to_its_limit_is_read_also_through_a_link_to_the_tree(tmp_path
     assert read_file(tmp_path / "link", "folder/file", 10) == b"x" * 10
 
 
-def test_what_is_not_there_is_none(tmp_path: Path) -> None:
+def test_a_missing_file_is_none(tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"")
     for file in ("none", "none/file", "plain/file"):
         assert read_file(tmp_path, file, 10) is None
     assert read_file(tmp_path / "gone", "file", 10) is None
 
 
-def test_no_name_leads_up(tmp_path: Path) -> None:
+def test_a_path_to_the_parent_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(RefusedPath):
         read_file(tmp_path / "tree", "../file", 10)
 
 
-def test_no_folder_is_made_through_a_link(tmp_path: Path) -> None:
+def test_no_folder_is_created_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "tree/folder").symlink_to(tmp_path / "out")

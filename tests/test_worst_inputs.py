@@ -1,4 +1,4 @@
-"""What reads texts from outside takes time in proportion to them, also where they are made to take long."""
+"""Functions that read external texts take linear time, also for hostile texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def numbered(form: str, before: str = "", after: str = "") -> Make:
 
 
 def cycled(size: int) -> str:
-    """A hundred different lines, again and again."""
+    """A hundred different lines, repeated."""
     return "".join(f"{number % 101}\n" for number in range(size // 3))
 
 
@@ -115,11 +115,11 @@ CASES: list[tuple[str, Callable[[Any], object], Make]] = [
     ("quotes of a query", query.asked, repeated('"')),
     ("quotes in the words of a query", query.asked, repeated('w"w ')),
     ("a phrase of a query", query.asked, repeated("w ", before='"')),
-    ("pasted tags", lambda text: asks.own_words([text]), repeated('<pasted_content id="')),
-    ("pasted tags without quotes", lambda text: asks.own_words([text]), repeated("<pasted_content id=")),
-    ("pastes that are closed", lambda text: asks.own_words([text]), numbered("<pasted_content id={}>", "", CLOSED)),
-    ("reminders", lambda text: asks.own_words([text]), repeated("<system-reminder>")),
-    ("reminders that are closed", lambda text: asks.own_words([text]), repeated("<reminder></reminder>")),
+    ("pasted tags", lambda text: asks.typed_text([text]), repeated('<pasted_content id="')),
+    ("pasted tags without quotes", lambda text: asks.typed_text([text]), repeated("<pasted_content id=")),
+    ("pastes that are closed", lambda text: asks.typed_text([text]), numbered("<pasted_content id={}>", "", CLOSED)),
+    ("reminders", lambda text: asks.typed_text([text]), repeated("<system-reminder>")),
+    ("reminders that are closed", lambda text: asks.typed_text([text]), repeated("<reminder></reminder>")),
     ("a line of a transcript", lambda text: (type_of(text), decode_line(text)), lambda size: b'{"a":"\\' * (size // 7)),
     ("a line of blanks", lambda text: (type_of(text), decode_line(text)), lambda size: b" " * size),
     ("results in a line", lambda text: answers(text, b'"id":"', {"x": ""}), lambda size: b'"id":"a"' * (size // 8)),
@@ -148,7 +148,7 @@ CASES: list[tuple[str, Callable[[Any], object], Make]] = [
     ("a query in an address", parse_query, numbered("a{}=%20&")),
     ("a list in a text", lambda text: checked("t", LIST, {"a": text}), repeated("[")),
 ]  # fmt: skip
-# What takes a microsecond a character is given less.
+# Functions that take a microsecond a character get shorter texts.
 SLOW = ("front matter", "lines", "settings", "name")
 
 
@@ -160,7 +160,7 @@ def refused(data: bytes) -> object:
 
 
 @pytest.mark.parametrize(("call", "make"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_the_worst_texts_take_time_in_proportion_to_their_size(
+def test_hostile_texts_take_linear_time(
     call: Callable[[Any], object], make: Make, request: pytest.FixtureRequest
 ) -> None:
     is_slow = any(word in request.node.callspec.id for word in SLOW)
@@ -168,7 +168,7 @@ def test_the_worst_texts_take_time_in_proportion_to_their_size(
 
 
 @pytest.mark.parametrize("pump", ["\n", "<", '<pasted_content id="', "}", "# ", "a ", "<timestamp>", "[[", '\\"'])
-def test_a_transcript_with_a_long_message_takes_time_in_proportion_to_it(pump: str, tmp_path: Path) -> None:
+def test_a_transcript_with_a_long_message_takes_linear_time(pump: str, tmp_path: Path) -> None:
     def make(size: int) -> str:
         said = {"type": "user", "sessionId": "s", "message": {"content": f"Fix {pump * (size // len(pump))}"}}
         path = tmp_path / f"{size}.jsonl"
@@ -178,7 +178,7 @@ def test_a_transcript_with_a_long_message_takes_time_in_proportion_to_it(pump: s
     assert not superlinear(captured, make)
 
 
-def test_undone_messages_of_a_transcript_are_forgotten_in_proportion_to_their_number(tmp_path: Path) -> None:
+def test_undoing_messages_of_a_transcript_takes_linear_time(tmp_path: Path) -> None:
     from anamnesis.capture.draft import Draft
 
     def make(size: int) -> bytes:

@@ -1,1 +1,1 @@
-"""What is needed to make parts of the program again, and not to run it."""
+"""Tools that build parts of the program. The program itself does not need them."""

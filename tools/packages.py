@@ -1,7 +1,7 @@
-"""`python -m tools.packages`: builds the wheel and the sdist into dist/, installs each in a clean environment of every
-Python that is there, and runs the README's first commands with it.
+"""`python -m tools.packages`: builds the wheel and the sdist into dist/, installs them in a clean environment of every
+installed Python, and runs the README's first commands there.
 
-uv and pipx install the wheel as well, where they are there. The release notes of the version go to dist/NOTES.md.
+uv and pipx, if they are installed, install the wheel as well. The release notes go to dist/NOTES.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LIST_TOOLS = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 
 def main() -> None:
-    """Build, install, run; exits with 1 at the first step that fails."""
+    """Build, install and run; exits with 1 at the first failure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="where the packages go")
     dist: Path = parser.parse_args().dist
@@ -50,12 +50,12 @@ def main() -> None:
 
 
 def release_notes(changes: str, version: str) -> str:
-    """The part of the change log about a version; that of a development version is not released yet."""
+    """The section of the change log for a version; "Unreleased" for a development version."""
     wanted = "Unreleased" if ".dev" in version else version
     parts = re.split(r"^## ", changes, flags=re.MULTILINE)[1:]
     found = [part for part in parts if part.split(maxsplit=1)[0] == wanted]
     if not found:
-        raise SystemExit(f"CHANGELOG.md has no part about {wanted}.")
+        raise SystemExit(f"CHANGELOG.md has no section {wanted}.")
     return f"# Anamnesis {version}\n{found[0].partition(chr(10))[2]}"
 
 
@@ -81,12 +81,12 @@ def _pythons() -> Iterator[str]:
 
 
 def _play(name: str, environment: Path, shared: Path | None = None) -> None:
-    """Run the first commands as a new user would, and ask the server for its tools."""
+    """Run the first commands as a new user would, and list the server's tools."""
     with tempfile.TemporaryDirectory() as home:
         variables = {"PATH": f"{environment}/bin:{os.environ['PATH']}", "HOME": home, "LANG": "C.UTF-8"}
         for command in first_commands((ROOT / "README.md").read_text("utf-8")):
             _run(["bash", "-c", command], env=variables, cwd=home)
-        listed = _run(["anamnesis"], env=variables, cwd=home, said=_LIST_TOOLS)
+        listed = _run(["anamnesis"], env=variables, cwd=home, stdin=_LIST_TOOLS)
         if '"memory_search"' not in listed:
             raise SystemExit(f"{name}: the server did not list its tools.")
         missing = [path for path in _SHARED if shared and not (shared / path).is_file()]
@@ -96,9 +96,9 @@ def _play(name: str, environment: Path, shared: Path | None = None) -> None:
 
 
 def _run(
-    words: Sequence[str], env: Mapping[str, str] | None = None, cwd: Path | str | None = None, said: str = ""
+    words: Sequence[str], env: Mapping[str, str] | None = None, cwd: Path | str | None = None, stdin: str = ""
 ) -> str:
-    done = subprocess.run(words, env=env, cwd=cwd, input=said, capture_output=True, text=True)
+    done = subprocess.run(words, env=env, cwd=cwd, input=stdin, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"`{' '.join(words)}` exited with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout

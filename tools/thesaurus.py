@@ -1,11 +1,11 @@
-"""Makes src/anamnesis/dream/data/thesaurus.txt: which English words can stand for each other, and irregular forms.
+"""Builds src/anamnesis/dream/data/thesaurus.txt: pairs of English synonyms, and irregular forms.
 
     python -m tools.thesaurus WORDNET EXCEPTIONS MOBY
 
 WORDNET is the folder of WordNet 3.1's database files, EXCEPTIONS that of its *.exc files, MOBY the file of the Moby
-Thesaurus (words.txt). Both thesauri alone are too loose: Moby lists antonyms and siblings (daughter for son), WordNet
-every rare sense. A pair is kept where they agree, where no relation of WordNet says that the words are opposites or
-siblings, and where the embedding model finds the words close. Nouns for things that share no sense are siblings.
+Thesaurus (words.txt). Each thesaurus alone is too loose: Moby lists antonyms and siblings (daughter for son), WordNet
+every rare sense. A pair is kept if both agree, no relation of WordNet makes the words opposites or siblings, and the
+embedding model finds them close. Nouns for things that share no sense are siblings.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from anamnesis.meaning.model import load
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 _OF_KEY = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 _OUT = Path(__file__).parents[1] / "src/anamnesis/dream/data/thesaurus.txt"
-# The least cosines of two words that share a sense, that both thesauri relate, that are nouns only, and of adjectives
-# that only one thesaurus relates.
+# The minimum cosines of words that share a sense, words that both thesauri relate, nouns, and adjectives that only one
+# thesaurus relates.
 _SAME, _RELATED, _NOUNS, _ADJECTIVES = 0.6, 0.66, 0.7, 0.85
 # WordNet's files of animals, artifacts, bodies, food, places, objects, persons, plants, substances and times.
 _THINGS = ("05", "06", "08", "13", "15", "17", "18", "20", "27", "28")
-# A sense further back than this is rare.
+# Later senses are rare.
 _MOST_SENSES = 5
-# Words of computing, abbreviations and adverbs, which the thesauri do not know or keep apart.
+# Synonyms in computing, abbreviations and adverbs that the thesauri lack.
 _COMPUTING = """
 folder directory dir; repo repository; config configuration settings; app application; docs documentation; param
 parameter; arg argument; env environment; var variable; func function; db database datastore; auth authentication;
@@ -53,7 +53,7 @@ notification; same identical; enough sufficient; because since; approximately ro
 limit cap; hold contain; keep store; reachable accessible; doc document; gonna going; wanna want; pr pull_request; os
 operating_system; deploy deployment; fix correct repair
 """
-# Words that are told apart in computing, or that only the thesauri take for the same.
+# Words that differ in computing, or that the thesauri wrongly treat as synonyms.
 _APART = """
 main master; average median; mean median; heap stack; get post put; count sum; line row; letter word; chapter page;
 gold silver; hostel hotel; actor actress; learn teach; pause stop; defeat win; site page; error warning; fetch pull;
@@ -126,7 +126,7 @@ class WordNet:
         return any(self.above[a] & self.above[b] for a in first for b in second)
 
     def are_things_apart(self, one: str, other: str) -> bool:
-        """Whether two nouns name different things: their first senses are near each other, or both name things."""
+        """Whether two nouns name different things: their first senses are close relatives, or both name things."""
         if not self.is_mostly("n", one) or not self.is_mostly("n", other):
             return False
         first, second = (self._first_noun(word) for word in (one, other))
@@ -137,7 +137,7 @@ class WordNet:
         return bool(are_near) or self.file[first] == self.file[second] in _THINGS
 
     def is_mostly(self, part: str, word: str) -> bool:
-        """Whether a word is used as this part of speech at least as often as any other, or only known as a noun."""
+        """Whether a word is used most often as this part of speech; a noun also if no use is counted."""
         times = self.times[word]
         return times[part] >= max(times.values(), default=0) and (times[part] > 0 or part == "n")
 
@@ -184,7 +184,7 @@ def _candidates(wordnet: WordNet, moby: dict[str, set[str]], known: set[str]) ->
 
 
 def _least(wordnet: WordNet, moby: dict[str, set[str]], one: str, other: str) -> float:
-    """The least cosine with which two words are kept."""
+    """The minimum cosine for a pair of words; above 1 for a pair that is never kept."""
     if frozenset((one, other)) in wordnet.opposites:
         return 2.0
     if wordnet.shares(one, other):

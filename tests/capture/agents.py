@@ -1,7 +1,7 @@
-"""One session as each agent would have written it: what each does around it differs, the session is the same.
+"""The same session in each agent's format.
 
-The user asks to fix the login, the agent fails to edit one file, edits a second and makes a third; the user then asks
-for a test. Between these stand whatever the agent puts in the user's name, and subagents, compactions, interruptions.
+The user asks to fix the login, the agent fails to edit one file, edits a second and creates a third; the user then
+asks for a test. In between come messages that the agent sends as the user, subagents, compactions and interruptions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROLLOUT = "019df7ae-b036-76c2-a499-fe10385d955a"
 
 @dataclass(frozen=True)
 class Sample:
-    """A transcript, its path under an agent's folder, the files beside it, and what only those contain."""
+    """A transcript, its path under an agent's folder, the files beside it, and the expected fields of the session."""
 
     file: str
     reader: str
@@ -26,7 +26,7 @@ class Sample:
     beside: dict[str, str] = field(default_factory=dict)
     session: str = SESSION
     branch: str = ""
-    # Whether the transcript tells the folder, times and which files are new.
+    # Whether the transcript contains the folder, times and which files are new.
     cwd: bool = True
     timed: bool = True
     new: bool = True

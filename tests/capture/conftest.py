@@ -1,4 +1,4 @@
-"""Each test of a transcript holds in both formats."""
+"""Runs each test of a transcript in both formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dialogues with the sentences that a note should keep, and each dialogue as its agent would have stored it."""
+"""Dialogues labelled with the sentences that a note should keep, and their transcripts in the agents' formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Said = tuple[str, str]
 
 @dataclass
 class Dialogue:
-    """Who said what, and which sentences are a cause, a decision or a rule."""
+    """The turns with their speakers, and the sentences that are a cause, a decision or a rule."""
 
     name: str
     agent: str

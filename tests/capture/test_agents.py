@@ -1,9 +1,8 @@
-"""A session is the same, whichever agent wrote it down, and whatever is wrong with the file."""
+"""Every agent's transcript yields the same session, also from a damaged file."""
 
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.capture.agents import ALL, STREAMED, Sample
+from tests.capture.transcripts import shuffled
 
 from anamnesis.capture import (
     HeuristicSummarizer,
@@ -22,7 +22,7 @@ from anamnesis.capture import (
     parse_transcript,
     write_episodic,
 )
-from anamnesis.capture.formats import FORMATS, reader_of
+from anamnesis.capture.transcript_formats import FORMATS, reader_of
 from anamnesis.store import MemoryStore
 
 each = pytest.mark.parametrize("sample", ALL, ids=lambda sample: sample.file)
@@ -31,7 +31,7 @@ TOUCHED = ["src/auth.py", "tests/test_auth.py"]
 
 
 @each
-def test_each_agents_transcript_tells_the_same_session(tmp_path: Path, sample: Sample) -> None:
+def test_each_agents_transcript_yields_the_same_session(tmp_path: Path, sample: Sample) -> None:
     session = parse_transcript(sample.lay(tmp_path), cwd="" if sample.cwd else "/w/app")
     assert session.prompts == ["fix the login", "now add a test"]
     assert session.last_outcome == "Fixed, and tested."
@@ -53,7 +53,7 @@ def test_times_are_those_of_the_transcript(tmp_path: Path, sample: Sample) -> No
 
 
 @each
-def test_the_folder_of_the_transcript_goes_before_that_of_the_hook(tmp_path: Path, sample: Sample) -> None:
+def test_the_transcripts_folder_is_preferred_to_the_hooks(tmp_path: Path, sample: Sample) -> None:
     session = parse_transcript(sample.lay(tmp_path), cwd="/w")
     assert session.cwd == ("/w/app" if sample.cwd else "/w")
 
@@ -81,22 +81,22 @@ def test_the_note_of_a_session_is_the_same(tmp_path: Path, sample: Sample) -> No
 
 
 @each
-def test_the_last_message_stands_in_for_what_is_not_written_yet(tmp_path: Path, sample: Sample) -> None:
+def test_the_last_message_replaces_an_outcome_that_is_not_written_yet(tmp_path: Path, sample: Sample) -> None:
     path = sample.lay(tmp_path)
     assert parse_transcript(path, "All is deployed.").last_outcome == "All is deployed."
     assert parse_transcript(path, "Fixed, and tested.").last_outcome == "Fixed, and tested."
 
 
 @each_streamed
-def test_a_last_message_alone_is_no_session(tmp_path: Path, sample: Sample) -> None:
-    """Subagents end too, and Cursor's editor keeps the rest elsewhere."""
+def test_a_last_message_alone_is_not_a_session(tmp_path: Path, sample: Sample) -> None:
+    """Hooks also run for subagents, and Cursor's editor stores the other messages elsewhere."""
     first = sample.lines()[0] if sample.reader in ("codex", "gemini", "droid", "copilot", "kimi") else b""
     path = sample.lay(tmp_path, first)
     assert is_trivial_session(parse_transcript(path, "I have looked at all the files, and found nothing of note."))
 
 
 @each_streamed
-def test_every_line_is_its_own_agents_or_no_ones(sample: Sample) -> None:
+def test_no_line_is_recognised_as_another_agents(sample: Sample) -> None:
     for line in sample.lines():
         reader = reader_of(json.loads(line))
         assert reader is None or reader.__module__ == f"anamnesis.capture.readers.{sample.reader}"
@@ -128,7 +128,7 @@ def test_broken_and_foreign_lines_change_nothing(tmp_path: Path, sample: Sample)
 
 
 @each_streamed
-def test_the_last_line_needs_no_end(tmp_path: Path, sample: Sample) -> None:
+def test_the_last_line_needs_no_newline(tmp_path: Path, sample: Sample) -> None:
     expected = parse_transcript(sample.lay(tmp_path / "whole"))
     assert parse_transcript(sample.lay(tmp_path / "cut", b"".join(sample.lines()).rstrip())) == expected
 
@@ -144,7 +144,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield tmp_path_factory.mktemp("agents")
 
 
-def known_to_fail_nowhere(path: Path) -> ParsedSession:
+def parsed_and_summarised(path: Path) -> ParsedSession:
     session = parse_transcript(path)
     assert HeuristicSummarizer().summarize(session) is not None
     return session
@@ -156,23 +156,23 @@ def test_any_beginning_of_a_transcript_can_be_read(folders: Path, sample: Sample
     """A hook may read while the agent writes: it gets what is written so far, and later captures only add asks."""
     content = b"".join(sample.lines())
     cut = data.draw(st.integers(0, len(content)))
-    session = known_to_fail_nowhere(sample.lay(folders, content[:cut]))
+    session = parsed_and_summarised(sample.lay(folders, content[:cut]))
     asks = [ask for ask in session.prompts if ask != "delete everything"]  # undone later in Gemini's
     assert asks == ["fix the login", "now add a test"][: len(asks)]
 
 
 @each
 @given(data=st.data())
-def test_no_damage_makes_it_fail(folders: Path, sample: Sample, data: st.DataObject) -> None:
+def test_damaged_bytes_do_not_raise(folders: Path, sample: Sample, data: st.DataObject) -> None:
     content = bytearray(b"".join(sample.lines()))
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(content)))
         content[start : start + data.draw(st.integers(0, 40))] = data.draw(st.binary(max_size=4))
-    known_to_fail_nowhere(sample.lay(folders, bytes(content)))
+    parsed_and_summarised(sample.lay(folders, bytes(content)))
 
 
 def changed(value: Any, draw: Any) -> Any:
-    """The same JSON with some values of another kind."""
+    """The same JSON with some values of another type."""
     if draw(st.integers(0, 15)) == 0:
         return draw(st.sampled_from([None, True, 7, 1e300, "", "x", [], {}, [[]], {"type": "text", "text": {}}]))
     if isinstance(value, dict):
@@ -182,28 +182,17 @@ def changed(value: Any, draw: Any) -> Any:
 
 @each_streamed
 @given(data=st.data())
-def test_values_of_another_kind_make_it_not_fail(folders: Path, sample: Sample, data: st.DataObject) -> None:
+def test_values_of_another_type_do_not_raise(folders: Path, sample: Sample, data: st.DataObject) -> None:
     lines = sample.lines()
     number = data.draw(st.integers(0, len(lines) - 1))
     lines[number] = json.dumps(changed(json.loads(lines[number]), data.draw)).encode() + b"\n"
-    known_to_fail_nowhere(sample.lay(folders, b"".join(lines)))
-
-
-def shuffled(value: Any, seed: int) -> Any:
-    """The same JSON with its keys in another order, on every level."""
-    if isinstance(value, list):
-        return [shuffled(inner, seed) for inner in value]
-    if not isinstance(value, dict):
-        return value
-    items = [(key, shuffled(inner, seed)) for key, inner in value.items()]
-    random.Random(seed).shuffle(items)
-    return dict(items)
+    parsed_and_summarised(sample.lay(folders, b"".join(lines)))
 
 
 @each_streamed
 @given(seed=st.integers(0, 999))
-def test_what_is_passed_over_unread_makes_no_difference(folders: Path, sample: Sample, seed: int) -> None:
-    """In a spaced-out file, and with keys in another order, other lines can be distinguished by their bytes."""
+def test_skipping_lines_by_their_bytes_makes_no_difference(folders: Path, sample: Sample, seed: int) -> None:
+    """With other spacing and another order of keys, fewer lines can be skipped without decoding."""
     expected = parse_transcript(sample.lay(folders))
     spaced = [json.dumps(shuffled(json.loads(line), seed)).encode() + b"\n" for line in sample.lines()]
     assert parse_transcript(sample.lay(folders, b"".join(spaced))) == expected

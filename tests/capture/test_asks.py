@@ -1,4 +1,4 @@
-"""An ask is what a person typed, in their own words, and nothing else."""
+"""An ask is exactly the text that a person typed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_all_asks_are_kept_in_order(parse: Parse, era: Era) -> None:
     assert session.first_prompt == "why does login fail?"
 
 
-def test_the_texts_of_blocks_are_one_ask_and_pictures_leave_their_marker(parse: Parse, era: Era) -> None:
+def test_text_blocks_form_one_ask_and_images_leave_their_marker(parse: Parse, era: Era) -> None:
     blocks = [
         {"type": "text", "text": "[Image #1] what is this?"},
         {"type": "image", "source": {"type": "base64", "data": "AAAA"}},
@@ -51,7 +51,7 @@ def test_the_texts_of_blocks_are_one_ask_and_pictures_leave_their_marker(parse: 
     ],
 )
 @pytest.mark.parametrize("as_blocks", [False, True])
-def test_what_programs_say_is_no_ask(parse: Parse, era: Era, text: str, as_blocks: bool) -> None:
+def test_program_messages_are_not_asks(parse: Parse, era: Era, text: str, as_blocks: bool) -> None:
     content = [{"type": "text", "text": text}] if as_blocks else text
     assert parse(era.ask(content), era.ask("the real one")).prompts == ["the real one"]
 
@@ -68,7 +68,7 @@ def test_what_programs_say_is_no_ask(parse: Parse, era: Era, text: str, as_block
         {"promptSource": "system"},
     ],
 )
-def test_a_line_that_is_marked_as_not_typed_is_no_ask(parse: Parse, era: Era, fields: dict[str, Any]) -> None:
+def test_a_line_marked_as_not_typed_is_not_an_ask(parse: Parse, era: Era, fields: dict[str, Any]) -> None:
     assert parse(era.ask("search the code base", **fields), era.ask("mine")).prompts == ["mine"]
 
 
@@ -76,12 +76,12 @@ def test_a_prompt_given_to_the_program_by_a_script_is_an_ask(parse: Parse) -> No
     assert parse(TODAY.ask("fix it", origin=None, promptSource="sdk")).prompts == ["fix it"]
 
 
-def test_the_result_of_a_tool_is_no_ask_even_beside_a_text(parse: Parse, era: Era) -> None:
+def test_a_tool_result_is_not_an_ask_even_beside_text(parse: Parse, era: Era) -> None:
     blocks = [{"type": "tool_result", "tool_use_id": "t9", "content": "42"}, {"type": "text", "text": "go on"}]
     assert parse(era.ask("count"), era.result("t9", "42"), era.ask(blocks)).prompts == ["count"]
 
 
-def test_who_only_writes_of_tool_results_asks(parse: Parse, era: Era) -> None:
+def test_text_about_tool_results_is_an_ask(parse: Parse, era: Era) -> None:
     texts = ["tool_result", 'why is "type":"tool_result" in the "user" line?', '{"type":"progress"}']
     assert parse(*map(era.ask, texts)).prompts == texts
 
@@ -97,11 +97,11 @@ def test_who_only_writes_of_tool_results_asks(parse: Parse, era: Era) -> None:
         ("a < b and <b>", "a < b and <b>"),
     ],
 )
-def test_what_programs_add_to_an_ask_is_cut_out(parse: Parse, era: Era, text: str, ask: str) -> None:
+def test_blocks_that_programs_add_to_an_ask_are_removed(parse: Parse, era: Era, text: str, ask: str) -> None:
     assert parse(era.ask(text)).prompts == [ask]
 
 
-def test_added_blocks_of_their_own_are_cut_out(parse: Parse, era: Era) -> None:
+def test_separate_blocks_that_programs_add_are_removed(parse: Parse, era: Era) -> None:
     texts = [OPENED, "[Request interrupted by user]", "rename it", REMINDER]
     assert parse(era.ask([{"type": "text", "text": text} for text in texts])).prompts == ["rename it"]
 
@@ -119,12 +119,12 @@ def test_added_blocks_of_their_own_are_cut_out(parse: Parse, era: Era) -> None:
         ('what does <pasted_content id="a"> mean?', 'what does <pasted_content id="a"> mean?'),
     ],
 )
-def test_pasted_text_is_not_in_the_users_words(parse: Parse, era: Era, text: str, ask: str) -> None:
+def test_pasted_text_is_replaced_by_a_marker(parse: Parse, era: Era, text: str, ask: str) -> None:
     assert parse(era.ask(text)).prompts == [ask]
 
 
 @pytest.mark.parametrize("pasted", [REMINDER, "<system-reminder> half", "<command-name>/x</command-name>"])
-def test_tags_within_a_paste_do_not_touch_the_words_around_it(parse: Parse, era: Era, pasted: str) -> None:
+def test_tags_within_a_paste_do_not_affect_the_text_around_it(parse: Parse, era: Era, pasted: str) -> None:
     text = f'see <pasted_content id="a">{pasted}</pasted_content id="a"> ok? {REMINDER}'
     assert parse(era.ask(text)).prompts == ["see [pasted] ok?"]
 
@@ -157,7 +157,7 @@ def test_a_slash_command_is_an_ask_only_with_arguments_and_never_as_xml(
     assert parse(era.ask(text)).prompts == asks
 
 
-def test_the_text_that_a_command_stands_for_is_no_ask(parse: Parse, era: Era) -> None:
+def test_the_expansion_of_a_command_is_not_an_ask(parse: Parse, era: Era) -> None:
     blocks = [{"type": "text", "text": command("/fix", "it")}, {"type": "text", "text": "You are an expert. Fix it."}]
     assert parse(era.ask(blocks), era.ask("You are an expert.", isMeta=True)).prompts == ["/fix it"]
 
@@ -181,16 +181,16 @@ def test_a_prompt_typed_while_the_model_works_is_an_ask(parse: Parse) -> None:
         {"prompt": "/compact"},
     ],
 )
-def test_what_else_was_queued_is_no_ask(parse: Parse, fields: dict[str, Any]) -> None:
+def test_other_queued_entries_are_not_asks(parse: Parse, fields: dict[str, Any]) -> None:
     assert parse(TODAY.ask("one"), queued(fields.pop("prompt", "two"), **fields)).prompts == ["one"]
 
 
-def test_attachments_are_no_asks(parse: Parse) -> None:
+def test_attachments_are_not_asks(parse: Parse) -> None:
     attachment = {"type": "hook_additional_context", "content": ["queued_command"], "prompt": "remember"}
     assert parse(TODAY.ask("one"), TODAY.entry("attachment", attachment=attachment)).prompts == ["one"]
 
 
-def test_a_subagents_task_of_last_year_is_no_ask(parse: Parse) -> None:
+def test_a_subagents_task_in_the_older_format_is_not_an_ask(parse: Parse) -> None:
     session = parse(
         LAST_YEAR.ask("explore the code"),
         LAST_YEAR.call("Task", "t1", prompt="find all parsers", subagent_type="general"),
@@ -204,7 +204,7 @@ def test_a_subagents_task_of_last_year_is_no_ask(parse: Parse) -> None:
     assert session.turns == 2
 
 
-def test_a_very_long_ask_is_cut(parse: Parse, era: Era) -> None:
+def test_a_very_long_ask_is_truncated(parse: Parse, era: Era) -> None:
     (ask,) = parse(era.ask("why? " + "x" * 3_000_000)).prompts
     assert ask.startswith("why? xxx")
     assert len(ask) == 20_000

@@ -27,7 +27,7 @@ def test_each_editing_tool_counts_once_per_file_in_the_order_of_the_first_edits(
     assert session.files_created == []
 
 
-def test_tools_of_other_makers_count(parse: Parse, era: Era) -> None:
+def test_editing_tools_of_mcp_servers_count(parse: Parse, era: Era) -> None:
     files = ("Add File: new.py", "Update File: old.py", "Delete File: gone.py")
     patch = "\n".join(("*** Begin Patch", *(f"*** {file}\n@@\n+x" for file in files), "*** End Patch"))
     session = parse(
@@ -39,7 +39,7 @@ def test_tools_of_other_makers_count(parse: Parse, era: Era) -> None:
     assert session.files_touched == ["a.py", "b.py", "new.py", "old.py", "gone.py"]
 
 
-def test_a_tool_of_other_makers_may_answer_with_a_text(parse: Parse, era: Era) -> None:
+def test_the_result_of_an_mcp_tool_may_be_a_string(parse: Parse, era: Era) -> None:
     call = era.call("mcp__filesystem__write_file", "t1", path="/w/app/a.py")
     assert parse(call, era.result("t1", toolUseResult="Wrote a.py")).files_touched == ["a.py"]
     assert parse(call, era.result("t1", error=True, toolUseResult="No")).files_touched == []
@@ -51,12 +51,12 @@ def test_a_path_is_relative_only_inside_the_working_folder(parse: Parse, era: Er
     assert parse(era.ask("go"), *calls).files_touched == ["a.py", "/w/apple/b.py", "/etc/hosts", "c.py"]
 
 
-def test_a_path_of_windows_is_relative_too(parse: Parse, era: Era) -> None:
+def test_a_windows_path_is_relative_too(parse: Parse, era: Era) -> None:
     call = {**era.call("Edit", file_path="C:\\w\\app\\sub\\a.py"), "cwd": "C:\\w\\app"}
     assert parse(call).files_touched == ["sub\\a.py"]
 
 
-def test_a_new_file_is_told_from_an_overwritten_one(parse: Parse, era: Era) -> None:
+def test_a_new_file_is_distinguished_from_an_overwritten_one(parse: Parse, era: Era) -> None:
     session = parse(
         era.call("Write", "t1", file_path="/w/app/new.py", content="x"),
         era.result("t1", toolUseResult={"type": "create", "filePath": "/w/app/new.py"}),
@@ -72,7 +72,7 @@ def test_a_new_file_is_told_from_an_overwritten_one(parse: Parse, era: Era) -> N
 
 
 @pytest.mark.parametrize("text", ["User rejected tool use", "Error: File has not been read yet."])
-def test_a_refused_or_failed_edit_is_none(parse: Parse, era: Era, text: str) -> None:
+def test_a_refused_or_failed_edit_does_not_count(parse: Parse, era: Era, text: str) -> None:
     session = parse(
         era.ask("go"),
         era.call("Edit", "t1", file_path="/w/app/refused.py"),
@@ -95,7 +95,7 @@ def test_an_edit_that_succeeds_at_the_second_try_counts(parse: Parse, era: Era) 
     assert session.files_touched == ["a.py"]
 
 
-def test_results_in_one_line_are_each_their_own_calls(parse: Parse, era: Era) -> None:
+def test_several_results_in_one_line_belong_to_their_calls(parse: Parse, era: Era) -> None:
     results = era.result("t0")
     results["message"]["content"] += [
         {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True},
@@ -138,7 +138,7 @@ def test_a_subagents_edits_in_its_own_file_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("input", [None, [], {}, {"file_path": 7}, {"file_path": ""}, {"path": None}])
-def test_a_call_without_a_path_is_passed_over(parse: Parse, era: Era, input: object) -> None:
+def test_a_call_without_a_path_is_ignored(parse: Parse, era: Era, input: object) -> None:
     call = era.call("Edit", "t1")
     call["message"]["content"][0]["input"] = input
     assert parse(call, era.call("Edit", "t2", file_path="/w/app/a.py")).files_touched == ["a.py"]

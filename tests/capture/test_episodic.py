@@ -1,4 +1,4 @@
-"""A session has one note, however often it is captured, and the user has the last word on it."""
+"""A session has one note, however often it is captured, and the user's changes to it prevail."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def captured(store: MemoryStore, session: ParsedSession = SESSION, source: str =
     return note
 
 
-def test_the_note_tells_where_it_comes_from(store: MemoryStore) -> None:
+def test_the_note_records_its_provenance(store: MemoryStore) -> None:
     note = captured(store)
     assert (note.type, note.title, note.project, note.machine_id) == ("episodic", "fix the login", "app", "thinkpad")
     assert note.tags == ["session", "session-end"]
@@ -79,12 +79,12 @@ def test_compaction_and_end_leave_one_note(store: MemoryStore) -> None:
     assert last.created_at == first.created_at
 
 
-def test_a_resumed_session_that_compacts_has_ended_before(store: MemoryStore) -> None:
+def test_a_compaction_after_a_resume_keeps_the_tag_session_end(store: MemoryStore) -> None:
     captured(store)
     assert captured(store, source="precompact").tags == ["session", "session-end"]
 
 
-def test_what_a_resumed_session_adds_is_not_reflected_yet(store: MemoryStore) -> None:
+def test_a_resumed_session_that_adds_text_loses_the_tag_reflected(store: MemoryStore) -> None:
     note = capture(store)
     assert note
     store.update(note.id, tags=[*note.tags, "reflected"])
@@ -96,7 +96,7 @@ def test_what_a_resumed_session_adds_is_not_reflected_yet(store: MemoryStore) ->
     assert "reflected" not in resumed.tags
 
 
-def test_an_update_keeps_what_others_gave_the_note(store: MemoryStore) -> None:
+def test_an_update_keeps_tags_and_fields_that_others_added(store: MemoryStore) -> None:
     note = captured(store, source="precompact")
     store.update(note.id, tags=["auth", *note.tags], project="other", created_at="2020-01-01T00:00:00+00:00")
     (path,) = store.memory_dir.rglob("*.md")
@@ -110,7 +110,7 @@ def test_an_update_keeps_what_others_gave_the_note(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("changes", [{"tags": ["session", "edited"]}, {"prov_source": "human"}])
-def test_a_note_that_somebody_made_their_own_is_left_alone(store: MemoryStore, changes: dict[str, Any]) -> None:
+def test_a_note_that_a_person_edited_is_not_changed(store: MemoryStore, changes: dict[str, Any]) -> None:
     mine = store.update(captured(store).id, body="My own words.", **changes)
     assert captured(store, replace(SESSION, last_outcome="Other.")) == mine
     assert store.list() == [mine]
@@ -124,7 +124,7 @@ def test_a_deleted_note_stays_deleted(store: MemoryStore) -> None:
     assert store.list() == []
 
 
-def test_a_restored_note_is_brought_up_to_date(store: MemoryStore) -> None:
+def test_a_restored_note_is_updated(store: MemoryStore) -> None:
     note = captured(store)
     store.delete(note.id)
     store.restore(note.id)
@@ -132,7 +132,7 @@ def test_a_restored_note_is_brought_up_to_date(store: MemoryStore) -> None:
     assert store.count() == 1
 
 
-def test_a_note_that_cannot_be_read_is_not_written_over(store: MemoryStore) -> None:
+def test_an_unreadable_note_is_not_overwritten(store: MemoryStore) -> None:
     captured(store)
     (path,) = store.memory_dir.rglob("*.md")
     path.write_text("---\nid: [\n---\nprecious\n")
@@ -162,7 +162,7 @@ def test_ids_sort_by_the_start_of_the_session(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("start", ["yesterday", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "\ud800"])
-def test_a_strange_start_is_no_obstacle(store: MemoryStore, start: str) -> None:
+def test_an_invalid_start_time_still_gives_a_stable_note(store: MemoryStore, start: str) -> None:
     session = replace(SESSION, started_at=start)
     assert captured(store, session) == captured(store, session)
 

@@ -13,7 +13,7 @@ from tests.capture.transcripts import Era, line
 
 from anamnesis.capture import parse_transcript
 
-# The kernel starts the peak of a process at the size of the one that started it: a small one stands between.
+# The kernel starts the peak of a process at the size of its parent, so a small process starts the measured one.
 MEASURE = """
 import resource, subprocess, sys
 script = "import sys; from anamnesis.capture import parse_transcript; print(parse_transcript(sys.argv[1]))"
@@ -47,7 +47,7 @@ def test_200_megabytes_need_less_than_100(tmp_path: Path, era: Era) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no resource module")
 @pytest.mark.parametrize("sample", [ALL[0], ALL[7]], ids=lambda sample: sample.file)
 def test_100_megabytes_of_other_agents_need_less_than_100(tmp_path: Path, sample: Sample) -> None:
-    """Of the two agents that write most: one whose results are passed over, one whose edits have no ids."""
+    """The two agents that write most: one whose results are skipped, one whose edits have no ids."""
     first, *rest = sample.lines()
     many = {"codex": output("x" * 4000), "cursor": said({"type": "tool_use", **wrote("x" * 4000)})}[sample.reader]
     block = json.dumps(many, separators=(",", ":")).encode() + b"\n"
@@ -84,7 +84,7 @@ def wrote(text: str) -> Line:
     return {"name": "Write", "input": {"path": "/w/app/src/auth.py", "contents": text}}
 
 
-def test_a_line_beyond_8_megabytes_is_passed_over(tmp_path: Path, era: Era) -> None:
+def test_a_line_beyond_8_megabytes_is_skipped(tmp_path: Path, era: Era) -> None:
     path = tmp_path / "s1.jsonl"
     long = line(era.ask("x" * 8_400_000))
     path.write_bytes(line(era.ask("one")) + long + line(era.ask("two")) + long.rstrip())

@@ -1,4 +1,4 @@
-"""A note keeps the causes, decisions and rules that were stated in a session, in their words, and nothing else."""
+"""A note quotes the causes, decisions and rules that a session stated, and nothing else."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_code_logs_quotations_and_tables_state_nothing(text: str, by_user: bool)
 
 @pytest.mark.parametrize("by_user", [False, True])
 def test_private_blocks_state_nothing(by_user: bool) -> None:
-    """A sentence out of a private block would no longer be recognised as private."""
+    """Outside its block, a private sentence would no longer be recognised as private."""
     filler = "Nothing of note here.\n\n" * 200
     for text in (
         "fix it <private>the door is blue. Always use the blue door. Root cause: the lock.</private> now",
@@ -83,7 +83,7 @@ def test_private_blocks_state_nothing(by_user: bool) -> None:
         assert statements_in(text, by_user=by_user) == []
 
 
-def test_what_follows_code_counts_again() -> None:
+def test_text_after_a_code_block_counts() -> None:
     text = "```\nAlways use pip.\n```\nAlways use uv here."
     assert [each.text for each in statements_in(text)] == ["Always use uv here."]
 
@@ -129,7 +129,7 @@ def test_named_causes_and_learnings_are_statements(text: str, kind: str) -> None
 
 
 def test_a_long_message_of_a_user_is_read_at_its_ends_only() -> None:
-    """The middle is pasted: a document has rules of its own."""
+    """The middle is usually pasted, and a pasted document may contain rules."""
     pasted = "\n\n".join("Never feed the lions at night." for _ in range(200))
     text = f"Always answer in English.\n\n{pasted}\n\nFrom now on, be brief."
     found = [each.text for each in statements_in(text, by_user=True)]
@@ -162,7 +162,7 @@ def test_a_repeated_statement_is_kept_once(parse: Parse, era: Era) -> None:
     assert [each.text for each in session.statements] == ["Root cause: the session cookie has no `Secure` flag"]
 
 
-def test_a_message_that_is_not_written_yet_is_read_too(parse: Parse, era: Era) -> None:
+def test_the_last_message_of_a_hook_is_searched_too(parse: Parse, era: Era) -> None:
     session = parse(era.ask("why?"), last_message="Root cause: the cookie had expired.")
     assert [each.text for each in session.statements] == ["Root cause: the cookie had expired."]
 
@@ -188,13 +188,13 @@ def test_the_note_lists_statements_under_their_kinds_and_names_the_user() -> Non
     )
 
 
-def test_statements_that_a_note_holds_are_known() -> None:
+def test_statements_that_a_note_contains_are_known() -> None:
     known = Statement("rule", "Always use `uv` here.")
     new = Statement("rule", "Never use pip here.")
     assert unknown_to([known, new], ["# Tools\n\n- always use uv here\n"]) == [new]
 
 
-def test_injected_notes_are_no_words_of_the_user(parse: Parse, era: Era) -> None:
+def test_injected_notes_are_not_the_users_words(parse: Parse, era: Era) -> None:
     notes = "<recalled-memory-0a1b2c3d>\nAlways use uv here.\n</recalled-memory-0a1b2c3d>"
     session = parse(era.ask(f"{notes}\ngo on with the page"))
     assert session.prompts == ["go on with the page"]

@@ -43,7 +43,7 @@ Fixed.""",
     )
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_parts_are_omitted() -> None:
     assert summarize(ParsedSession(first_prompt="why?", last_outcome="Because.")) == SummaryResult(
         "why?", "**Ask:** why?\n\n\n**Outcome:** Because."
     )
@@ -69,7 +69,7 @@ def test_long_lists_say_how_many_more_there_are() -> None:
     assert lines[middle + 1 : -2] == [*(f"- file{number}" for number in range(40)), "- and 3 more"]
 
 
-def test_full_lists_have_no_more() -> None:
+def test_lists_within_the_limit_are_complete() -> None:
     session = ParsedSession(prompts=["x"] * 9, files_touched=[f"file{number}" for number in range(40)])
     assert " more" not in summarize(session).body
 

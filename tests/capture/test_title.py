@@ -61,7 +61,7 @@ def test_greetings_and_polite_words_are_left_out(ask: str, title: str) -> None:
         ("```\nAlways use tabs.\n```\nexplain the rule", "explain the rule"),
     ],
 )
-def test_the_request_goes_before_its_context_and_pasted_lines_do_not_count(ask: str, title: str) -> None:
+def test_a_request_is_preferred_to_its_context_and_pasted_lines_do_not_count(ask: str, title: str) -> None:
     assert title_of([ask]) == title
 
 
@@ -75,7 +75,7 @@ def test_the_request_goes_before_its_context_and_pasted_lines_do_not_count(ask: 
         ("hey claude\n\nfix the login", "fix the login"),
     ],
 )
-def test_a_line_that_stands_alone_before_the_rest_is_its_title(ask: str, title: str) -> None:
+def test_a_first_line_that_stands_alone_is_the_title(ask: str, title: str) -> None:
     assert title_of([ask]) == title
 
 
@@ -103,18 +103,18 @@ def test_a_line_that_stands_alone_before_the_rest_is_its_title(ask: str, title: 
         ("x" * 80, "x" * 80),
     ],
 )
-def test_a_long_sentence_ends_at_a_clause_or_says_that_it_goes_on(ask: str, title: str) -> None:
+def test_a_long_sentence_ends_at_a_clause_or_with_an_ellipsis(ask: str, title: str) -> None:
     assert title_of([ask]) == title
 
 
-def test_asks_without_content_are_passed_over() -> None:
+def test_asks_without_content_are_skipped() -> None:
     assert title_of(["[pasted]", "shorten it"]) == "shorten it"
     summary = HeuristicSummarizer().summarize(ParsedSession(prompts=["thanks", "hi", "why does login fail?"]))
     assert summary is not None
     assert summary.title == "why does login fail?"
 
 
-def test_without_asks_there_is_a_title_all_the_same() -> None:
+def test_a_session_without_asks_has_a_default_title() -> None:
     summary = HeuristicSummarizer().summarize(ParsedSession(last_outcome="Done."))
     assert summary is not None
     assert summary.title == "Session summary"

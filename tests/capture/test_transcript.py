@@ -1,17 +1,15 @@
-"""What a transcript tells of a session, whatever is wrong with the file."""
+"""What is read of a session in Claude Code's transcript, also from a damaged file."""
 
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.capture.conftest import Parse
-from tests.capture.transcripts import LAST_YEAR, TODAY, Entry, Era, line, queued, write
+from tests.capture.transcripts import LAST_YEAR, TODAY, Entry, Era, line, queued, shuffled, write
 
 from anamnesis.capture import HeuristicSummarizer, ParsedSession, is_trivial_session, parse_transcript
 from anamnesis.notes import Memory, parse, render
@@ -39,7 +37,7 @@ def test_a_transcript_may_be_in_any_folder(head: Entry, tmp_path: Path, monkeypa
         assert not parse_transcript(Path(folder.name) / "wire.jsonl").problem
 
 
-def test_a_time_that_no_calendar_has_is_none(tmp_path: Path) -> None:
+def test_an_impossible_time_is_ignored(tmp_path: Path) -> None:
     for hours in ("9" * 5_000, "9" * 30, "99"):
         stamp = f"<timestamp>Mon, Jan 5, 2026, 3:04 PM (UTC+{hours})</timestamp>"
         content = [{"type": "text", "text": f"{stamp}<user_query>go</user_query>"}]
@@ -56,7 +54,7 @@ def test_a_home_in_the_path_is_expanded(tmp_path: Path, monkeypatch: pytest.Monk
     assert parse_transcript("~nobody-has-this-name/s1.jsonl") == ParsedSession()
 
 
-def test_place_and_times_are_those_of_the_lines(parse: Parse, era: Era) -> None:
+def test_place_and_times_come_from_the_lines(parse: Parse, era: Era) -> None:
     session = parse(
         {"type": "summary", "summary": "Old things", "leafUuid": "x"},
         {**era.ask("go"), "timestamp": "2026-08-01T10:00:00.000Z"},
@@ -75,18 +73,18 @@ def test_the_first_line_with_a_time_is_the_start_whatever_its_type(parse: Parse,
 
 
 @pytest.mark.parametrize("branch", ["", "HEAD", None])
-def test_no_branch_is_none(parse: Parse, era: Era, branch: str | None) -> None:
+def test_a_missing_branch_is_empty(parse: Parse, era: Era, branch: str | None) -> None:
     assert parse({**era.ask("go"), "gitBranch": branch}).git_branch == ""
     assert parse({**era.ask("go"), "gitBranch": branch}, era.answer("ok")).git_branch == "main"
 
 
-def test_without_a_session_id_the_files_name_is_it(tmp_path: Path) -> None:
+def test_without_a_session_id_the_file_name_is_the_id(tmp_path: Path) -> None:
     path = tmp_path / "0b1c.jsonl"
     path.write_text('{"type":"user","message":{"content":"go"}}\n')
     assert parse_transcript(path).session_id == "0b1c"
 
 
-def test_a_forked_session_is_not_the_one_it_was_copied_from(tmp_path: Path) -> None:
+def test_a_forked_session_has_its_own_id(tmp_path: Path) -> None:
     copied = TODAY.ask("go", sessionId="parent")
     path = write(tmp_path / "fork.jsonl", copied, TODAY.answer("ok", sessionId="fork"))
     assert parse_transcript(path).session_id == "fork"
@@ -123,22 +121,22 @@ def test_the_lines_of_one_message_are_one_answer(parse: Parse, era: Era) -> None
     assert session.turns == 2
 
 
-def test_lines_without_a_message_id_are_answers_of_their_own(parse: Parse, era: Era) -> None:
+def test_lines_without_a_message_id_are_separate_answers(parse: Parse, era: Era) -> None:
     assert parse(era.answer("One.", id=""), era.answer("Two.", id="")).last_outcome == "Two."
 
 
-def test_the_last_message_stands_in_for_what_is_not_written_yet(parse: Parse, era: Era) -> None:
+def test_the_last_message_replaces_an_outcome_that_is_not_written_yet(parse: Parse, era: Era) -> None:
     lines = (era.ask("go"), era.answer("Working on it."))
     assert parse(*lines, last_message=" All is done.\n").last_outcome == "All is done."
     assert parse(*lines, last_message="").last_outcome == "Working on it."
 
 
-def test_the_last_message_that_is_written_changes_nothing(parse: Parse, era: Era) -> None:
+def test_a_last_message_that_is_already_written_changes_nothing(parse: Parse, era: Era) -> None:
     lines = (era.ask("go"), era.answer("It works."), era.answer("Shall I commit?"))
     assert parse(*lines, last_message="Shall I commit?").last_outcome == "It works.\nShall I commit?"
 
 
-def test_broken_and_foreign_lines_are_passed_over(tmp_path: Path, era: Era) -> None:
+def test_broken_and_foreign_lines_are_skipped(tmp_path: Path, era: Era) -> None:
     path = tmp_path / "s1.jsonl"
     good = line(era.ask("one")) + line(era.answer("Two.", id="m2")) + line(era.ask("caf\u00e9"))
     bad = [b"", b"{", b"[1, 2]", b'"user"', b"7", b"null", b"\xff\xfe", b"[" * 100_000]
@@ -150,7 +148,7 @@ def test_broken_and_foreign_lines_are_passed_over(tmp_path: Path, era: Era) -> N
     assert session.last_outcome == "Two."
 
 
-def test_the_last_line_needs_no_end(tmp_path: Path, era: Era) -> None:
+def test_the_last_line_needs_no_newline(tmp_path: Path, era: Era) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(line(era.ask("one")) + line(era.ask("two")).rstrip())
     assert parse_transcript(path).prompts == ["one", "two"]
@@ -162,7 +160,7 @@ def test_bytes_that_are_not_utf8_are_replaced(tmp_path: Path, era: Era) -> None:
     assert parse_transcript(path).prompts == ["caf\ufffd au lait"]
 
 
-def test_a_lone_surrogate_breaks_nothing(tmp_path: Path, era: Era) -> None:
+def test_a_lone_surrogate_is_replaced_in_the_note(tmp_path: Path, era: Era) -> None:
     path = tmp_path / "s1.jsonl"
     entries = [era.ask("half \ud83d here"), era.call("Edit", file_path="/w/app/\ud800.py"), era.answer("\udfff")]
     path.write_text("\n".join(json.dumps(entry) for entry in entries))
@@ -203,7 +201,7 @@ LINES = st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).enco
 @example([b'{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1'])
 @example([b'{"type":"user","type":"tool_result","tool_use_id":"t1'])
 @example([b'{"type":"assistant","message":{"id":{},"content":[{"type":"tool_use","id":[],"name":"Edit"}]}}'])
-def test_no_file_makes_it_fail(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
+def test_no_file_content_raises(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes]) -> None:
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     path.write_bytes(b"\n".join(lines))
     session = parse_transcript(path)
@@ -234,22 +232,11 @@ def known_entries(era: Era) -> st.SearchStrategy[Entry]:
     )
 
 
-def shuffled(entry: Any, seed: int) -> Any:
-    """The same JSON object with its keys in another order, on every level."""
-    if isinstance(entry, list):
-        return [shuffled(item, seed) for item in entry]
-    if not isinstance(entry, dict):
-        return entry
-    items = [(key, shuffled(value, seed)) for key, value in entry.items()]
-    random.Random(seed).shuffle(items)
-    return dict(items)
-
-
 @given(st.data(), st.sampled_from([TODAY, LAST_YEAR]), st.integers(0, 999))
-def test_what_is_passed_over_unread_makes_no_difference(
+def test_skipping_lines_by_their_bytes_makes_no_difference(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, era: Era, seed: int
 ) -> None:
-    """In a spaced-out file, and with keys in another order, other lines can be distinguished by their bytes."""
+    """With other spacing and another order of keys, fewer lines can be skipped without decoding."""
     entries = data.draw(st.lists(known_entries(era), max_size=12))
     entries = [{**entry, "timestamp": f"2026-01-01T00:00:{second:02}Z"} for second, entry in enumerate(entries)]
     path = tmp_path_factory.getbasetemp() / "same.jsonl"

@@ -1,8 +1,9 @@
-"""Transcripts line by line, as today's Claude Code writes them and as last year's did."""
+"""Transcripts line by line, in Claude Code's current format and in last year's."""
 
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True)
 class Era:
-    """One format: which keys stand before a line's type and message, which after, and what marks an ask."""
+    """One format: the keys before a line's type and message, the keys after them, and the keys that mark an ask."""
 
     name: str
     before: Entry
@@ -41,7 +42,7 @@ class Era:
         return {**self.before, "type": "user", "message": message, **self.after, **fields}
 
     def _assistant(self, message: Entry, fields: Entry) -> Entry:
-        """The message stands before the type, so that the type is not to be had without reading it."""
+        """The message comes before the type, so the type cannot be found without reading the message."""
         message = {"type": "message", "role": "assistant", "stop_reason": None, "usage": {}, **message}
         return {**self.before, "message": message, "requestId": "r1", "type": "assistant", **self.after, **fields}
 
@@ -75,3 +76,14 @@ def write(path: Path, *entries: Entry) -> Path:
 def line(entry: Entry, *, compact: bool = True) -> bytes:
     separators = (",", ":") if compact else (", ", ": ")
     return json.dumps(entry, ensure_ascii=False, separators=separators).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def shuffled(entry: Any, seed: int) -> Any:
+    """The same JSON object with its keys in another order, on every level."""
+    if isinstance(entry, list):
+        return [shuffled(item, seed) for item in entry]
+    if not isinstance(entry, dict):
+        return entry
+    items = [(key, shuffled(value, seed)) for key, value in entry.items()]
+    random.Random(seed).shuffle(items)
+    return dict(items)

@@ -1,4 +1,4 @@
-"""What a client asks a model and what the model answers, in no vendor's dialect."""
+"""A client's request and the model's answer, independent of any vendor's protocol."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call that the model asks for. Clients prefix the names of tools, so `tool` is how the name ends.
+    """A tool call of the model. Clients prefix the names of tools, so `tool` is the end of the name.
 
-    `arguments` may be made from the result of the call before.
+    `arguments` may be computed from the previous result.
     """
 
     tool: str
@@ -29,7 +29,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request of a client. `results` are the results of tool calls in it, `schema` the shape of JSON it wants."""
+    """One request of a client. `results` are the tool results in it, `schema` the JSON schema that it asks for."""
 
     dialect: str
     body: dict[str, Any]
@@ -44,7 +44,7 @@ class Question:
         return "\n".join(strings(self.body))
 
     def tool(self, name: str) -> Tool | None:
-        """The tool on offer that has this name, with or without a client's prefix."""
+        """The offered tool with this name, with or without a client's prefix."""
         ready = [tool for tool in self.tools if not tool.is_deferred]
         return next(
             (tool for tool in ready if tool.name == name or tool.name.endswith((f"_{name}", f".{name}", f"-{name}"))),
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer: a text, or a call of a tool. `tokens` is the size that is claimed for the request."""
+    """One answer: a text or a tool call. `tokens` is the size reported for the request."""
 
     text: str = ""
     tool: Tool | None = None
@@ -81,7 +81,7 @@ def joined(value: Any) -> str:
 
 
 def instance(schema: dict[str, Any]) -> Any:
-    """A small value of a JSON schema: the first choice of each, and only what is required or named."""
+    """A small value that fits a JSON schema, with the first of each choice."""
     kind = schema.get("type", "")
     kind = str(kind[0] if isinstance(kind, list) else kind).lower()
     if "const" in schema:

@@ -1,4 +1,4 @@
-"""What a client's module says: everything that differs from client to client, and nothing else.
+"""The declaration of a client: everything that differs between clients, and nothing else.
 
 `hosts/NAME.py` has one `HOST = Host(...)`; the module of Claude Code is the example. The functions get the `Stage`, of
 which they need `home`, `project`, `url` (the stand-in's address, without a path) and `run`:
@@ -10,17 +10,17 @@ which they need `home`, `project`, `url` (the stand-in's address, without a path
 - `start(stage, prompt)`: the command of a new headless session that may use the memory's tools without asking.
   None if no session can be played; `lacks` then has the reason under "sessions".
 - `resume(stage, prompt)`: the command that continues the last session.
-- `compact(stage)`: the commands that compact the last session. Where a client only compacts by itself once its context
-  is full, `compact_tokens` is the size that the stand-in claims for each request of these commands; where it looks at
-  the size only between two requests of a turn, `compact_with_call` makes the model call a tool first.
+- `compact(stage)`: the commands that compact the last session. For a client that only compacts when its context is
+  full, `compact_tokens` is the size that the stand-in reports for each request; if it checks the size only between two
+  requests of a turn, `compact_with_call` makes the model call a tool first.
 - `subagent`: the calls with which the model starts a subagent and waits for it; its prompt is SUBAGENT_PROMPT.
-  `subagent_end` makes the call with which a subagent answers, where it does not answer with a text.
-- `read_back(stage)`: what the client's own program says of its MCP servers after `init`, such as the output of
-  `mcp list`; it must name `anamnesis`. A check against a published schema fits here, too: it raises `Failed`.
-- `allow(stage)`: does what the client asks its user for after `init`, where `init` cannot do it for them.
+  `subagent_end` is the call with which a subagent answers, if it does not answer with a text.
+- `read_back(stage)`: what the client's own program reports about its MCP servers after `init`, such as the output of
+  `mcp list`; it must name `anamnesis`. A check against a published schema may be used instead: it raises `Failed`.
+- `allow(stage)`: the manual steps that the client requires after `init`.
 - `lacks`: for each scene that the client does not offer (a name of `scenes.SCENES`), the reason. It is not played.
-- `is_told`: False where no hook can tell the model anything. `init` then adds a line to its instructions; in place of
-  the notes, the line must be in the requests, and the model has to search.
+- `adds_context`: False if no hook can add context. `init` then adds a line to its instructions; the requests must
+  contain the line instead of notes, and the model has to search.
 - `interrupt`: the signal with which a user interrupts it.
 """
 
@@ -33,14 +33,14 @@ from dataclasses import dataclass, field
 from tests.clients.exchange import Call
 from tests.clients.stage import Stage
 
-# The first request of a subagent is recognised by it.
+# The first request of a subagent contains it.
 SUBAGENT_PROMPT = "Count the files of the project and answer with one sentence about the palimpsest."
 
 Words = Sequence[str]
 
 
 class Failed(Exception):
-    """A scene did not end as it should; the message is the reason."""
+    """A scene failed; the message is the reason."""
 
 
 def nothing(stage: Stage) -> None:
@@ -69,5 +69,5 @@ class Host:
     read_back: Callable[[Stage], str] | None = None
     allow: Callable[[Stage], None] = nothing
     lacks: Mapping[str, str] = field(default_factory=dict)
-    is_told: bool = True
+    adds_context: bool = True
     interrupt: signal.Signals = signal.SIGINT

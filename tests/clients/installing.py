@@ -1,4 +1,4 @@
-"""Installs the clients' programs from the package registries into a cache folder, each version in its own."""
+"""Installs the clients' programs from the package registries into a cache, one folder per version."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def newest(package: Package) -> Package:
 
 
 def install(package: Package) -> Path:
-    """Install a package unless it is there; returns the folder of its programs."""
+    """Install a package unless it is cached; returns the folder of its programs."""
     done = package.folder / ".installed"
     if done.exists():
         return package.programs
     package.folder.mkdir(parents=True, exist_ok=True)
     if package.registry == "npm":
-        # An unknown option is only a warning to an npm that runs these scripts anyway.
+        # An older npm, which runs these scripts anyway, only warns about the unknown option.
         _run(["npm", "install", "--no-audit", "--no-fund", f"--allow-scripts={package.name}", "--prefix",
               str(package.folder), f"{package.name}@{package.version}", *package.beside])  # fmt: skip
     else:

@@ -1,4 +1,4 @@
-"""Runs a command without any network but loopback, where the system allows it (Linux with user namespaces)."""
+"""Runs a command with no network but loopback, if the system allows it (Linux with user namespaces)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_possible() -> bool:
 
 
 def isolated(words: Sequence[str]) -> list[str]:
-    """The command that runs another one without a network, or as it is."""
+    """The command, isolated from the network if that is possible."""
     return [*(_UNSHARE if is_possible() else ()), *words]
 
 
@@ -34,7 +34,7 @@ def bring_loopback_up() -> None:
     import fcntl
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        told = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16s16x", b"lo"))
-        (flags,) = struct.unpack_from("h", told, 16)
+        reply = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16s16x", b"lo"))
+        (flags,) = struct.unpack_from("h", reply, 16)
         if not flags & _IS_UP:
             fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _IS_UP))

@@ -32,7 +32,7 @@ def main() -> int:
         return _play_inside(asked.hosts[0], Path(asked.inside), asked)
     known = results.read() if results.FILE.exists() else {}
     if not isolation.is_possible():
-        print("This system cannot cut the clients off the network: only their own switches and the proxy keep them in.")
+        print("This system cannot isolate the clients: only settings and the proxy keep them off the network.")
     played: dict[str, Result] = {}
     for name in asked.hosts or hosts():
         result = _play(name, asked)
@@ -62,7 +62,7 @@ def _name(path: Path) -> str:
 
 
 def _play(name: str, asked: argparse.Namespace) -> Result | None:
-    """Install a client and play it in a process of its own; None if it cannot be installed."""
+    """Install a client and play it in a separate process; None if it cannot be installed."""
     package = pinned().get(name)
     try:
         package = newest(package) if package and asked.latest else package
@@ -74,7 +74,7 @@ def _play(name: str, asked: argparse.Namespace) -> Result | None:
     words = [sys.executable, "-m", "tests.clients.play", name, *inside]
     done = subprocess.run(isolation.isolated(words), cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"{name}: the run broke off")
+        raise SystemExit(f"{name}: the run was aborted")
     return results.parsed({**_label(package), "scenes": json.loads(done.stdout)})
 
 

@@ -1,4 +1,4 @@
-"""Requests of real clients, cut to what the stand-in reads: written by `--record`, replayed in the tests."""
+"""Requests of real clients, reduced to what the stand-in reads: written by `--record`, replayed in tests."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from tests.clients.exchange import Question
 
 FOLDER = Path(__file__).with_name("recorded")
-# What clients say to their models is theirs: of sentences, only those of the scenes are kept.
+# Clients' prompts are their makers' texts: only sentences of the scenes are kept.
 _WORD = "heliotrope"
-# In place of a note, a line in the instructions of clients that no hook can tell anything.
-TOLD = (_WORD, "your long-term memory")
+# A word of the note, or of the line in the instructions of clients without context hooks.
+CONTEXT_WORDS = (_WORD, "your long-term memory")
 _OURS = "ledger"
-# Descriptions and schemas of tools say nothing to the stand-in, the rest differs from run to run.
+# The stand-in does not read tool descriptions and schemas; metadata differs from run to run.
 _DROPPED = {"description", "parameters", "input_schema", "parametersJsonSchema", "metadata", "client_metadata"}
 
 
 def write(host: str, questions: list[Question], root: Path) -> None:
     """Record a client's first request and the first one with the result of a tool."""
     kept = {
-        "first": next((each for each in questions if each.tools and not each.results and _is_told(each)), None),
+        "first": next((each for each in questions if each.tools and not each.results and _has_context(each)), None),
         "with a result": next((each for each in questions if any(_WORD in result for result in each.results)), None),
     }
     found = {name: {"dialect": each.dialect, "body": _cut(each.body, str(root))} for name, each in kept.items() if each}
@@ -37,8 +37,8 @@ def read() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield f"{path.stem}: {name}", each["dialect"], each["body"]
 
 
-def _is_told(question: Question) -> bool:
-    return any(word in question.text for word in TOLD)
+def _has_context(question: Question) -> bool:
+    return any(word in question.text for word in CONTEXT_WORDS)
 
 
 def _cut(value: Any, root: str) -> Any:
@@ -51,5 +51,5 @@ def _cut(value: Any, root: str) -> Any:
     text = value.replace(root, "/play")
     if " " not in text or text.startswith("{"):  # a name, or the arguments or the result of a call
         return text
-    ours = [line for line in text.splitlines() if any(word in line for word in (*TOLD, _OURS))]
+    ours = [line for line in text.splitlines() if any(word in line for word in (*CONTEXT_WORDS, _OURS))]
     return "\n".join(ours[-3:]) if ours else f"({len(text)} characters)"

@@ -12,7 +12,7 @@ from typing import Any
 from tests.clients.scenes import FAILED, PLAYED, Outcome
 
 FILE = Path(__file__).with_name("last-run.json")
-# A scene in indented JSON; it goes on one line, so that runs can be compared.
+# A scene in indented JSON; written on one line, so that diffs of runs are readable.
 _SCENE = re.compile(r"\[[^\[\]{}]*\]")
 
 
@@ -55,7 +55,7 @@ def record(results: dict[str, Result]) -> None:
 
 
 def changes(before: Result, after: Result) -> Iterator[str]:
-    """What is different in another run, in lines."""
+    """The differences between two runs, as lines."""
     if before.version != after.version:
         yield f"version {before.version} → {after.version}"
     for name in after.scenes:

@@ -1,4 +1,4 @@
-"""The scenes, the same for all clients. Each is judged by what the stand-in received and by what lies on the disk."""
+"""The scenes, the same for all clients. Each is judged by the stand-in's requests and the files on disk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Play:
-    """What the scenes of one client share."""
+    """State shared by the scenes of one client."""
 
     stage: Stage
     is_found: bool = True
@@ -99,10 +99,10 @@ def _init(play: Play) -> None:
     ended = stage.anamnesis("init", *_words_of_init(play), "--local-only", "--json")
     if ended.status:
         raise Failed(ended.last_words)
-    told = json.loads(ended.out)
-    if stage.host.name not in [agent["name"] for agent in told["agents"]]:
+    report = json.loads(ended.out)
+    if stage.host.name not in [agent["name"] for agent in report["agents"]]:
         raise Failed("init does not find the client")
-    play.changed = [Path(change["file"]) for change in told["changes"]]
+    play.changed = [Path(change["file"]) for change in report["changes"]]
     _succeed(stage.anamnesis("write", *NOTE))
     stage.host.allow(stage)
 
@@ -117,12 +117,12 @@ def _read_back(play: Play) -> None:
 
 
 def _injection(play: Play) -> str:
-    """A note stands in the request before the model has called any tool."""
+    """A note is in the request before the model has called any tool."""
     part = Part(ANSWER, [SEARCH, WRITE])
     play.first = play.session(part, play.start(ASK))
-    if not _told(play.first, _told_word(play)):
+    if not _is_in_context(play.first, _context_word(play)):
         raise Failed("the note is not in the request")
-    return "" if play.stage.host.is_told else "a line in its instructions, no note"
+    return "" if play.stage.host.adds_context else "a line in its instructions, no note"
 
 
 def _tools(play: Play) -> None:
@@ -130,7 +130,7 @@ def _tools(play: Play) -> None:
     if not play.first:
         raise Failed("the first session did not run")
     answers = "\n".join(result for question in play.first for result in question.results)
-    # Names that are only listed, for a search of tools, count too; a client may write one name in two ways.
+    # Names that are only listed for a tool search count too; a client may spell one name in two ways.
     names = {name for question in play.first for name in re.findall(r"\w*memory_search\b", question.text)}
     offered = {re.sub(r"^mcp_+|_(?=_)", "", name) for name in names} - {"memory_search"}
     if len(offered) > 1:
@@ -149,29 +149,29 @@ def _capture(play: Play) -> None:
 
 
 def _next_session(play: Play) -> str:
-    """The second session is told what the first has decided, or finds it, and is captured itself."""
-    is_told = play.stage.host.is_told
-    asked = play.session(Part(AGAIN_ANSWER, [] if is_told else [SEARCH]), play.start(AGAIN))
+    """The second session receives the first one's decision, or finds it, and is captured itself."""
+    adds_context = play.stage.host.adds_context
+    asked = play.session(Part(AGAIN_ANSWER, [] if adds_context else [SEARCH]), play.start(AGAIN))
     found = "\n".join(result for question in asked for result in question.results)
-    if not (_told(asked, "quicksilver") if is_told else "quicksilver" in found):
-        raise Failed(f"the note about the first session is not {'in the request' if is_told else 'found'}")
+    if not (_is_in_context(asked, "quicksilver") if adds_context else "quicksilver" in found):
+        raise Failed(f"the note about the first session is not {'in the request' if adds_context else 'found'}")
     _expect_notes(play, 2, AGAIN, "vermilion")
-    return "" if is_told else "found by memory_search"
+    return "" if adds_context else "found by memory_search"
 
 
 def _resume(play: Play) -> None:
-    """The session goes on, and so does its note."""
+    """The session continues, and its note is updated."""
     host = play.stage.host
     assert host.resume
     asked = play.session(Part(RESUMED_ANSWER), host.resume(play.stage, RESUMED))
     last = "quicksilver" if "next session" in host.lacks else "vermilion"
     if not any(last in question.text for question in asked):
-        raise Failed("the request does not hold the session so far")
+        raise Failed("the request does not contain the session so far")
     _expect_notes(play, 2, AGAIN, "vermilion", "celadon")
 
 
 def _compaction(play: Play) -> str:
-    """A compacted session keeps its one note, and is told the notes again when it goes on."""
+    """A compacted session keeps its one note, and receives the notes again when it continues."""
     host, stage = play.stage.host, play.stage
     assert host.compact
     calls = [SEARCH] if host.compact_with_call else []
@@ -183,14 +183,14 @@ def _compaction(play: Play) -> str:
         return ""
     asked = play.session(Part("The report is signed.\n"), host.resume(stage, "Is the ledger report signed now?"))
     _expect_notes(play, 2, AGAIN)
-    # The history may hold the result of a search.
-    word = _told_word(play)
+    # The history may contain the result of a search.
+    word = _context_word(play)
     found = [question.text.count(word) > "".join(question.results).count(word) for question in asked]
     return "" if any(found) else "the notes are not injected again"
 
 
 def _interruption(play: Play) -> str:
-    """A session that is interrupted or killed in the middle of an answer harms nothing, and the next one works."""
+    """After a session was interrupted or killed in the middle of an answer, the next one works."""
     count = len(play.stage.notes("episodic"))
     _interrupt(play, play.stage.host.interrupt)
     time.sleep(2)  # for hooks that the client does not wait for
@@ -200,8 +200,8 @@ def _interruption(play: Play) -> str:
         raise Failed(f"{len(notes) - count} notes were written")
     _interrupt(play, signal.SIGKILL)
     asked = play.session(Part("Yes.\n"), play.start("Is the ledger export in order?"))
-    if not _told(asked, _told_word(play)):
-        raise Failed("the next session is not told any note")
+    if not _is_in_context(asked, _context_word(play)):
+        raise Failed("the next session receives no note")
     if "capture" in play.stage.host.lacks:
         return ""
     again = sum("cinnabar" in text for text in play.stage.notes("episodic").values())
@@ -209,7 +209,7 @@ def _interruption(play: Play) -> str:
 
 
 def _subagent(play: Play) -> None:
-    """A subagent's prompt is not the user's: the session has one note, about what the user asked."""
+    """A subagent's prompt is not taken for the user's: the session has one note, about the user's ask."""
     host, stage = play.stage.host, play.stage
     count = len(stage.notes("episodic"))
     answer = host.subagent_end(SUBAGENT_ANSWER) if host.subagent_end else SUBAGENT_ANSWER
@@ -231,7 +231,7 @@ def _doctor(play: Play) -> None:
 
 
 def _uninstall(play: Play) -> str:
-    """Every file is as it was; one that the client itself has written since holds nothing of ours."""
+    """Every file is restored; one that the client has rewritten since contains nothing of ours."""
     stage = play.stage
     _succeed(stage.anamnesis("uninstall", "--yes"))
     now = stage.files()
@@ -264,27 +264,27 @@ SCENES: dict[str, Callable[[Play], str | None]] = {
     "doctor": _doctor,
     "uninstall": _uninstall,
 }
-# The scenes of a client with which no session can be played are the others.
+# A client without playable sessions has only the other scenes.
 SESSIONS = tuple(name for name in SCENES if name not in ("init", "read back", "doctor", "uninstall"))
 
 
 def _words_of_init(play: Play) -> list[str]:
     found = ["--yes"] if play.is_found else ["--agent", play.stage.host.name, "--yes"]
-    return found if play.stage.host.is_told else [*found, "--instructions"]
+    return found if play.stage.host.adds_context else [*found, "--instructions"]
 
 
-def _told_word(play: Play) -> str:
-    """A word of the note that a session is told, or of the line in its instructions."""
-    return "heliotrope" if play.stage.host.is_told else "your long-term memory"
+def _context_word(play: Play) -> str:
+    """A word of the injected note, or of the line in the instructions."""
+    return "heliotrope" if play.stage.host.adds_context else "your long-term memory"
 
 
-def _told(asked: Sequence[Question], word: str) -> bool:
+def _is_in_context(asked: Sequence[Question], word: str) -> bool:
     """Whether the model has read a word without having called a tool."""
     return any(word in question.text for question in asked if not question.results)
 
 
 def _expect_notes(play: Play, count: int, *substance: str) -> None:
-    """Wait until there are exactly `count` notes about sessions, one of them with all of the substance."""
+    """Wait until there are exactly `count` session notes, one of them with all words of `substance`."""
     if "capture" in play.stage.host.lacks:
         return
     deadline = time.monotonic() + _PATIENCE

@@ -1,7 +1,7 @@
-"""What agents accept in their settings, as their makers publish it: for those whose own program cannot be asked.
+"""The published schemas of agents' settings, for agents whose own program cannot check them.
 
-Each schema is a short record of the fields that matter to us; `source` is where its makers say so. Where they reject
-unknown fields, so does the schema.
+Each schema covers the fields that matter to us; `source` is where it is published. It rejects unknown fields if the
+agent does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMMAND = {"command": _TEXT, "args": _TEXTS, "env": _VARIABLES}
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What is known of one settings file."""
+    """The schema of one settings file."""
 
     file: str
     schema: Schema
@@ -220,7 +220,7 @@ PUBLISHED: dict[str, tuple[Published, ...]] = {
 
 
 def check(home: Path, name: str) -> str:
-    """Check an agent's files against what is published; returns where it is. Raises `Failed` if one does not fit."""
+    """Check an agent's files against its schemas; returns their sources. Raises `Failed` if one does not fit."""
     for each in PUBLISHED[name]:
         document = engine(each.format).read((home / each.file).read_text("utf-8"))
         try:

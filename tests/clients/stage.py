@@ -1,4 +1,4 @@
-"""Where a client is played: a fresh home, a project with a git remote, and the stand-in model."""
+"""The environment of a client: a fresh home, a project with a git remote, and the stand-in model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A client that does not end by itself within this time is stuck.
 SECONDS = 180
-# Every process of a run has it in its environment, so that one that stays behind is found.
+# In the environment of every process of a run, so that leftover processes are found.
 _MARK = "CLIENTS_RUN"
 
 
@@ -147,7 +147,7 @@ def staged(host: Host, program: Path) -> Iterator[Stage]:
 
 
 def end_group(process: subprocess.Popen[str]) -> None:
-    """End a process and all that it has started in its group."""
+    """Kill a process and its group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -155,7 +155,7 @@ def end_group(process: subprocess.Popen[str]) -> None:
 
 
 def _with_variable(wanted: str) -> list[int]:
-    """The processes with a variable in their environment; none where the system does not show it."""
+    """The processes with a variable in their environment; none if the system does not show environments."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

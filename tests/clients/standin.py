@@ -1,6 +1,6 @@
-"""A model on loopback: speaks every vendor's protocol, asks for the tool calls of a scene and keeps each request.
+"""A model on loopback: speaks every vendor's protocol, makes the tool calls of a scene and records each request.
 
-It also is the proxy of the clients: whatever they want from another host is refused, and the host's name is kept.
+It is also the clients' proxy: requests to other hosts are refused and recorded.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tests.clients.dialects import anthropic, chat, gemini, responses
 from tests.clients.exchange import Call, Question, Reply, instance
 
 DIALECTS: tuple[ModuleType, ...] = (anthropic, chat, responses, gemini)
-# Clients that offer many tools offer a search for them instead.
+# Some clients with many tools offer a tool search instead.
 _SEARCHES = ("ToolSearch", "tool_search", "search_tools")
-# One of them calls what it finds through another tool.
+# One of them calls a found tool through another tool.
 _USE = "use_tool"
 _MODELS = {"object": "list", "data": [{"id": "stand-in", "object": "model", "created": 1, "owned_by": "stand-in"}]}
 _USUAL_TOKENS = 100
@@ -30,11 +30,11 @@ _COUNT = {"input_tokens": 100, "totalTokens": 100}
 
 @dataclass(slots=True)
 class Part:
-    """What the model does in a session: its calls in their order, then its text.
+    """The model's part in a session: its calls in order, then its text.
 
-    `asides` are the answers to first requests that hold a text, such as a subagent's: a text or a call. Where `hangs`,
+    `asides` are answers (a text or a call) to first requests that contain a key, such as a subagent's. With `hangs`,
     the text never ends.
-    `tokens` is the size that is claimed for every request up to one without tools, so that a client compacts once.
+    `tokens` is the size reported for each request until one without tools, so that a client compacts once.
     """
 
     text: str = "Done."
@@ -45,7 +45,7 @@ class Part:
 
 
 class StandIn:
-    """The server; `questions` are the requests so far, `strangers` the hosts and addresses that are not ours."""
+    """The server; `questions` are the requests so far, `strangers` the refused ones."""
 
     def __init__(self) -> None:
         self.questions: list[Question] = []
@@ -63,7 +63,7 @@ class StandIn:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def play(self, part: Part) -> None:
-        """Take a new part; requests from before stay."""
+        """Start a new part; recorded requests stay."""
         with self._lock:
             self._part, self._searched = part, ""
             self.hanging.clear()
@@ -80,7 +80,7 @@ class StandIn:
         self.close()
 
     def reply(self, question: Question) -> Reply:
-        """Keep the request and decide on the answer."""
+        """Record the request and choose the answer."""
         with self._lock:
             self.questions.append(question)
             number, part, tokens = len(self.questions), self._part, self._part.tokens
@@ -88,7 +88,7 @@ class StandIn:
                 text = json.dumps(instance(question.schema) if question.schema else {})
                 return Reply(text, tokens=tokens, number=number)
             if not question.tools:
-                part.tokens = _USUAL_TOKENS  # it wants a summary, and what follows that is small again
+                part.tokens = _USUAL_TOKENS  # a request for a summary, after which the context is small again
             asides = part.asides.items() if not question.results else ()
             aside = next((answer for word, answer in asides if word in question.text), None)
             call = aside if isinstance(aside, Call) else self._next_call(question) if aside is None else None
@@ -127,7 +127,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that was killed has reset its connection; anything else is shown."""
+        """Ignore the reset connection of a killed client; report anything else."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""docs/agents.md and the recorded run name the agents that `init` knows, and the scenes that are played."""
+"""docs/agents.md and the recorded run agree with the agents of `init` and the scenes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_the_readme_shows_the_head_of_the_page() -> None:
     assert {"twelve": 12, "thirteen": 13, "fourteen": 14}[count] == played
 
 
-def test_every_client_that_is_played_pinned_or_recorded_is_one_that_init_knows() -> None:
+def test_init_knows_every_client_that_is_played_pinned_or_recorded() -> None:
     assert set(play.hosts()) <= AGENTS.keys()
     assert results.read().keys() <= set(play.hosts())
     assert pinned().keys() <= set(play.hosts())
     assert all(play.host(name).name == name for name in play.hosts())
 
 
-def test_what_was_not_played_or_failed_has_a_reason() -> None:
+def test_a_scene_that_was_not_played_or_failed_has_a_reason() -> None:
     for name, result in results.read().items():
         assert list(result.scenes) == list(SCENES), name
         assert all(each.reason for each in result.scenes.values() if each.mark != PLAYED), name
@@ -51,7 +51,7 @@ def test_every_scene_that_a_client_lacks_is_a_scene() -> None:
         assert play.host(name).start or play.host(name).lacks.get("sessions"), name
 
 
-def test_the_page_says_what_each_scene_is() -> None:
+def test_the_page_describes_each_scene() -> None:
     described = PAGE.read_text("utf-8").partition("| scene |")[2]
     assert re.findall(r"^\| ([a-z ]+?) \|", described, re.MULTILINE) == list(SCENES)
 

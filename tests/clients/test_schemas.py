@@ -1,4 +1,4 @@
-"""What `init` writes fits the published schemas, for each agent whose own program cannot be asked."""
+"""Settings written by `init` fit the published schemas of agents whose own program cannot check them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anamnesis.onboard.agents import AGENTS
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_settings_of_an_agent_fit_what_its_makers_publish(tmp_path: Path, name: str) -> None:
+def test_the_settings_of_an_agent_fit_its_published_schema(tmp_path: Path, name: str) -> None:
     machine = Machine(tmp_path)
     machine.init(name)
     assert check(tmp_path, name).startswith("anamnesis")

@@ -1,4 +1,4 @@
-"""The stand-in speaks each protocol and plays its part; requests that real clients sent are understood."""
+"""The stand-in speaks each protocol and plays its part, and understands requests of real clients."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ DIALECTS = pytest.mark.parametrize("speaker", [Anthropic, Chat, Responses, Gemin
 
 
 @DIALECTS
-def test_a_part_is_played_whole_and_streamed_in_every_protocol(model: StandIn, speaker: Any) -> None:
+def test_a_part_is_played_in_every_protocol_as_a_document_and_as_a_stream(model: StandIn, speaker: Any) -> None:
     calls = [Call("memory_search", {"query": "é"}), Call("memory_search", lambda result: {"query": result})]
     model.play(Part("First line.\nLast line.\n", calls))
     body = speaker.ask()
@@ -185,7 +185,7 @@ def test_a_part_is_played_whole_and_streamed_in_every_protocol(model: StandIn, s
 
 
 @DIALECTS
-def test_a_request_for_json_gets_json_of_its_schema_and_no_call(model: StandIn, speaker: Any) -> None:
+def test_a_request_with_a_schema_gets_matching_json_and_no_call(model: StandIn, speaker: Any) -> None:
     model.play(Part("Text.", [Call("memory_search")]))
     answer = json.loads(speaker.text(json.loads(post(model, speaker.path, speaker.shaped(speaker.ask())))))
     assert answer["choice"] == "flash"
@@ -194,14 +194,14 @@ def test_a_request_for_json_gets_json_of_its_schema_and_no_call(model: StandIn, 
 
 
 @DIALECTS
-def test_a_first_request_with_another_text_gets_the_answer_for_it(model: StandIn, speaker: Any) -> None:
+def test_a_first_request_with_the_text_of_an_aside_gets_its_answer(model: StandIn, speaker: Any) -> None:
     model.play(Part("Main.", [Call("memory_search")], asides={"hello": "Aside."}))
     assert speaker.text(json.loads(post(model, speaker.path, speaker.ask()))) == "Aside."
     assert speaker.called(json.loads(post(model, speaker.path, speaker.answered(speaker.ask()))))[0] == TOOL
 
 
 @DIALECTS
-def test_an_answer_that_hangs_begins_and_waits(model: StandIn, speaker: Any) -> None:
+def test_a_hanging_answer_starts_and_never_ends(model: StandIn, speaker: Any) -> None:
     model.play(Part("One.\nTwo.\nThree.\nFour.\n", hangs=True))
     got: list[str] = []
     asking = threading.Thread(
@@ -238,7 +238,7 @@ def test_a_tool_in_a_namespace_is_called_in_it(model: StandIn) -> None:
     assert (item["namespace"], item["name"]) == ("mcp__anamnesis", "memory_search")
 
 
-def test_what_is_not_for_the_model_is_refused_and_kept(model: StandIn) -> None:
+def test_requests_to_other_hosts_are_refused_and_recorded(model: StandIn) -> None:
     with pytest.raises(urllib.error.HTTPError) as refused:
         post(model, "/api/telemetry?key=1", {"event": "start"})
     refused.value.close()
@@ -252,12 +252,12 @@ def test_what_is_not_for_the_model_is_refused_and_kept(model: StandIn) -> None:
     ("kind", "dialect", "body"), list(recording.read()), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_a_recorded_request_of_a_client_is_understood(model: StandIn, kind: str, dialect: str, body: Any) -> None:
-    """The note is in it, the memory's tools are found in it, and the model's call is one that the client knows."""
+    """It contains the note and the memory's tools, and the model calls a tool that the client offers."""
     speaker = {each.dialect: each for each in (Anthropic, Chat, Responses, Gemini)}[dialect]
     model.play(Part("Done.", [Call("memory_search", {"query": "x"})]))
     answer = streamed(post(model, speaker.stream_path, {**body, "stream": True}))
     (question,) = model.questions
-    assert any(word in question.text for word in recording.TOLD)
+    assert any(word in question.text for word in recording.CONTEXT_WORDS)
     assert any("heliotrope" in result for result in question.results) is (kind.endswith("with a result"))
     name, _ = speaker.streamed_call(answer)
     assert name in {tool.name for tool in question.tools}
@@ -265,7 +265,7 @@ def test_a_recorded_request_of_a_client_is_understood(model: StandIn, kind: str,
 
 
 @pytest.mark.skipif(not isolation.is_possible(), reason="this system does not isolate processes")
-def test_an_isolated_process_has_a_loopback_and_nothing_else() -> None:
+def test_an_isolated_process_has_only_loopback() -> None:
     script = """
 import errno, socket
 from tests.clients import isolation

@@ -18,7 +18,7 @@ ANSWER = "The session key was made anew at each start; it is read from the vault
 
 
 class Machine:
-    """A home with Claude Code in it, and a checkout of a project. All runs as a person or their agent runs it."""
+    """A home with Claude Code and a checkout. Everything runs as a person or their agent runs it."""
 
     def __init__(self, name: str, folder: Path, remote: Path) -> None:
         self.name, self.home, self.remote = name, folder / name, remote
@@ -45,7 +45,7 @@ class Machine:
         return done.stdout
 
     def hooks(self, event: str, **facts: str) -> str:
-        """What Claude Code does at an event: each hook of its settings that matches, as they are written there."""
+        """Run the matching hooks of Claude Code's settings, as it would at an event."""
         settings = json.loads((self.home / ".claude" / "settings.json").read_text())
         told = {"session_id": f"{self.name}-1", "cwd": str(self.project), "hook_event_name": event, **facts}
         printed = ""
@@ -59,7 +59,7 @@ class Machine:
         return printed
 
     def transcript(self) -> Path:
-        """A session in the format of today."""
+        """The transcript of a session in the current format."""
         path = self.home / ".claude" / "projects" / "-work-shop" / f"{self.name}-1.jsonl"
         path.parent.mkdir(parents=True)
         edit = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": str(self.project / "auth.py")}}
@@ -83,7 +83,7 @@ class Machine:
         return path
 
     def wait_for_sync(self) -> None:
-        """Until the sync that nobody waits for has sent something."""
+        """Wait until the background sync has pushed."""
         log = self.home / ".anamnesis" / "anamnesis.log"
         wait_until(lambda: log.exists() and '"pushed": true' in log.read_text())
 

@@ -1,4 +1,4 @@
-"""What Engram's plugin saves on one machine is told to a session of Claude Code on another, through git, and back."""
+"""Memories travel through git from Engram's plugin on one machine to Claude Code on another, and back."""
 
 from __future__ import annotations
 
@@ -51,29 +51,29 @@ def test_engrams_plugin_and_claudes_hooks_share_one_memory(machines: tuple[Machi
     ask(daemon, "POST", "/observations/passive", session_id="engram-1", content=learnings, project="shop")
     desk.anamnesis("sync")
 
-    # Claude Code starts on the other machine, in its own checkout, and is told both.
+    # Claude Code starts on the other machine, in its own checkout, and receives both.
     lap.anamnesis("sync")
-    told = lap.hooks("SessionStart", source="startup")
-    assert "Prices are kept in cents" in told
-    assert "floats lost a cent at checkout" in told
-    assert "The payment sandbox refuses amounts above 500 euros" in told
-    assert "project: example.com/acme/shop | origin: desk" in told
+    injected = lap.hooks("SessionStart", source="startup")
+    assert "Prices are kept in cents" in injected
+    assert "floats lost a cent at checkout" in injected
+    assert "The payment sandbox refuses amounts above 500 euros" in injected
+    assert "project: example.com/acme/shop | origin: desk" in injected
 
-    # It answers: a note of its own, and a correction of the other's.
+    # It writes a note of its own, and corrects the other.
     lap.anamnesis("write", "Refunds", "Refunds go through the queue.", "--project", ".")
     (note,) = [each for each in json.loads(lap.anamnesis("list", "--json")) if each["title"].startswith("Prices")]
     lap.edit(note["id"], "integers only", "integers only, never negative")
     lap.anamnesis("sync")
     desk.anamnesis("sync")
 
-    # Engram's clients on the first machine see both, under the numbers that they know.
+    # Engram's clients on the first machine see both, under the ids that they know.
     assert [each["title"] for each in ask(daemon, "GET", "/search?q=refunds&project=shop")] == ["Refunds"]
     assert "never negative" in ask(daemon, "GET", f"/observations/{saved}")["content"]
     context = ask(daemon, "GET", "/context?project=shop")["context"]
     assert "**Refunds**: Refunds go through the queue." in context
     assert "integers only, never negative" in context
 
-    # A revision of the topic there rewrites the same note here, and a deletion hides it.
+    # A revision of the topic there updates the same note here, and a deletion hides it.
     revised = {"title": "Prices are kept in mills", "content": "Cents were too coarse for fuel."}
     again = ask(
         daemon,
@@ -95,8 +95,8 @@ def test_engrams_plugin_and_claudes_hooks_share_one_memory(machines: tuple[Machi
     assert "Prices" not in lap.hooks("SessionStart", source="startup")
 
 
-def test_a_machine_without_engram_is_given_one_with_everything_in_it(machines: tuple[Machine, Machine]) -> None:
-    """Notes first, Engram later: what was written before is there when its program is first used."""
+def test_a_new_engram_db_contains_all_existing_notes(machines: tuple[Machine, Machine]) -> None:
+    """Notes that were written before Engram's first use are in its database."""
     desk, _ = machines
     desk.anamnesis("write", "Lanes", "Keep the fast lane free.", "--project", ".")
     found = desk.run(["anamnesis", "engram", "search", "lane"])

@@ -1,4 +1,4 @@
-"""What a user gets from a checkout: a command with everything in it, in an environment of its own."""
+"""An installation from a checkout is complete, in a clean environment."""
 
 from __future__ import annotations
 

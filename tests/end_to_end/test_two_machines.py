@@ -1,4 +1,4 @@
-"""One person, two machines, one remote: what a session on the first taught is told to a session on the second."""
+"""One person, two machines, one remote: a session on the second machine receives the notes of the first."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import json
 from tests.end_to_end.machine import ANSWER, QUESTION, Machine
 
 
-def test_a_memory_travels_is_edited_on_both_sides_and_nothing_is_lost(machines: tuple[Machine, Machine]) -> None:
+def test_a_note_is_synced_and_edited_on_both_sides_without_loss(machines: tuple[Machine, Machine]) -> None:
     desk, lap = machines
     for machine in machines:
         machine.anamnesis("init", "--agent", "claude-code", "--remote", str(machine.remote))
 
-    # A session on the one machine, as Claude Code runs it.
+    # A session on the first machine, as Claude Code runs it.
     assert QUESTION not in desk.hooks("SessionStart", source="startup")
     desk.hooks("SessionEnd", reason="other", transcript_path=str(desk.transcript()))
     desk.wait_for_sync()
 
     # The next session, on the other machine, in another checkout of the same project.
     lap.anamnesis("sync")
-    told = lap.hooks("SessionStart", source="startup")
-    assert QUESTION in told
-    assert ANSWER in told
-    assert "origin: desk" in told
+    injected = lap.hooks("SessionStart", source="startup")
+    assert QUESTION in injected
+    assert ANSWER in injected
+    assert "origin: desk" in injected
 
     # Both edit the same line of the same note.
     (note,) = json.loads(lap.anamnesis("list", "--json"))
@@ -39,7 +39,7 @@ def test_a_memory_travels_is_edited_on_both_sides_and_nothing_is_lost(machines: 
         assert "The key is in the vault." in conflict["diff"]
         assert "The key is in the environment." in conflict["diff"]
 
-    # One command ends it, everywhere.
+    # One command resolves the conflict on both machines.
     desk.anamnesis("conflicts", note["id"], "--keep", "both")
     desk.anamnesis("sync")
     lap.anamnesis("sync")
@@ -48,7 +48,7 @@ def test_a_memory_travels_is_edited_on_both_sides_and_nothing_is_lost(machines: 
     assert shown[0] == shown[1]
     assert len(json.loads(shown[0])) == 2
 
-    # And all of it can be taken back: the agents' files as they were, the notes where they are.
+    # An uninstall restores the agents' files and keeps the notes.
     lap.anamnesis("uninstall")
     assert not (lap.home / ".claude" / "settings.json").exists()
     assert not (lap.home / ".claude.json").exists()

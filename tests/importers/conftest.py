@@ -1,4 +1,4 @@
-"""A home with notes, and other programs' memories beside it."""
+"""A user's machine with notes and memories of other programs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from anamnesis.importers import importer_named
-from anamnesis.importers.frame import Imported, Survey, bring, survey
 from anamnesis.importers.machine import Machine, this_machine
+from anamnesis.importers.pipeline import ImportResult, Survey, run_import, survey
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 
@@ -18,7 +18,7 @@ TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 class Here:
-    """A machine with a user, and its notes."""
+    """A machine with one user and their notes."""
 
     def __init__(self, folder: Path, store: MemoryStore) -> None:
         self.store = store
@@ -40,21 +40,21 @@ class Here:
     def found(self, source: str) -> list[Path]:
         return [*importer_named(source).find(self.machine())]
 
-    def bring(
+    def run_import(
         self, source: str, place: Path | None = None, *, machine: str = "desk", project: str = "", dry_run: bool = False
-    ) -> Imported:
-        """Import from a place, or from the only one that is found."""
+    ) -> ImportResult:
+        """Import from a place, by default the only one found."""
         if place is None:
             (place,) = self.found(source)
         importer, here = importer_named(source), self.machine(machine)
-        return bring(self.store, importer, place, here, project=project or None, dry_run=dry_run)
+        return run_import(self.store, importer, place, here, project=project or None, dry_run=dry_run)
 
     def survey(self, source: str) -> Survey:
         (place,) = self.found(source)
         return survey(self.store, importer_named(source), place, self.machine())
 
     def notes(self) -> dict[str, Memory]:
-        """The notes as their files have them, by title."""
+        """The notes as read from their files, by title."""
         return {note.title: self.store.get(note.id) for note in self.store.list()}
 
 

@@ -1,4 +1,4 @@
-"""claude-mem's database is read beside its owner, in every shape that its versions gave it."""
+"""claude-mem's database is read while claude-mem runs, in the schemas of all its versions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from tests.importers.conftest import TOKEN, Here
 
-from anamnesis.importers.databases import opened, rows_of
-from anamnesis.importers.frame import Imported, Survey
-from anamnesis.importers.record import Broken
+from anamnesis.importers.databases import open_read_only, rows_of
+from anamnesis.importers.foreign_record import Unreadable
+from anamnesis.importers.pipeline import ImportResult, Survey
 from anamnesis.notes import Memory
 
 # As in its migrations of 2026.
@@ -68,14 +68,14 @@ class ClaudeMem:
         self.db.commit()
 
 
-def test_observations_and_summaries_come_while_claude_mem_runs(here: Here) -> None:
+def test_observations_and_summaries_are_imported_while_claude_mem_runs(here: Here) -> None:
     here.store.put(Memory("n1", "semantic", "T", "B", project="github.com/house/lamp"))
     memory = ClaudeMem(here)
     memory.add("sdk_sessions", SESSION)
     memory.add("observations", FOUND)
     memory.add("session_summaries", {**FOUND_SUMMARY})
     assert here.survey("claude-mem") == Survey(2, 0, 0)
-    assert here.bring("claude-mem") == Imported(new=2)
+    assert here.run_import("claude-mem") == ImportResult(new=2)
     assert here.survey("claude-mem") == Survey(2, 2, 0)
     notes = here.notes()
     note = notes["The lamp was off"]
@@ -88,10 +88,10 @@ def test_observations_and_summaries_come_while_claude_mem_runs(here: Here) -> No
     assert 'files_read: ["src/lamp.py"]\n' in note.extra["tags"] and "agent_type: builder\n" in note.extra["tags"]
     summary = notes["Fix the lamp"]
     assert summary.type == "episodic" and summary.body == "**Ask:** Fix the lamp\n\n**Learned:** Wires loosen."
-    memory.add("observations", {**FOUND, "title": "Written meanwhile"})
+    memory.add("observations", {**FOUND, "title": "Written later"})
     memory.db.execute("UPDATE observations SET narrative = 'Replaced it.' WHERE id = 1")
     memory.db.commit()
-    assert here.bring("claude-mem") == Imported(new=1, updated=1, unchanged=1)
+    assert here.run_import("claude-mem") == ImportResult(new=1, updated=1, unchanged=1)
 
 
 FOUND_SUMMARY = {
@@ -103,14 +103,14 @@ FOUND_SUMMARY = {
 }
 
 
-def test_a_database_copied_to_another_machine_makes_the_same_notes(here: Here) -> None:
+def test_a_copied_database_gives_the_same_notes_on_another_machine(here: Here) -> None:
     ClaudeMem(here).add("observations", FOUND)
-    here.bring("claude-mem")
+    here.run_import("claude-mem")
     (here.store.root / "imported.json").unlink()
-    assert here.bring("claude-mem", machine="lap") == Imported(unchanged=1)
+    assert here.run_import("claude-mem", machine="lap") == ImportResult(unchanged=1)
 
 
-def test_rows_of_wrong_types_and_without_text_are_named_and_the_others_come(here: Here) -> None:
+def test_rows_without_text_are_reported_and_wrong_types_are_tolerated(here: Here) -> None:
     memory = ClaudeMem(here)
     memory.add("observations", FOUND)
     empty = dict.fromkeys(("title", "subtitle", "facts", "narrative", "files_modified"))
@@ -119,36 +119,36 @@ def test_rows_of_wrong_types_and_without_text_are_named_and_the_others_come(here
     memory.add("observations", {**FOUND, **odd, "title": 12, "metadata": b"\xff", "files_read": '{"a": 1}'})
     memory.db.execute("UPDATE observations SET subtitle = CAST(x'ff41' AS TEXT) WHERE id = 1")
     memory.db.commit()
-    done = here.bring("claude-mem")
+    done = here.run_import("claude-mem")
     assert (done.new, done.broken) == (2, 1)
-    assert done.problems == ("observation/m-1/2: It says nothing.",)
+    assert done.problems == ("observation/m-1/2: It is empty.",)
     assert here.notes()["12"].body.startswith("A loose wire\n\ncaf\ufffd ")
 
 
-def test_an_early_version_without_most_columns_and_tables_comes_too(here: Here) -> None:
+def test_an_early_schema_without_most_columns_and_tables_is_imported(here: Here) -> None:
     old = "CREATE TABLE observations (id INTEGER PRIMARY KEY, sdk_session_id TEXT, project TEXT, text TEXT, type TEXT)"
     memory = ClaudeMem(here, old)
     memory.add("observations", {"sdk_session_id": "old", "project": "lamp", "text": "It is red.\nVery.", "type": "x"})
-    assert here.bring("claude-mem") == Imported(new=1)
+    assert here.run_import("claude-mem") == ImportResult(new=1)
     note = here.notes()["It is red."]
     assert (note.prov_session, note.project, note.type) == ("old", "lamp", "semantic")
 
 
-def test_secrets_stay_there(here: Here) -> None:
+def test_secrets_are_not_imported(here: Here) -> None:
     memory = ClaudeMem(here)
     memory.add("observations", {**FOUND, "narrative": f"Used {TOKEN}.", "metadata": f'{{"token": "{TOKEN}"}}'})
-    here.bring("claude-mem")
+    here.run_import("claude-mem")
     (path,) = here.store.memory_dir.rglob("*.md")
     assert TOKEN not in path.read_text()
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database, but long enough to be read as one" * 100])
-def test_what_is_no_database_is_named(here: Here, content: bytes) -> None:
+def test_a_file_that_is_not_a_database_is_reported(here: Here, content: bytes) -> None:
     path = here.write("some.db", content)
-    assert here.bring("claude-mem", path).broken == 1
+    assert here.run_import("claude-mem", path).broken == 1
 
 
-def test_a_damaged_database_gives_what_can_be_read(here: Here, tmp_path: Path) -> None:
+def test_the_readable_part_of_a_damaged_database_is_imported(here: Here, tmp_path: Path) -> None:
     memory = ClaudeMem(here)
     memory.db.execute("PRAGMA journal_mode = DELETE")
     for number in range(2000):
@@ -161,11 +161,11 @@ def test_a_damaged_database_gives_what_can_be_read(here: Here, tmp_path: Path) -
     data = bytearray(memory.path.read_bytes())
     data[len(data) // 2 :] = b"\xaa" * (len(data) - len(data) // 2)
     memory.path.write_bytes(data)
-    done = here.bring("claude-mem")
+    done = here.run_import("claude-mem")
     assert done.new > 0 and done.broken >= 1
 
 
-def test_an_owner_with_an_empty_log_may_write_while_the_rows_are_read(here: Here) -> None:
+def test_the_owner_may_write_while_rows_are_read(here: Here) -> None:
     memory = ClaudeMem(here)
     for number in range(1200):
         memory.db.execute(
@@ -175,7 +175,7 @@ def test_an_owner_with_an_empty_log_may_write_while_the_rows_are_read(here: Here
         )
     memory.db.commit()
     memory.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    with opened(memory.path) as db:
+    with open_read_only(memory.path) as db:
         rows = rows_of(db, "observations")
         before = [next(rows) for _ in range(500)]
         memory.db.execute("UPDATE observations SET narrative = 'After.'")
@@ -184,15 +184,15 @@ def test_an_owner_with_an_empty_log_may_write_while_the_rows_are_read(here: Here
         memory.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         after = [*rows]
     assert len(before) + len(after) == 1200
-    assert {row["narrative"] for row in after if not isinstance(row, Broken)} == {"After."}
+    assert {row["narrative"] for row in after if not isinstance(row, Unreadable)} == {"After."}
 
 
-def test_its_files_are_not_written(here: Here) -> None:
+def test_the_files_of_claude_mem_are_not_changed(here: Here) -> None:
     memory = ClaudeMem(here)
     memory.add("observations", FOUND)
     memory.db.close()
     before = {path.name: path.read_bytes() for path in memory.path.parent.iterdir()}
-    here.bring("claude-mem")
+    here.run_import("claude-mem")
     assert {path.name: path.read_bytes() for path in memory.path.parent.iterdir()} == before
     here.environ["CLAUDE_MEM_DATA_DIR"] = str(here.home / "nowhere")
     assert here.found("claude-mem") == []

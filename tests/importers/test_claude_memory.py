@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from anamnesis.importers.claude_memory import import_claude
-from anamnesis.importers.frame import Imported
+from anamnesis.importers.pipeline import ImportResult
 from anamnesis.notes import Memory, derived_id, moment_of
 from anamnesis.store import MemoryStore
 from anamnesis.store.purging import purge
@@ -50,7 +50,7 @@ def claude(tmp_path: Path) -> Claude:
     return Claude(tmp_path)
 
 
-def run(store: MemoryStore, claude: Claude, machine: str = "desk") -> Imported:
+def run(store: MemoryStore, claude: Claude, machine: str = "desk") -> ImportResult:
     return import_claude(store, claude.home, machine, claude.home.parent)
 
 
@@ -60,7 +60,7 @@ def test_each_file_but_the_index_becomes_a_note_of_its_project(store: MemoryStor
         "user_role.md", "---\nname: user-role\ndescription: Who the user is\ntype: user\n---\nA developer.\n"
     )
     claude.remember("MEMORY.md", "- [user_role.md](user_role.md): who\n")
-    assert run(store, claude) == Imported(new=2)
+    assert run(store, claude) == ImportResult(new=2)
     notes = {note.title: note for note in store.list()}
     tests = notes["Run the tests with uv"]
     assert (tests.type, tests.prov_source, tests.prov_session) == ("procedural", "import", "3bf75f14")
@@ -70,7 +70,7 @@ def test_each_file_but_the_index_becomes_a_note_of_its_project(store: MemoryStor
     assert {note.machine_id for note in notes.values()} == {"desk"}
 
 
-def test_the_project_is_read_from_the_transcripts_where_the_folder_has_gone(store: MemoryStore, claude: Claude) -> None:
+def test_the_project_is_read_from_transcripts_if_the_folder_is_gone(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", "text")
     claude.work.rmdir()
     lines = ['{"type":"summary"}', json.dumps({"type": "user", "cwd": "/gone/Other \u00e9 App"})]
@@ -79,7 +79,7 @@ def test_the_project_is_read_from_the_transcripts_where_the_folder_has_gone(stor
     assert store.list()[0].project == "other é app"
 
 
-def test_the_id_has_the_time_of_the_file_and_outlives_its_changes(store: MemoryStore, claude: Claude) -> None:
+def test_the_id_has_the_time_of_the_file_and_survives_changes(store: MemoryStore, claude: Claude) -> None:
     file = claude.remember("a.md", NESTED)
     os.utime(file, (1_700_000_000, 1_700_000_000))
     run(store, claude)
@@ -87,7 +87,7 @@ def test_the_id_has_the_time_of_the_file_and_outlives_its_changes(store: MemoryS
     assert moment_of(note.id) == note.created_at == "2023-11-14T22:13:20+00:00"
     claude.remember("a.md", NESTED + "more")
     (store.root / "imported.json").unlink()
-    assert run(store, claude) == Imported(left=1)
+    assert run(store, claude) == ImportResult(left=1)
     assert [each.id for each in store.list()] == [note.id]
 
 
@@ -103,16 +103,16 @@ def test_a_second_import_changes_nothing(store: MemoryStore, claude: Claude) -> 
     claude.remember("a.md", NESTED)
     run(store, claude)
     before = store.list()
-    assert run(store, claude) == Imported(unchanged=1)
+    assert run(store, claude) == ImportResult(unchanged=1)
     assert store.list() == before
 
 
-def test_a_change_there_is_followed_here(store: MemoryStore, claude: Claude) -> None:
+def test_a_changed_file_updates_its_note(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", NESTED)
     run(store, claude)
     created = store.list()[0].created_at
     claude.remember("a.md", NESTED.replace("uv run pytest", "make test"))
-    assert run(store, claude) == Imported(updated=1)
+    assert run(store, claude) == ImportResult(updated=1)
     (note,) = store.list()
     assert "make test" in note.body
     assert note.created_at == created
@@ -122,26 +122,26 @@ def test_a_note_deleted_here_stays_deleted_even_if_the_file_changes(store: Memor
     claude.remember("a.md", NESTED)
     run(store, claude)
     store.delete(store.list()[0].id)
-    assert run(store, claude) == Imported(left=1)
+    assert run(store, claude) == ImportResult(left=1)
     claude.remember("a.md", NESTED + "more")
-    assert run(store, claude) == Imported(left=1)
+    assert run(store, claude) == ImportResult(left=1)
     assert store.list() == []
 
 
-def test_a_note_edited_here_is_left_alone(store: MemoryStore, claude: Claude) -> None:
+def test_a_note_edited_here_is_not_changed(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", NESTED)
     run(store, claude)
     store.update(store.list()[0].id, body="mine")
     claude.remember("a.md", NESTED + "more")
-    assert run(store, claude) == Imported(left=1)
+    assert run(store, claude) == ImportResult(left=1)
     assert store.list()[0].body == "mine"
 
 
-def test_two_machines_with_the_same_path_do_not_fight(store: MemoryStore, claude: Claude) -> None:
+def test_two_machines_with_the_same_path_have_separate_notes(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", NESTED)
     run(store, claude, "desk")
     claude.remember("a.md", NESTED.replace("uv", "pip"))
-    assert run(store, claude, "lap") == Imported(new=1)
+    assert run(store, claude, "lap") == ImportResult(new=1)
     assert store.count() == 2
 
 
@@ -158,35 +158,35 @@ def test_two_machines_with_the_same_path_do_not_fight(store: MemoryStore, claude
         "---\nmetadata: text\ntype: [x]\n---\nbody",
     ],
 )
-def test_whatever_a_file_holds_is_kept(store: MemoryStore, claude: Claude, text: str) -> None:
+def test_any_file_content_becomes_a_note(store: MemoryStore, claude: Claude, text: str) -> None:
     claude.remember("some_file.md", text)
-    assert run(store, claude) == Imported(new=1)
+    assert run(store, claude) == ImportResult(new=1)
     (note,) = store.list()
     assert note.title
     assert ("body" in note.body) == ("body" in text)
 
 
-def test_bytes_that_are_not_utf8_links_and_missing_folders_stop_nothing(store: MemoryStore, claude: Claude) -> None:
+def test_invalid_utf8_links_and_missing_folders_do_not_stop_an_import(store: MemoryStore, claude: Claude) -> None:
     (claude.project / "memory" / "latin.md").write_bytes(b"caf\xe9")
     (claude.project / "memory" / "link.md").symlink_to("/etc/passwd")
     (claude.project / "a.jsonl").mkdir()
-    assert run(store, claude) == Imported(new=1)
-    assert import_claude(store, claude.home / "nothing", "desk", claude.home.parent) == Imported()
+    assert run(store, claude) == ImportResult(new=1)
+    assert import_claude(store, claude.home / "nothing", "desk", claude.home.parent) == ImportResult()
 
 
-def test_an_empty_memory_is_not_a_duplicate_of_another(store: MemoryStore, claude: Claude) -> None:
+def test_two_empty_memories_are_two_notes(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", "")
     claude.remember("b.md", "")
-    assert run(store, claude) == Imported(new=2)
+    assert run(store, claude) == ImportResult(new=2)
 
 
-def test_secrets_are_not_imported_and_that_is_no_edit(store: MemoryStore, claude: Claude) -> None:
+def test_secrets_are_not_imported_and_redaction_does_not_count_as_an_edit(store: MemoryStore, claude: Claude) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     claude.remember("a.md", f"Use {token} for the api.")
-    assert run(store, claude) == Imported(new=1)
+    assert run(store, claude) == ImportResult(new=1)
     assert store.list()[0].body == "Use [REDACTED:github-token] for the api."
     claude.remember("a.md", f"Use {token} for the new api.")
-    assert run(store, claude) == Imported(updated=1)
+    assert run(store, claude) == ImportResult(updated=1)
 
 
 @pytest.mark.parametrize(
@@ -198,42 +198,36 @@ def test_secrets_are_not_imported_and_that_is_no_edit(store: MemoryStore, claude
         "description: a\ncreated: 2026-99-99\n",
         "description: &a\n  x: *a\n",
     ],
-    ids=["aliases of aliases", "brackets", "closed brackets", "a day that is none", "itself"],
+    ids=["aliases of aliases", "brackets", "closed brackets", "an invalid date", "itself"],
 )
-def test_front_matter_that_grows_or_cannot_be_read_loses_no_memory(
-    store: MemoryStore, claude: Claude, front: str
-) -> None:
+def test_malicious_or_broken_front_matter_loses_no_memory(store: MemoryStore, claude: Claude, front: str) -> None:
     claude.remember("a.md", f"---\n{front}\n---\nThe memory.\n")
-    assert run(store, claude) == Imported(new=1)
+    assert run(store, claude) == ImportResult(new=1)
     [note] = store.list()
     assert note.body == "The memory." and len(note.title) <= 200
 
 
-def test_a_folder_that_no_system_has_is_passed_over(store: MemoryStore, claude: Claude) -> None:
+def test_an_impossible_folder_in_a_transcript_is_ignored(store: MemoryStore, claude: Claude) -> None:
     claude.remember("a.md", "The memory.\n")
     (claude.project / "s.jsonl").write_bytes(b'{"cwd":"/a\\u0000b"}\n{"cwd":"\\q"}\n{"cwd":"\xff"}\n')
-    assert run(store, claude) == Imported(new=1)
+    assert run(store, claude) == ImportResult(new=1)
 
 
-def test_a_session_with_a_secret_in_its_id_is_imported_without_it_and_follows_changes(
-    store: MemoryStore, claude: Claude
-) -> None:
+def test_a_secret_in_a_session_id_is_redacted_and_changes_are_followed(store: MemoryStore, claude: Claude) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     front = f"---\nmetadata:\n  originSessionId: {token}\n---\n"
     claude.remember("a.md", f"{front}first")
-    assert run(store, claude) == Imported(new=1)
+    assert run(store, claude) == ImportResult(new=1)
     assert store.list()[0].prov_session == "[REDACTED:github-token]"
     claude.remember("a.md", f"{front}second")
-    assert run(store, claude) == Imported(updated=1)
+    assert run(store, claude) == ImportResult(updated=1)
 
 
-def test_a_purged_note_stays_away_even_if_it_is_not_remembered_what_was_imported(
-    store: MemoryStore, claude: Claude
-) -> None:
+def test_a_purged_note_is_not_imported_again_even_without_the_ledger(store: MemoryStore, claude: Claude) -> None:
     claude.remember("feedback_testing.md", NESTED)
     run(store, claude)
     purge(store, store.list()[0].id)
-    assert run(store, claude) == Imported(left=1)
+    assert run(store, claude) == ImportResult(left=1)
     (store.root / "imported.json").unlink()
-    assert run(store, claude) == Imported(left=1)
+    assert run(store, claude) == ImportResult(left=1)
     assert store.list() == []

@@ -1,4 +1,4 @@
-"""Exports as they are downloaded: zips are read in place and within limits, and conversations become episodes."""
+"""Downloaded exports: zips are read in place and within limits, and conversations become episodes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from tests.importers.conftest import TOKEN, Here
 
-from anamnesis.importers.archives import Stream, members, values_in
-from anamnesis.importers.frame import Imported
-from anamnesis.importers.record import Broken
+from anamnesis.importers.archives import LimitedStream, members, values_in
+from anamnesis.importers.foreign_record import Unreadable
+from anamnesis.importers.pipeline import ImportResult
 
 ASK = "Why does the lamp flicker when the door opens?"
 ANSWER = "The cause was a loose wire behind the switch. Always switch the fuse off first."
@@ -48,14 +48,14 @@ def chat(**more: Any) -> dict[str, Any]:
     return {**given, "mapping": mapping, "current_node": "d", "default_model_slug": "gpt-x", **more}
 
 
-def test_a_chatgpt_conversation_is_an_episode_of_the_branch_that_was_shown(here: Here) -> None:
+def test_a_chatgpt_conversation_is_an_episode_of_its_current_branch(here: Here) -> None:
     small = chat(conversation_id="c-2", mapping={"a": said("user", "hi", None), "b": said("assistant", "Hello!", "a")})
     broken: list[Any] = [{"title": "no mapping"}, 7, {"mapping": {"a": 1, "b": {"message": []}}, "id": "odd"}]
     circle = chat(conversation_id="c-3", title=None, mapping={"d": said("user", ASK, "d")}, create_time="soon")
     files = {"conversations.json": json.dumps([chat(), small, *broken, circle]), "chat.html": "<html>"}
     zipped(here.home / "Downloads" / "export.zip", files)
     assert here.found("claude-ai") == []
-    done = here.bring("chatgpt")
+    done = here.run_import("chatgpt")
     assert (done.new, done.skipped, done.broken) == (2, 2, 2)
     notes = here.notes()
     note = notes["Flickering"]
@@ -65,10 +65,10 @@ def test_a_chatgpt_conversation_is_an_episode_of_the_branch_that_was_shown(here:
     assert "**Causes and fixes:**\n- The cause was a loose wire behind the switch." in note.body
     assert "branch" not in note.body and "search()" not in note.body and TOKEN not in note.body
     assert [*here.store.unreflected()] and note.id in here.store.unreflected()
-    assert here.bring("chatgpt").counts == Imported(unchanged=2).counts
+    assert here.run_import("chatgpt").counts == ImportResult(unchanged=2).counts
 
 
-def test_claude_ai_gives_conversations_its_memory_and_its_projects(here: Here) -> None:
+def test_conversations_memory_and_projects_of_claude_ai_are_imported(here: Here) -> None:
     talk = {
         "uuid": "u-1",
         "name": "",
@@ -95,7 +95,7 @@ def test_claude_ai_gives_conversations_its_memory_and_its_projects(here: Here) -
         "users.json": "[]",
     }
     zipped(here.home / "Downloads" / "data.zip", files)
-    done = here.bring("claude-ai")
+    done = here.run_import("claude-ai")
     assert (done.new, done.skipped, done.broken) == (5, 2, 1)
     notes = here.notes()
     episode = next(note for note in notes.values() if note.type == "episodic")
@@ -107,7 +107,7 @@ def test_claude_ai_gives_conversations_its_memory_and_its_projects(here: Here) -
     assert (notes["Lamp: instructions"].type, notes["a.md"].project) == ("procedural", "lamp")
 
 
-def test_openmemory_is_read_from_both_of_its_files_and_each_memory_once(here: Here) -> None:
+def test_both_files_of_openmemory_are_read_and_each_memory_once(here: Here) -> None:
     one = {"id": "m1", "content": "Red", "metadata": {"n": 1}, "created_at": "2025-01-01", "state": "archived"}
     lines = [{**one, "app": "cursor", "categories": ["home"]}, {"id": "m4", "content": None}]
     tables = {
@@ -122,14 +122,14 @@ def test_openmemory_is_read_from_both_of_its_files_and_each_memory_once(here: He
     }
     blob = gzip.compress(b"\n".join([*(json.dumps(line).encode() for line in lines), b"{half", b""]))
     zipped(here.home / "Downloads/backup.zip", {"memories.json": json.dumps(tables), "memories.jsonl.gz": blob})
-    done = here.bring("openmemory")
+    done = here.run_import("openmemory")
     assert (done.new, done.broken) == (2, 2)
     notes = here.notes()
     assert notes["Red"].tags == ["home", "archived", "openmemory"] and "app: cursor\n" in notes["Red"].extra["tags"]
     assert notes["Green"].tags == ["garden", "openmemory"] and "app: zed\n" in notes["Green"].extra["tags"]
 
 
-def test_a_portable_store_keeps_types_relations_and_what_is_not_ours(here: Here) -> None:
+def test_a_portable_store_keeps_types_relations_and_foreign_fields(here: Here) -> None:
     memory = {
         "id": "mem-1",
         "type": "skill",
@@ -152,7 +152,7 @@ def test_a_portable_store_keeps_types_relations_and_what_is_not_ours(here: Here)
         "relations": [{"id": "r", "from": "mem-1", "to": "mem-2", "type": "related_to"}, {"from": 3}],
     }
     path = here.write("memory-store.json", json.dumps(store))
-    done = here.bring("portable-ai-memory", path)
+    done = here.run_import("portable-ai-memory", path)
     assert (done.new, done.broken) == (2, 2)
     note = here.notes()["Soldering"]
     assert note.body == "Solders wires.\n\n- related to [[A lamp.]]"
@@ -164,36 +164,36 @@ def test_a_portable_store_keeps_types_relations_and_what_is_not_ours(here: Here)
 
 
 def values(text: str) -> list[Any]:
-    return [*values_in("file", Stream(io.BytesIO(text.encode()), 1 << 30))]
+    return [*values_in("file", LimitedStream(io.BytesIO(text.encode()), 1 << 30))]
 
 
-def test_an_array_is_read_element_by_element_up_to_what_is_broken() -> None:
+def test_an_array_is_read_element_by_element_up_to_an_invalid_one() -> None:
     many = [{"n": number, "text": "é" * 1000} for number in range(3000)]
     assert values("\ufeff " + json.dumps(many, ensure_ascii=False)) == many
     assert values('{"a": [1]}') == [{"a": [1]}]
     cut = values('[{"a": 1}, {"b": ')
-    assert cut[0] == {"a": 1} and isinstance(cut[1], Broken) and len(cut) == 2
+    assert cut[0] == {"a": 1} and isinstance(cut[1], Unreadable) and len(cut) == 2
     bad = values('[{"a": 1}, oops, {"c": 3}]' + " " * (3 << 20))
-    assert bad[0] == {"a": 1} and isinstance(bad[-1], Broken)
-    assert isinstance(values("")[0], Broken)
+    assert bad[0] == {"a": 1} and isinstance(bad[-1], Unreadable)
+    assert isinstance(values("")[0], Unreadable)
     deep = values('[{"a": 1}, ' + "[" * 100_000 + "]" * 100_000 + "]")
-    assert deep[0] == {"a": 1} and isinstance(deep[-1], Broken)
+    assert deep[0] == {"a": 1} and isinstance(deep[-1], Unreadable)
 
 
-def test_a_zip_that_grows_is_stopped_and_one_that_is_locked_or_cut_is_named(here: Here) -> None:
+def test_a_zip_bomb_is_stopped_and_an_encrypted_or_truncated_zip_is_reported(here: Here) -> None:
     bomb = zipped(here.home / "bomb.zip", {"conversations.json": b"[" + b" " * 3_000_000 + b"]"})
     with pytest.raises(ValueError, match="too large"):
         for _, stream in members(bomb, lambda _: True, 1_000_000):
             stream.read()
     cut = here.write("cut.zip", bomb.read_bytes()[: -len(bomb.read_bytes()) // 3])
-    assert here.bring("chatgpt", cut).broken == 1
+    assert here.run_import("chatgpt", cut).broken == 1
     locked = bytearray(zipped(here.home / "locked.zip", {"conversations.json": "[]"}).read_bytes())
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         locked[locked.index(mark) + offset] |= 1  # the flag of encryption
-    assert "password" in here.bring("chatgpt", here.write("locked.zip", bytes(locked))).problems[0]
+    assert "password" in here.run_import("chatgpt", here.write("locked.zip", bytes(locked))).problems[0]
 
 
-def test_a_damaged_file_of_a_zip_is_named_and_the_others_come(here: Here) -> None:
+def test_a_damaged_file_of_a_zip_is_reported_and_the_others_are_imported(here: Here) -> None:
     files = {
         "conversations-000.json": json.dumps([chat()]),
         "conversations-001.json": json.dumps([chat(conversation_id="c-2")]),
@@ -202,22 +202,22 @@ def test_a_damaged_file_of_a_zip_is_named_and_the_others_come(here: Here) -> Non
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x03\x04") + 100] ^= 0xFF
     path.write_bytes(data)
-    done = here.bring("chatgpt", path)
+    done = here.run_import("chatgpt", path)
     assert (done.new, done.broken) == (1, 1) and "conversations-000.json" in done.problems[0]
 
 
-def test_a_backup_of_openmemory_with_cut_lines_is_read_from_its_tables(here: Here) -> None:
+def test_a_backup_of_openmemory_with_truncated_lines_is_read_from_its_tables(here: Here) -> None:
     memories = [{"id": f"m{number}", "content": f"Fact {number}"} for number in range(3)]
     blob = gzip.compress(b"\n".join(json.dumps(each).encode() for each in memories))
     tables = json.dumps({"memories": memories})
     path = zipped(here.home / "backup.zip", {"memories.json": tables, "memories.jsonl.gz": blob[:-12]})
-    done = here.bring("openmemory", path)
+    done = here.run_import("openmemory", path)
     assert (done.new, done.broken) == (3, 1)
 
 
-def test_names_in_a_zip_lead_nowhere(here: Here) -> None:
+def test_paths_in_a_zip_are_not_followed(here: Here) -> None:
     files = {"../../conversations.json": json.dumps([chat()]), "/etc/conversations.json": "[]"}
     path = zipped(here.home / "Downloads" / "evil.zip", files)
     before = set(here.home.rglob("*"))
-    assert here.bring("chatgpt", path).new == 1
+    assert here.run_import("chatgpt", path).new == 1
     assert set(here.home.rglob("*")) == before

@@ -1,4 +1,4 @@
-"""A machine of its own for every test."""
+"""A separate machine for every test."""
 
 from __future__ import annotations
 

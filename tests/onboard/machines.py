@@ -1,4 +1,4 @@
-"""A machine to set agents up on: a home folder, a system, the program, and what others have in their files."""
+"""A machine to set up agents on: a home folder, a system, the program, and settings of other programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.agents import AGENTS, all_agents
-from anamnesis.onboard.edits import Edit, Settings
+from anamnesis.onboard.edits import Edit, SettingsEdit
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.plan import Plan
@@ -18,7 +18,7 @@ from anamnesis.onboard.removal import plan_removal, tear_down
 from anamnesis.onboard.setup import plan_setup, set_up
 
 SAMPLES = Path(__file__).parent / "samples"
-# A space and an apostrophe, as in many a home folder.
+# A home folder with a space and an apostrophe.
 PROGRAM = Program(("/home/kim o'hara/.local/bin/anamnesis",))
 NAMES = list(AGENTS)
 
@@ -50,14 +50,14 @@ class Machine:
         agents = all_agents(Place(self.system, self.home, self.variables), self.program)
         return tear_down(plan_removal(agents, leaving, ledger), leaving, ledger)
 
-    def settings(self, name: str) -> Iterator[Settings]:
-        return (edit for edit in self.agent(name).edits if isinstance(edit, Settings))
+    def settings(self, name: str) -> Iterator[SettingsEdit]:
+        return (edit for edit in self.agent(name).edits if isinstance(edit, SettingsEdit))
 
     def edits(self, name: str) -> tuple[Edit, ...]:
         return self.agent(name).all_edits
 
-    def bring(self, name: str) -> None:
-        """Let others have been here before."""
+    def add_samples(self, name: str) -> None:
+        """Create an agent's files with entries of others."""
         shutil.copytree(SAMPLES / name, self.home, dirs_exist_ok=True)
 
     def files(self) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""An Engram that is found on a machine is pointed at us and back again; nobody else's program or entry is touched."""
+"""An existing Engram installation is redirected to us and restored; no other program or entry is changed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from typing import Any
 import pytest
 from tests.onboard.machines import Machine
 
-from anamnesis.errors import StoreUnavailable
 from anamnesis.onboard.agents import all_agents
-from anamnesis.onboard.engram_installation import Engram, find_installation
+from anamnesis.onboard.engram_installation import EngramInstallation, find_installation
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.plan import Plan
@@ -26,12 +24,11 @@ from anamnesis.onboard.program import Program, engram_options
 from anamnesis.onboard.removal import plan_removal, tear_down
 from anamnesis.onboard.setup import plan_setup, set_up
 
-SAMPLE = Path(__file__).parents[1] / "engram/golden/sample/engram.db"
 GO = "/opt/homebrew/bin/engram"
 OPTIONS = ["mcp", "--tools=agent"]
 USUAL = {"command": GO, "args": OPTIONS}
 OPENCODE = {"type": "local", "command": [GO, *OPTIONS], "enabled": True}
-# In which file, in which format and where `engram setup` registers its server for each agent, and as what.
+# Where `engram setup` registers its server for each agent: the file, its format, the path in it, and the entry.
 REGISTERED: dict[str, tuple[str, str, tuple[str, ...], dict[str, Any]]] = {
     "claude": (".claude.json", "json", ("mcpServers", "engram"), {"type": "stdio", **USUAL, "env": {}}),
     "codex": (".codex/config.toml", "toml", ("mcp_servers", "engram"), {"command": "engram", "args": OPTIONS}),
@@ -57,7 +54,7 @@ REGISTERED: dict[str, tuple[str, str, tuple[str, ...], dict[str, Any]]] = {
 
 
 class Owner:
-    """Somebody with a home folder, a PATH of three folders (the middle one is their own) and an engram.db."""
+    """A user with a home folder, a PATH of three folders (the second is their own) and an engram.db."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -83,7 +80,7 @@ class Owner:
         target.write_text(engine(format).put(text, path, value))
         return target
 
-    def finds(self) -> Engram | None:
+    def finds(self) -> EngramInstallation | None:
         place = Place(self.machine.system, self.home, self.machine.variables)
         return find_installation(place, self.machine.program, all_agents(place, self.machine.program), self.database)
 
@@ -121,7 +118,7 @@ def words(entry: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", REGISTERED)
-def test_the_entry_that_engram_setup_writes_starts_us_and_gets_its_bytes_back(owner: Owner, name: str) -> None:
+def test_the_entry_of_engram_setup_is_redirected_and_restored_byte_for_byte(owner: Owner, name: str) -> None:
     owner.registers(name)
     before = owner.machine.files()
     owner.init()
@@ -134,7 +131,7 @@ def test_the_entry_that_engram_setup_writes_starts_us_and_gets_its_bytes_back(ow
 
 
 @pytest.mark.parametrize("name", REGISTERED)
-def test_from_a_file_that_others_changed_since_only_our_words_are_taken_back(owner: Owner, name: str) -> None:
+def test_in_a_file_that_others_changed_since_only_our_command_is_reverted(owner: Owner, name: str) -> None:
     file = owner.registers(name)
     owner.machine.program = replace(owner.machine.program, store="/mnt/my notes")
     owner.init()
@@ -147,7 +144,7 @@ def test_from_a_file_that_others_changed_since_only_our_words_are_taken_back(own
     assert "anamnesis" not in file.read_text()
 
 
-def test_what_an_entry_starts_then_is_a_server_with_engrams_tools(owner: Owner) -> None:
+def test_a_redirected_entry_starts_a_server_with_engrams_tools(owner: Owner) -> None:
     owner.registers("opencode")
     owner.machine.program = Program((str(Path(sys.executable).with_name("anamnesis")),), str(owner.home / "my notes"))
     owner.init()
@@ -169,7 +166,7 @@ def test_what_an_entry_starts_then_is_a_server_with_engrams_tools(owner: Owner) 
     assert "mem_stats" not in {tool["name"] for tool in second["result"]["tools"]}, "its options count"
 
 
-def test_an_entry_of_claude_code_is_found_where_our_plugin_is_installed(owner: Owner) -> None:
+def test_an_entry_of_claude_code_is_found_although_our_plugin_is_installed(owner: Owner) -> None:
     owner.registers("claude")
     (owner.home / ".claude").mkdir()
     (owner.home / ".claude/settings.json").write_text('{"enabledPlugins": {"anamnesis@anamnesis": true}}')
@@ -177,7 +174,7 @@ def test_an_entry_of_claude_code_is_found_where_our_plugin_is_installed(owner: O
     assert words(owner.entry("claude"))[1:] == ["engram", *OPTIONS]
 
 
-def test_an_entry_follows_a_program_that_moved_and_still_knows_what_it_started(owner: Owner) -> None:
+def test_an_entry_follows_a_moved_program_and_is_still_restored(owner: Owner) -> None:
     file = owner.registers("cursor")
     owner.init()
     owner.machine.program = Program(("/new/anamnesis",))
@@ -188,7 +185,7 @@ def test_an_entry_follows_a_program_that_moved_and_still_knows_what_it_started(o
     assert owner.entry("cursor") == USUAL
 
 
-def test_an_entry_that_engram_has_set_up_anew_stays_as_it_is(owner: Owner) -> None:
+def test_an_entry_that_engram_has_rewritten_is_not_changed(owner: Owner) -> None:
     file = owner.registers("cursor")
     owner.init()
     anew = {"command": "/opt/engram 2/engram", "args": OPTIONS}
@@ -197,7 +194,7 @@ def test_an_entry_that_engram_has_set_up_anew_stays_as_it_is(owner: Owner) -> No
     assert owner.entry("cursor") == anew
 
 
-def test_options_that_its_owner_added_stay_on_both_ways(owner: Owner) -> None:
+def test_options_that_the_user_added_are_kept_in_both_directions(owner: Owner) -> None:
     file = owner.registers("gemini")
     own = {"command": "engram", "args": ["mcp", "--project", "shop"], "trust": True}
     file.write_text(engine("json").put(file.read_text(), ("mcpServers", "engram"), own))
@@ -219,14 +216,14 @@ def test_options_that_its_owner_added_stay_on_both_ways(owner: Owner) -> None:
         "engram",
     ],
 )
-def test_another_server_that_is_called_engram_is_left_alone(owner: Owner, entry: object) -> None:
+def test_another_server_named_engram_is_not_changed(owner: Owner, entry: object) -> None:
     file = owner.home / ".cursor/mcp.json"
     file.parent.mkdir()
     file.write_text(json.dumps({"mcpServers": {"engram": entry}}))
     assert not owner.init().changes
 
 
-def test_both_servers_share_a_file_and_one_agent_may_leave_alone(owner: Owner) -> None:
+def test_both_servers_share_a_file_and_are_removed_separately(owner: Owner) -> None:
     file = owner.registers("cursor")
     before = file.read_bytes()
     owner.init("cursor")
@@ -239,13 +236,13 @@ def test_both_servers_share_a_file_and_one_agent_may_leave_alone(owner: Owner) -
     assert json.loads(file.read_bytes()) == json.loads(before)
 
 
-def test_nothing_is_read_where_there_is_no_engram(owner: Owner) -> None:
+def test_without_an_engram_no_settings_are_read(owner: Owner) -> None:
     owner.database = None
     owner.registers("cursor")
     assert owner.finds() is None
 
 
-def test_a_program_of_that_name_is_put_before_engrams_own_and_taken_away_again(owner: Owner) -> None:
+def test_a_launcher_is_put_before_engrams_program_on_the_path_and_removed_again(owner: Owner) -> None:
     go = owner.installs()
     found = owner.finds()
     assert found
@@ -263,7 +260,7 @@ def test_a_program_of_that_name_is_put_before_engrams_own_and_taken_away_again(o
     assert go.read_bytes() == b"\x7fELF\xff\xfe go"
 
 
-def test_the_program_does_what_engram_does_on_the_store_that_was_set_up(owner: Owner) -> None:
+def test_the_launcher_works_as_engram_on_the_configured_store(owner: Owner) -> None:
     owner.installs()
     store = owner.home / "my notes"
     owner.machine.program = Program((sys.executable, "-m", "anamnesis"), str(store))
@@ -278,7 +275,7 @@ def test_the_program_does_what_engram_does_on_the_store_that_was_set_up(owner: O
     assert (store / "engram.db").exists()
 
 
-def test_a_program_that_moved_is_followed(owner: Owner) -> None:
+def test_the_launcher_follows_a_moved_program(owner: Owner) -> None:
     owner.installs()
     owner.init()
     owner.machine.program = Program(("/new place/anamnesis",))
@@ -289,7 +286,7 @@ def test_a_program_that_moved_is_followed(owner: Owner) -> None:
 
 
 @pytest.mark.parametrize("in_the_way", ["a program", "a text", "a dead link", "a folder"])
-def test_what_is_in_the_way_stays_and_its_owner_is_told_what_to_do(owner: Owner, in_the_way: str) -> None:
+def test_a_file_in_the_way_stays_and_a_remark_says_what_to_do(owner: Owner, in_the_way: str) -> None:
     owner.installs()
     place = owner.bin / "engram"
     if in_the_way == "a program":
@@ -312,7 +309,7 @@ def test_what_is_in_the_way_stays_and_its_owner_is_told_what_to_do(owner: Owner,
 
 
 @pytest.mark.parametrize("path", ["{go}", "{go}:{bin}", "{home}/bin:{go}", "/usr/sbin:{go}", "{bin}x:{go}"])
-def test_without_a_folder_of_ones_own_first_on_the_path_nothing_is_put_anywhere(owner: Owner, path: str) -> None:
+def test_without_an_own_folder_before_engrams_on_the_path_no_launcher_is_written(owner: Owner, path: str) -> None:
     go = owner.installs()
     owner.machine.variables["PATH"] = path.format(go=owner.go, bin=owner.bin, home=owner.home)
     found = owner.finds()
@@ -322,7 +319,7 @@ def test_without_a_folder_of_ones_own_first_on_the_path_nothing_is_put_anywhere(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="to root, every folder is writable")
-def test_a_folder_that_cannot_be_written_is_passed_over(owner: Owner) -> None:
+def test_a_folder_that_is_not_writable_is_skipped(owner: Owner) -> None:
     owner.installs()
     owner.bin.chmod(0o500)
     found = owner.finds()
@@ -331,7 +328,7 @@ def test_a_folder_that_cannot_be_written_is_passed_over(owner: Owner) -> None:
     assert found.remarks
 
 
-def test_a_link_to_us_that_somebody_made_is_theirs_and_enough(owner: Owner) -> None:
+def test_a_link_to_us_that_the_user_made_is_used_and_never_removed(owner: Owner) -> None:
     owner.installs()
     ours = owner.home / "tools/anamnesis"
     ours.parent.mkdir()
@@ -346,7 +343,7 @@ def test_a_link_to_us_that_somebody_made_is_theirs_and_enough(owner: Owner) -> N
     assert (owner.bin / "engram").is_symlink()
 
 
-def test_a_program_that_somebody_put_in_place_of_ours_is_not_removed(owner: Owner) -> None:
+def test_a_program_that_replaced_our_launcher_is_not_removed(owner: Owner) -> None:
     owner.installs()
     owner.init()
     owner.installs(owner.bin)
@@ -364,7 +361,7 @@ def test_a_program_that_somebody_put_in_place_of_ours_is_not_removed(owner: Owne
         (".pi/agent/settings.json", '{"packages": ["npm:gentle-engram@0.1.16"]}', "Pi"),
     ],
 )
-def test_a_plugin_gets_a_program_to_call_also_where_there_was_none(
+def test_a_plugin_gets_a_launcher_even_if_engram_is_not_installed(
     owner: Owner, file: str, text: str, title: str
 ) -> None:
     (owner.home / file).parent.mkdir(parents=True)
@@ -384,7 +381,7 @@ def test_a_plugin_gets_a_program_to_call_also_where_there_was_none(
         ('const ENGRAM_BIN = optionalEnvironmentValue(process.env.ENGRAM_BIN) ?? "/opt/homebrew/bin/engram"', True),
     ],
 )
-def test_a_plugin_that_goes_on_with_engrams_own_program_is_named(owner: Owner, line: str, is_fixed: bool) -> None:
+def test_a_plugin_that_keeps_calling_engrams_own_program_is_reported(owner: Owner, line: str, is_fixed: bool) -> None:
     file = owner.home / ".config/opencode/plugins/engram.ts"
     file.parent.mkdir(parents=True)
     file.write_text(line)
@@ -393,21 +390,7 @@ def test_a_plugin_that_goes_on_with_engrams_own_program_is_named(owner: Owner, l
     assert any(str(file) in remark for remark in found.remarks) is is_fixed
 
 
-def test_a_database_alone_asks_for_no_program(owner: Owner) -> None:
+def test_a_database_alone_needs_no_launcher(owner: Owner) -> None:
     found = owner.finds()
     assert found
     assert (found.agent.edits, found.plugins, found.remarks) == ((), (), ())
-
-
-def test_what_is_there_is_counted_without_a_trace(tmp_path: Path) -> None:
-    database = Path(shutil.copy(SAMPLE, tmp_path / "engram.db"))
-    before = database.read_bytes()
-    assert count(database) == Holdings(observations=46, sessions=3, projects=2, with_notes=0)
-    assert list(tmp_path.iterdir()) == [database]
-    assert database.read_bytes() == before
-
-
-def test_a_file_that_is_no_database_is_said_in_a_sentence(tmp_path: Path) -> None:
-    (tmp_path / "engram.db").write_text("no database at all, but long enough to be looked at" * 100)
-    with pytest.raises(StoreUnavailable, match="cannot be read"):
-        count(tmp_path / "engram.db")

@@ -1,6 +1,6 @@
-"""What holds for every agent, in a new home and in one that is full of other people's settings.
+"""Properties of every agent's setup, in a new home and in one with settings of others.
 
-Ours is found where it belongs, theirs stays as it is, doing it again does nothing, and undoing it leaves no trace.
+Our entries are in place, theirs are unchanged, a second setup changes nothing, and a removal leaves no trace.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.onboard.machines import NAMES, Machine
 
-from anamnesis.onboard.edits import Block, Settings
+from anamnesis.onboard.edits import SettingsEdit, TextBlock
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.pieces import Item, Server
@@ -24,7 +24,7 @@ BROKEN = {"json": '{"a": 1', "jsonc": '{"a": 1,, // b', "toml": "a = [1\n[b", "y
 
 
 def has_ours(machine: Machine, name: str) -> bool:
-    """Whether every piece of an agent is in its file, with the program in it."""
+    """Whether every entry for an agent is in its file and starts the program."""
     for edit in machine.settings(name):
         text = edit.file.read_bytes().decode()
         document = engine(edit.format).read(text)
@@ -39,13 +39,13 @@ def has_ours(machine: Machine, name: str) -> bool:
 
 
 def words(content: bytes) -> list[str]:
-    """A file word by word, comments too; without the empty table that ours may go into, which may go with ours."""
+    """The words of a file, comments included; without an empty table, which may be removed with our entry."""
     text = re.sub(r'"mcpServers": \{\},?', "", content.decode())
     return re.findall(r"\w+|\S", text)
 
 
 def is_within(old: bytes, new: bytes) -> bool:
-    """Whether nothing was taken away or moved."""
+    """Whether no word was removed or moved."""
     rest = iter(words(new))
     return all(word in rest for word in words(old))
 
@@ -61,7 +61,7 @@ def contains(new: Any, old: Any) -> bool:
 
 
 @every_agent
-def test_a_new_home_gets_everything_and_gives_everything_back(machine: Machine, name: str) -> None:
+def test_a_setup_in_a_new_home_is_complete_and_fully_removed(machine: Machine, name: str) -> None:
     done = machine.init(name)
     assert not done.refusals
     assert done.changes
@@ -74,14 +74,14 @@ def test_a_new_home_gets_everything_and_gives_everything_back(machine: Machine, 
 
 @every_agent
 def test_every_file_of_an_agent_has_a_sample(machine: Machine, name: str) -> None:
-    machine.bring(name)
+    machine.add_samples(name)
     shared = [edit.file for edit in machine.settings(name) if not edit.own]
     assert all(file.is_file() for file in shared)
 
 
 @every_agent
-def test_what_others_have_stays_to_the_byte(machine: Machine, name: str) -> None:
-    machine.bring(name)
+def test_entries_of_others_stay_unchanged(machine: Machine, name: str) -> None:
+    machine.add_samples(name)
     before = machine.files()
     assert not machine.init(name).refusals
     assert has_ours(machine, name)
@@ -100,9 +100,9 @@ def test_what_others_have_stays_to_the_byte(machine: Machine, name: str) -> None
 
 
 @every_agent
-def test_what_others_changed_since_stays_when_we_go(machine: Machine, name: str) -> None:
-    """The file is no longer what we wrote: only what is ours is taken out of it."""
-    machine.bring(name)
+def test_later_changes_of_others_survive_a_removal(machine: Machine, name: str) -> None:
+    """The file is no longer as we wrote it, so only our entries are removed."""
+    machine.add_samples(name)
     before = machine.files()
     machine.init(name)
     edited = {edit.file: edit for edit in machine.settings(name) if not edit.own}
@@ -121,13 +121,13 @@ def test_what_others_changed_since_stays_when_we_go(machine: Machine, name: str)
 
 
 def _pruned(document: dict[str, Any]) -> dict[str, Any]:
-    """A document without the empty tables that ours were put into."""
+    """A document without the tables that are empty without our entries."""
     return {key: value for key, value in document.items() if value != {} or key not in ("mcpServers", "mcp")}
 
 
 @every_agent
-def test_ours_is_found_and_taken_out_without_the_ledger(machine: Machine, name: str) -> None:
-    machine.bring(name)
+def test_our_entries_are_found_and_removed_without_the_ledger(machine: Machine, name: str) -> None:
+    machine.add_samples(name)
     before = machine.files()
     machine.init(name)
     (machine.store / "backups/ledger.json").unlink()
@@ -140,7 +140,7 @@ def test_ours_is_found_and_taken_out_without_the_ledger(machine: Machine, name: 
 
 
 @every_agent
-def test_a_broken_file_is_left_alone_and_named_with_the_lines_to_add(machine: Machine, name: str) -> None:
+def test_a_broken_file_is_refused_with_the_lines_to_add_by_hand(machine: Machine, name: str) -> None:
     broken = {}
     for edit in machine.settings(name):
         edit.file.parent.mkdir(parents=True, exist_ok=True)
@@ -157,8 +157,8 @@ def test_a_broken_file_is_left_alone_and_named_with_the_lines_to_add(machine: Ma
 
 
 @every_agent
-def test_a_read_only_file_is_left_alone_and_named(machine: Machine, name: str) -> None:
-    machine.bring(name)
+def test_a_read_only_file_is_refused(machine: Machine, name: str) -> None:
+    machine.add_samples(name)
     files = {edit.file for edit in machine.edits(name) if edit.file.exists()}
     for file in files:
         file.chmod(0o444)
@@ -171,8 +171,8 @@ def test_a_read_only_file_is_left_alone_and_named(machine: Machine, name: str) -
 
 @every_agent
 def test_a_link_stays_a_link_and_the_file_behind_it_is_changed(machine: Machine, name: str, tmp_path: Path) -> None:
-    """As in the homes of people who keep their settings in a repository."""
-    machine.bring(name)
+    """Many people keep their settings in a repository."""
+    machine.add_samples(name)
     links = {}
     for number, edit in enumerate(edit for edit in machine.edits(name) if edit.file.exists()):
         real = tmp_path / "dotfiles" / str(number) / edit.file.name
@@ -196,7 +196,7 @@ def test_a_link_stays_a_link_and_the_file_behind_it_is_changed(machine: Machine,
 
 @every_agent
 def test_windows_line_ends_and_a_byte_order_mark_stay(machine: Machine, name: str) -> None:
-    machine.bring(name)
+    machine.add_samples(name)
     shared = [edit.file for edit in machine.edits(name) if edit.file.exists()]
     for file in shared:
         file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
@@ -213,7 +213,7 @@ def test_windows_line_ends_and_a_byte_order_mark_stay(machine: Machine, name: st
 
 
 @every_agent
-def test_an_empty_file_is_one_to_fill(machine: Machine, name: str) -> None:
+def test_an_empty_file_is_filled_and_emptied_again(machine: Machine, name: str) -> None:
     for edit in machine.settings(name):
         edit.file.parent.mkdir(parents=True, exist_ok=True)
         edit.file.write_bytes(b"")
@@ -226,7 +226,7 @@ def test_an_empty_file_is_one_to_fill(machine: Machine, name: str) -> None:
 
 @every_agent
 def test_mode_and_owner_stay(machine: Machine, name: str) -> None:
-    machine.bring(name)
+    machine.add_samples(name)
     files = [edit.file for edit in machine.edits(name) if edit.file.exists()]
     for file in files:
         file.chmod(0o640)
@@ -239,8 +239,8 @@ def test_mode_and_owner_stay(machine: Machine, name: str) -> None:
 
 
 @every_agent
-def test_what_a_file_held_is_kept_where_nobody_else_can_read_it(machine: Machine, name: str) -> None:
-    machine.bring(name)
+def test_backups_are_readable_by_the_user_only(machine: Machine, name: str) -> None:
+    machine.add_samples(name)
     before = machine.files()
     done = machine.init(name)
     ledger = Ledger(machine.store)
@@ -256,11 +256,11 @@ def test_what_a_file_held_is_kept_where_nobody_else_can_read_it(machine: Machine
 
 
 @every_agent
-def test_agents_that_hooks_cannot_tell_anything_have_instructions(machine: Machine, name: str) -> None:
+def test_agents_whose_hooks_cannot_add_context_have_instructions(machine: Machine, name: str) -> None:
     agent = machine.agent(name)
     assert "serve" in agent.verbs
     if name != "claude-desktop":
         assert agent.instructions or {"inject", "recall"} & agent.verbs
     for edit in agent.all_edits:
         assert edit.file.is_relative_to(machine.home)
-        assert isinstance(edit, Settings | Block) or edit.file.name.startswith("anamnesis.")
+        assert isinstance(edit, SettingsEdit | TextBlock) or edit.file.name.startswith("anamnesis.")

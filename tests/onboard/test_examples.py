@@ -1,4 +1,4 @@
-"""The files of the repository that hosts read, run as a host runs them; and the names that scripts import."""
+"""The repository's files for hosts, run as a host runs them, and the names that scripts import."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def settings() -> dict[str, list[Any]]:
     return events
 
 
-def test_the_example_of_the_hooks_is_what_init_writes() -> None:
+def test_the_example_hooks_are_those_of_init() -> None:
     events: dict[str, list[Any]] = {}
     for item in hooks(Program(("anamnesis",))):
         events.setdefault(str(item.path[-1]), []).append(item.value)
     assert settings() == events
 
 
-def test_every_hook_of_the_example_does_its_work_at_a_recorded_event(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_every_example_hook_works_at_a_recorded_event(tmp_path: Path, variables: dict[str, str]) -> None:
     work = tmp_path / "work"
     work.mkdir()
     home = tmp_path / ".anamnesis"
@@ -86,7 +86,7 @@ def test_every_hook_of_the_example_does_its_work_at_a_recorded_event(tmp_path: P
     }
     assert len(said) == 5
     assert "Zebra crossing" in said["SessionStart", "anamnesis inject"]
-    assert said["UserPromptSubmit", "anamnesis recall"] == "", "it was told at the start"
+    assert said["UserPromptSubmit", "anamnesis recall"] == "", "injected at the start already"
     assert said["PreCompact", "anamnesis capture --source precompact --no-sync"] == ""
     assert said["SessionEnd", "anamnesis capture"] == ""
     with MemoryStore(home) as store:

@@ -69,7 +69,7 @@ def places(machine: Machine, name: str) -> list[str]:
 
 @pytest.mark.parametrize(("number", "system"), list(enumerate(["linux", "macos", "windows"])))
 @pytest.mark.parametrize("name", NAMES)
-def test_each_system_has_its_places(machine: Machine, name: str, number: int, system: str) -> None:
+def test_each_system_has_its_own_paths(machine: Machine, name: str, number: int, system: str) -> None:
     machine.system = system
     assert places(machine, name) == [each if isinstance(each, str) else each[number] for each in PLACES[name]]
 
@@ -107,7 +107,7 @@ def test_a_variable_moves_an_agents_files(
     assert places(machine, name) == expected
 
 
-def test_every_folder_of_vs_code_that_exists_is_served(machine: Machine) -> None:
+def test_every_existing_folder_of_vs_code_is_set_up(machine: Machine) -> None:
     for folder in ("Code - Insiders/User", "VSCodium/User/profiles/-4f2a", "VSCodium/User/profiles/7c1b"):
         (machine.home / ".config" / folder).mkdir(parents=True)
     assert places(machine, "vscode") == [
@@ -119,7 +119,7 @@ def test_every_folder_of_vs_code_that_exists_is_served(machine: Machine) -> None
     ]
 
 
-def test_windsurf_is_served_in_each_of_its_lives(machine: Machine) -> None:
+def test_windsurf_devin_and_the_jetbrains_plugin_are_set_up(machine: Machine) -> None:
     (machine.home / ".config/devin").mkdir(parents=True)
     assert places(machine, "windsurf") == [".config/devin/mcp_config.json", ".config/devin/config.json"]
     (machine.home / ".codeium/windsurf").mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_windsurf_is_served_in_each_of_its_lives(machine: Machine) -> None:
     ]
 
 
-def test_older_files_are_served_where_they_exist(machine: Machine) -> None:
+def test_older_files_are_set_up_if_they_exist(machine: Machine) -> None:
     old = {
         "cline": ".config/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         "kilo": ".config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
@@ -151,7 +151,7 @@ def test_older_files_are_served_where_they_exist(machine: Machine) -> None:
         assert path in places(machine, name)
 
 
-def test_claude_desktop_from_the_store_is_served_as_well(machine: Machine) -> None:
+def test_claude_desktop_from_the_microsoft_store_is_set_up(machine: Machine) -> None:
     machine.system = "windows"
     inside = "Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude"
     (machine.home / "AppData/Local" / inside).mkdir(parents=True)
@@ -159,7 +159,7 @@ def test_claude_desktop_from_the_store_is_served_as_well(machine: Machine) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_agent_is_found_by_its_program_or_by_what_it_leaves(machine: Machine, name: str, tmp_path: Path) -> None:
+def test_an_agent_is_detected_by_its_program_or_its_files(machine: Machine, name: str, tmp_path: Path) -> None:
     from anamnesis.onboard.place import Place
 
     def is_found() -> bool:

@@ -1,4 +1,4 @@
-"""The plugin folder for Claude Code says the same as `anamnesis init` writes."""
+"""The plugin for Claude Code contains the same entries as `anamnesis init` writes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_the_server_of_the_plugin_is_that_of_init() -> None:
     assert read(PLUGIN / ".mcp.json") == {"mcpServers": {"anamnesis": PROGRAM.server(type="stdio")}}
 
 
-def test_the_manifest_has_the_version_of_the_program_and_names_no_file_that_is_loaded_anyway() -> None:
+def test_the_manifest_has_our_version_and_names_no_file_that_is_loaded_by_default() -> None:
     manifest = read(PLUGIN / ".claude-plugin/plugin.json")
     assert manifest["version"] == __version__
     assert manifest["name"] == "anamnesis"
     assert not {"hooks", "mcpServers", "skills"} & manifest.keys()
 
 
-def test_the_marketplace_leads_to_the_plugin() -> None:
+def test_the_marketplace_points_to_the_plugin() -> None:
     market = read(ROOT / ".claude-plugin/marketplace.json")
     (plugin,) = market["plugins"]
     assert (ROOT / plugin["source"]).resolve() == PLUGIN

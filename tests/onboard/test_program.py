@@ -1,4 +1,4 @@
-"""Our calls are known again in every form that we write, and nobody else's is taken for ours."""
+"""Our commands are recognised in every form that we write, and no other command is taken for ours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ options = st.lists(st.sampled_from(["--host=gemini", "--no-sync", "--source=prec
 
 
 @given(folder=folders, verb=st.sampled_from(VERBS), extra=options)
-def test_a_line_for_a_shell_is_known_again_wherever_the_program_is(folder: str, verb: str, extra: list[str]) -> None:
+def test_a_shell_command_is_recognised_wherever_the_program_is(folder: str, verb: str, extra: list[str]) -> None:
     program = Program((f"/opt/{folder}/anamnesis",))
     call = call_in({"command": program.line(verb, *extra)})
     assert call
@@ -24,7 +24,7 @@ def test_a_line_for_a_shell_is_known_again_wherever_the_program_is(folder: str, 
 
 
 @given(folder=folders, verb=st.sampled_from(VERBS), extra=options)
-def test_so_are_lines_for_the_shells_of_windows(folder: str, verb: str, extra: list[str]) -> None:
+def test_commands_for_the_shells_of_windows_are_recognised(folder: str, verb: str, extra: list[str]) -> None:
     program = Program((f"C:\\Users\\{folder}\\Scripts\\anamnesis.exe",), windows=True)
     for line in (program.line(verb, *extra), program.powershell(verb, *extra)):
         call = call_in({"command": line})
@@ -45,7 +45,7 @@ def test_so_are_lines_for_the_shells_of_windows(folder: str, verb: str, extra: l
         {"command": "C:\\Python\\python.exe -m anamnesis serve"},
     ],
 )
-def test_every_form_of_a_call_is_known(entry: dict[str, Any]) -> None:
+def test_every_form_of_a_call_is_recognised(entry: dict[str, Any]) -> None:
     call = call_in(entry)
     assert call
     assert call.verb == "serve"
@@ -69,11 +69,11 @@ def test_every_form_of_a_call_is_known(entry: dict[str, Any]) -> None:
         {"args": ["anamnesis", "serve"]},
     ],
 )
-def test_what_is_somebody_elses_is_not_taken_for_ours(entry: dict[str, Any]) -> None:
+def test_commands_of_others_are_not_taken_for_ours(entry: dict[str, Any]) -> None:
     assert call_in(entry) is None
 
 
-def test_a_line_runs_what_it_says(tmp_path: Any) -> None:
+def test_a_shell_command_is_quoted_correctly(tmp_path: Any) -> None:
     script = tmp_path / "it's a $HOME; folder" / "anamnesis"
     script.parent.mkdir()
     script.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
@@ -83,18 +83,18 @@ def test_a_line_runs_what_it_says(tmp_path: Any) -> None:
     assert done.stdout == "inject|--host=gemini|--home=/a b|"
 
 
-def test_an_outdated_call_is_renewed_with_the_options_that_its_owner_added() -> None:
+def test_an_outdated_call_is_updated_and_keeps_the_users_options() -> None:
     new = {"command": "/new/anamnesis capture --source precompact --host=codex"}
     old = {"command": "/old/anamnesis capture --budget 4000 --source precompact --project 'my app'"}
     assert renewed(old, new) == {"command": f'{new["command"]} --budget 4000 --project "my app"'}
     assert renewed(renewed(old, new), new) == {}
 
 
-def test_the_store_is_ours_to_name() -> None:
+def test_the_option_home_is_always_ours() -> None:
     old = {"command": "/opt/anamnesis", "args": ["inject", "--home=/old store", "--budget", "500"]}
     new = {"command": "/opt/anamnesis", "args": ["inject"]}
     assert renewed(old, new)["args"] == ["inject", "--budget", "500"]
 
 
-def test_the_same_call_in_another_form_is_left_as_it_is() -> None:
+def test_the_same_call_in_another_form_is_not_changed() -> None:
     assert renewed({"command": "/opt/anamnesis inject"}, {"command": "/opt/anamnesis", "args": ["inject"]}) == {}

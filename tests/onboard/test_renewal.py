@@ -1,5 +1,4 @@
-"""Set up again, from another place or by another version: ours is renewed where it stands, and what its owner changed
-in it is kept."""
+"""A second setup, from another path or by another version, updates our entries and keeps the user's changes."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ def read(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_program_that_moved_is_followed_and_nothing_is_there_twice(machine: Machine, name: str) -> None:
-    machine.bring(name)
+def test_a_moved_program_is_followed_and_no_entry_is_duplicated(machine: Machine, name: str) -> None:
+    machine.add_samples(name)
     before = machine.files()
     machine.init(name)
     first = machine.files()
@@ -44,7 +43,7 @@ def test_a_program_that_moved_is_followed_and_nothing_is_there_twice(machine: Ma
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_store_elsewhere_is_named_everywhere_and_no_longer_when_it_came_home(machine: Machine, name: str) -> None:
+def test_another_store_is_named_in_every_entry_until_the_default_is_used_again(machine: Machine, name: str) -> None:
     machine.init(name)
     home = machine.files()
     machine.program = replace(PROGRAM, store="/mnt/my notes")
@@ -63,7 +62,7 @@ def test_a_store_elsewhere_is_named_everywhere_and_no_longer_when_it_came_home(m
         assert engine(edit.format).read(came_home[path].decode()) == engine(edit.format).read(home[path].decode())
 
 
-def test_what_its_owner_changed_in_our_server_stays(machine: Machine) -> None:
+def test_the_users_changes_in_our_server_entry_stay(machine: Machine) -> None:
     machine.init("claude", "codex", "cline")
     state = machine.home / ".claude.json"
     entry = read(state)["mcpServers"]["anamnesis"]
@@ -74,7 +73,7 @@ def test_what_its_owner_changed_in_our_server_stays(machine: Machine) -> None:
     assert read(state)["mcpServers"]["anamnesis"] == {**changed, "command": "/new/anamnesis", "args": ["serve"]}
 
 
-def test_what_its_owner_changed_in_our_hooks_stays(machine: Machine) -> None:
+def test_the_users_changes_in_our_hooks_stay(machine: Machine) -> None:
     machine.init("claude")
     settings = machine.home / ".claude/settings.json"
     document = read(settings)
@@ -126,8 +125,8 @@ def test_qwen_code_captures_after_each_turn_and_shows_its_model_the_tools(machin
     assert document["mcpServers"]["anamnesis"]["alwaysLoadTools"] is True
 
 
-def test_what_was_set_up_by_hand_is_taken_over_in_its_place(machine: Machine) -> None:
-    """The lines that the first versions asked people to write."""
+def test_an_entry_written_by_hand_is_updated_in_place(machine: Machine) -> None:
+    """The first versions told people to write these lines."""
     settings = machine.home / ".claude/settings.json"
     settings.parent.mkdir()
     hook = {"type": "command", "command": "anamnesis inject", "timeout": 15}
@@ -139,7 +138,7 @@ def test_what_was_set_up_by_hand_is_taken_over_in_its_place(machine: Machine) ->
     assert read(settings) == {}
 
 
-def test_a_server_that_is_reached_over_the_network_is_left_as_it_is(machine: Machine) -> None:
+def test_a_remote_server_entry_is_not_changed(machine: Machine) -> None:
     state = machine.home / ".claude.json"
     entry = {"type": "http", "url": "https://memory.example.com/mcp"}
     state.write_text(json.dumps({"mcpServers": {"anamnesis": entry}}))
@@ -147,7 +146,7 @@ def test_a_server_that_is_reached_over_the_network_is_left_as_it_is(machine: Mac
     assert read(state)["mcpServers"]["anamnesis"] == entry
 
 
-def test_claude_code_with_our_plugin_is_left_to_it(machine: Machine) -> None:
+def test_claude_code_with_our_plugin_gets_no_edits(machine: Machine) -> None:
     settings = machine.home / ".claude/settings.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps({"enabledPlugins": {"anamnesis@anamnesis": True}}))
@@ -168,8 +167,8 @@ def test_reworded_instructions_stay(machine: Machine) -> None:
     assert text.read_text() == "Mine.\n"
 
 
-def test_each_change_is_kept_and_the_first_content_comes_back(machine: Machine) -> None:
-    machine.bring("claude")
+def test_each_change_is_backed_up_and_the_first_content_is_restored(machine: Machine) -> None:
+    machine.add_samples("claude")
     before = machine.files()
     machine.init("claude")
     machine.program = MOVED
@@ -185,8 +184,8 @@ def test_each_change_is_kept_and_the_first_content_comes_back(machine: Machine) 
     assert [path.name for path in ledger.folder.iterdir()] == ["ledger.json"]
 
 
-def test_what_somebody_else_wrote_between_two_setups_stays(machine: Machine) -> None:
-    machine.bring("claude")
+def test_changes_of_others_between_two_setups_stay(machine: Machine) -> None:
+    machine.add_samples("claude")
     machine.init("claude")
     state = machine.home / ".claude.json"
     state.write_text(state.read_text().replace('"numStartups": 412', '"numStartups": 413'))
@@ -198,8 +197,8 @@ def test_what_somebody_else_wrote_between_two_setups_stays(machine: Machine) -> 
 
 
 def test_a_file_that_changed_since_it_was_planned_is_planned_again(machine: Machine) -> None:
-    """Claude Code writes its file all the time."""
-    machine.bring("claude")
+    """Claude Code rewrites its file all the time."""
+    machine.add_samples("claude")
     plan = machine.plan("claude")
     state = machine.home / ".claude.json"
     state.write_text(state.read_text().replace('"numStartups": 412', '"numStartups": 999'))
@@ -210,12 +209,12 @@ def test_a_file_that_changed_since_it_was_planned_is_planned_again(machine: Mach
     assert "anamnesis" in document["mcpServers"]
 
 
-def test_a_file_that_is_written_all_the_time_is_given_up_with_a_sentence(machine: Machine) -> None:
-    machine.bring("claude")
+def test_a_file_that_another_program_keeps_writing_is_refused(machine: Machine) -> None:
+    machine.add_samples("claude")
     state = machine.home / ".claude.json"
 
     class Restless(Ledger):
-        """Keeps a file's content, and somebody else writes the file each time."""
+        """A ledger during whose backups another program writes the file."""
 
         def keep(self, target: Path, content: bytes) -> str:
             state.write_bytes(state.read_bytes() + b" ")
@@ -229,8 +228,8 @@ def test_a_file_that_is_written_all_the_time_is_given_up_with_a_sentence(machine
     assert [change.file.name for change in done.changes] == ["settings.json"]
 
 
-def test_one_refusal_stops_nobody_else(machine: Machine) -> None:
-    machine.bring("claude")
+def test_one_refusal_does_not_stop_the_others(machine: Machine) -> None:
+    machine.add_samples("claude")
     (machine.home / ".claude.json").write_text("{")
     done = machine.init("claude", "zed")
     assert [refusal.file.name for refusal in done.refusals] == [".claude.json"]
@@ -238,7 +237,7 @@ def test_one_refusal_stops_nobody_else(machine: Machine) -> None:
     assert len(done.changes) == 3
 
 
-def test_sections_that_are_no_tables_are_refused_and_null_is_none(machine: Machine) -> None:
+def test_a_section_of_another_type_is_refused_and_null_counts_as_missing(machine: Machine) -> None:
     file = machine.home / ".cursor/mcp.json"
     file.parent.mkdir()
     file.write_text('{"mcpServers": ["x"]}')
@@ -249,7 +248,7 @@ def test_sections_that_are_no_tables_are_refused_and_null_is_none(machine: Machi
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe{\x00}\x00", b'{"a": "\xe9"}', b"[]", b'"x"', b"\0"])
-def test_what_is_no_settings_file_is_left_alone(machine: Machine, content: bytes) -> None:
+def test_a_file_that_is_not_a_settings_file_is_refused(machine: Machine, content: bytes) -> None:
     file = machine.home / ".cursor/mcp.json"
     file.parent.mkdir()
     file.write_bytes(content)
@@ -258,7 +257,7 @@ def test_what_is_no_settings_file_is_left_alone(machine: Machine, content: bytes
     assert file.read_bytes() == content
 
 
-def test_links_that_lead_nowhere_and_folders_are_refused(machine: Machine) -> None:
+def test_dangling_links_and_folders_are_refused(machine: Machine) -> None:
     folder = machine.home / ".cursor"
     folder.mkdir()
     (folder / "mcp.json").symlink_to("/nowhere/at/all/mcp.json")
@@ -275,7 +274,7 @@ def test_a_loop_of_links_is_refused(machine: Machine) -> None:
     assert [refusal.file.name for refusal in machine.init("cursor").refusals] == ["mcp.json"]
 
 
-def test_agents_may_share_a_file_and_leave_it_one_by_one(machine: Machine) -> None:
+def test_agents_that_share_a_file_are_removed_one_by_one(machine: Machine) -> None:
     hooks = machine.home / ".copilot/hooks/anamnesis.json"
     machine.init("vscode")
     machine.init("copilot")
@@ -286,14 +285,14 @@ def test_agents_may_share_a_file_and_leave_it_one_by_one(machine: Machine) -> No
     assert machine.files() == {}
 
 
-def test_one_agent_can_be_left_and_the_others_stay(machine: Machine) -> None:
+def test_one_agent_can_be_removed_alone(machine: Machine) -> None:
     machine.init("claude", "zed")
     machine.uninstall("zed")
     assert set(machine.files()) == {".claude.json", ".claude/settings.json"}
     assert not machine.plan("claude").changes
 
 
-def test_what_was_set_up_under_a_variable_is_left_without_it(machine: Machine) -> None:
+def test_files_set_up_under_a_variable_are_removed_without_it(machine: Machine) -> None:
     machine.variables = {"CLAUDE_CONFIG_DIR": str(machine.home / "elsewhere")}
     machine.init("claude")
     state = machine.home / "elsewhere/.claude.json"
@@ -303,7 +302,7 @@ def test_what_was_set_up_under_a_variable_is_left_without_it(machine: Machine) -
     assert machine.files() == {"elsewhere/.claude.json": b'{"numStartups": 1}'}
 
 
-def test_a_ledger_that_cannot_be_read_is_put_aside_and_ours_is_found_all_the_same(machine: Machine) -> None:
+def test_an_unreadable_ledger_is_renamed_and_our_entries_are_still_found(machine: Machine) -> None:
     machine.init("claude")
     path = machine.store / "backups/ledger.json"
     path.write_text("{")
@@ -313,8 +312,8 @@ def test_a_ledger_that_cannot_be_read_is_put_aside_and_ours_is_found_all_the_sam
     assert "anamnesis" not in str(machine.files())
 
 
-def test_a_copy_that_is_gone_does_not_keep_us_from_leaving(machine: Machine) -> None:
-    machine.bring("claude")
+def test_a_missing_backup_does_not_prevent_a_removal(machine: Machine) -> None:
+    machine.add_samples("claude")
     machine.init("claude")
     for path in (machine.store / "backups").glob("0*"):
         path.unlink()
@@ -323,7 +322,7 @@ def test_a_copy_that_is_gone_does_not_keep_us_from_leaving(machine: Machine) -> 
 
 
 def test_a_setup_that_was_killed_before_it_wrote_leaves_nothing_to_undo(machine: Machine) -> None:
-    machine.bring("claude")
+    machine.add_samples("claude")
     before = machine.files()
     plan, ledger = machine.plan("claude"), Ledger(machine.store)
     for change in plan.changes:
@@ -333,7 +332,7 @@ def test_a_setup_that_was_killed_before_it_wrote_leaves_nothing_to_undo(machine:
     assert machine.files() == before
 
 
-def test_windows_gets_its_own_shells(machine: Machine) -> None:
+def test_commands_on_windows_are_for_its_shells(machine: Machine) -> None:
     machine.system = "windows"
     machine.program = Program(("C:\\Users\\Kim O'Hara\\anamnesis.exe",), windows=True)
     machine.init("codex", "copilot", "claude")
@@ -347,8 +346,8 @@ def test_windows_gets_its_own_shells(machine: Machine) -> None:
     assert not machine.plan("codex", "copilot", "claude").changes
 
 
-def test_a_diff_shows_what_comes_and_goes_but_no_secret_of_others(machine: Machine) -> None:
-    machine.bring("claude")
+def test_a_diff_shows_the_changes_without_secrets_of_others(machine: Machine) -> None:
+    machine.add_samples("claude")
     state = machine.home / ".claude.json"
     token = "ghp_" + "aB3dE5" * 6
     state.write_text(state.read_text().replace('"env": {}', f'"env": {{"TOKEN": "{token}"}}'))

@@ -1,4 +1,4 @@
-"""What was set up works: every server answers and every hook tells its notes, run as its agent would run it."""
+"""A setup works: every server answers and every hook prints notes, run as its agent would run it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.onboard.machines import NAMES, Machine
 from tests.waiting import wait_until
 
 from anamnesis.notes import Memory
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.program import Program, call_in
@@ -30,12 +30,12 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
 }
-TELLING = [name for name in NAMES if {"inject", "recall"} & Machine(Path("/none")).agent(name).verbs]
+WITH_CONTEXT = [name for name in NAMES if {"inject", "recall"} & Machine(Path("/none")).agent(name).verbs]
 
 
 @pytest.fixture
 def installed(machine: Machine) -> Machine:
-    """A machine with the real program, a store that is not the usual one, and a note in it."""
+    """A machine with the real program and a store in another place, with a note in it."""
     store = machine.home / "my notes"
     machine.program = Program((str(Path(sys.executable).with_name("anamnesis")),), str(store))
     with MemoryStore(store) as notes:
@@ -93,8 +93,8 @@ def test_the_server_of_every_agent_answers(installed: Machine, name: str) -> Non
         assert environment == {"ANAMNESIS_HOME": str(installed.home / "my notes")}
 
 
-@pytest.mark.parametrize("name", sorted(set(TELLING) - {"cline", "opencode", "kilo"}))
-def test_the_hooks_of_every_agent_tell_their_notes(installed: Machine, name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(WITH_CONTEXT) - {"cline", "opencode", "kilo"}))
+def test_the_hooks_of_every_agent_print_notes(installed: Machine, name: str) -> None:
     if name == "windsurf":
         (installed.home / ".config/devin").mkdir(parents=True)  # Cascade itself accepts no context from hooks
     installed.init(name)
@@ -119,7 +119,7 @@ def test_the_hooks_of_every_agent_tell_their_notes(installed: Machine, name: str
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
 @pytest.mark.parametrize("name", ["opencode", "kilo"])
-def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, name: str) -> None:
+def test_the_plugin_gives_notes_at_the_start_and_beside_a_prompt(installed: Machine, name: str) -> None:
     installed.init(name)
     script = """
         const { Anamnesis } = await import(process.argv[1])
@@ -157,13 +157,13 @@ def test_the_plugin_tells_at_the_start_and_beside_a_prompt(installed: Machine, n
     assert seen["second"] == seen["first"]
     assert seen["none"] == ["You are."]
     assert len(seen["title"]) == len(seen["summary"]) == 1, "the host's own requests need no notes"
-    assert len(seen["told"]) == 1, "it was told at the start"
+    assert len(seen["told"]) == 1, "injected at the start already"
     assert len(seen["silent"]) == 1
-    assert len(other) == 1, "it is no note of that project"
+    assert len(other) == 1, "the note belongs to another project"
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
-def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed: Machine) -> None:
+def test_a_note_beside_a_prompt_is_a_separate_last_part(installed: Machine) -> None:
     store = installed.home / "my notes"
     installed.init("opencode")
     script = """
@@ -188,7 +188,7 @@ def test_a_note_beside_a_prompt_is_a_part_of_its_own_after_the_others(installed:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
-def test_the_plugin_of_cline_tells_at_the_first_prompt_and_captures_after_a_turn(installed: Machine) -> None:
+def test_the_plugin_of_cline_gives_notes_at_the_first_prompt_and_captures_after_a_turn(installed: Machine) -> None:
     installed.init("cline")
     home, session = installed.home, "1794849881359_apo6w"
     transcript = home / f".cline/data/sessions/{session}/{session}.messages.json"
@@ -242,7 +242,7 @@ def test_a_program_that_is_gone_does_not_stop_the_plugin(installed: Machine) -> 
 
 def module(machine: Machine, name: str) -> Path:
     """The plugin as Node.js imports it."""
-    (plugin,) = [edit.file for edit in machine.agent(name).edits if not isinstance(edit, Settings)]
+    (plugin,) = [edit.file for edit in machine.agent(name).edits if not isinstance(edit, SettingsEdit)]
     copy = plugin.with_suffix(".mjs")
     copy.write_bytes(plugin.read_bytes())
     return copy
@@ -324,7 +324,7 @@ def test_the_plugin_captures_a_session_whose_program_is_killed(installed: Machin
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
-def test_the_plugin_tells_its_notes_to_version_2(installed: Machine) -> None:
+def test_the_plugin_gives_notes_to_version_2(installed: Machine) -> None:
     installed.init("opencode")
     script = """
         const { default: plugin } = await import(process.argv[1])
@@ -349,12 +349,12 @@ def test_the_plugin_tells_its_notes_to_version_2(installed: Machine) -> None:
     first, second = json.loads(run([*command, str(installed.home / "work")], {}, installed.home))
     assert [part["type"] for part in first] == ["text", "text"]
     assert NOTE in first[1]["text"]
-    assert second == first, "the same words at each step"
+    assert second == first, "the same text at each step"
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="runs the plugin")
 def test_the_plugin_of_kilo_code_exports_functions_only(installed: Machine) -> None:
-    """An older loader calls every export, and fails with one that is no function."""
+    """Its older loader calls every export and fails on one that is not a function."""
     exports = {}
     for name in ("opencode", "kilo"):
         installed.init(name)

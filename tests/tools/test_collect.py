@@ -1,4 +1,4 @@
-"""The pairs that the model is trained on are made of each named source, without what may not be learned."""
+"""Training pairs are collected from every named source, without excluded texts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_page_without_front_matter_has_its_first_heading_as_its_title() -> Non
     assert asked(list(document_pairs("docs", f"# Locks\r\n{PROSE}\r\n", CHANCE))) == {"Locks": PROSE}
 
 
-def test_half_of_the_sections_give_one_of_their_sentences_which_they_lose() -> None:
+def test_half_of_the_sections_answer_one_of_their_sentences_which_is_removed_from_them() -> None:
     sentences = [f"This is sentence number {number} of the section." for number in range(5)]
     page = "# A\n" + " ".join(sentences)
     drawn = [
@@ -82,7 +82,7 @@ def test_restructured_text_has_sections_too() -> None:
     ]
 
 
-def test_a_checkout_is_read_where_its_source_says(tmp_path: Path) -> None:
+def test_only_the_files_that_a_source_names_are_read(tmp_path: Path) -> None:
     files(tmp_path, **{"content__a.md": f"# A page\n{PROSE}", "README.md": f"# Not read\n{PROSE}"})
     assert asked(list(source_pairs("docker/docs", tmp_path, CHANCE))) == {"A page": PROSE}
 
@@ -96,14 +96,14 @@ def test_a_page_of_tldr_gives_a_pair_for_each_example(tmp_path: Path) -> None:
     assert found == {"Create an archive": "tar: Archiving utility.\ntar cf a.tar b"}
 
 
-def test_a_synset_of_wordnet_is_its_words_and_its_gloss(tmp_path: Path) -> None:
+def test_a_synset_of_wordnet_pairs_its_words_with_its_gloss(tmp_path: Path) -> None:
     line = '00001740 03 n 02 hot_dog 0 frank(p) 1 001 ~ 00001930 n 0000 | a smooth-textured sausage; "usually smoked"'
     files(tmp_path, **{"data.noun": f"  1 This software is licensed\n{line}  \n", "index.noun": "no data"})
     found = list(accepted(source_pairs("wordnet", tmp_path, CHANCE)))
     assert asked(found) == {"hot dog, frank": 'a smooth-textured sausage; "usually smoked"'}
 
 
-def test_a_fact_about_a_person_has_the_turn_that_mentions_it(tmp_path: Path) -> None:
+def test_a_fact_about_a_person_is_paired_with_the_turn_that_mentions_it(tmp_path: Path) -> None:
     turns = [f"User {1 + number % 2}: this is turn number {number}" for number in range(6)]
     turns[2] = "User 1: I play the violin every evening"
     (tmp_path / "data").mkdir()
@@ -120,7 +120,7 @@ def test_a_fact_about_a_person_has_the_turn_that_mentions_it(tmp_path: Path) -> 
     assert all(pair.query in turns and pair.query not in pair.passage.split("\n") for pair in context)
 
 
-def test_a_turn_of_a_task_has_its_neighbours(tmp_path: Path) -> None:
+def test_a_turn_of_a_task_is_paired_with_its_neighbours(tmp_path: Path) -> None:
     said = [{"speaker": "user", "text": f"please book table number {number}"} for number in range(8)]
     files(tmp_path, **{"TM-1-2019__sample.json": "broken", "TM-1-2019__woz.json": json.dumps([{"utterances": said}])})
     found = list(source_pairs("google-research-datasets/Taskmaster", tmp_path, CHANCE))
@@ -128,7 +128,7 @@ def test_a_turn_of_a_task_has_its_neighbours(tmp_path: Path) -> None:
     assert all(pair.query.startswith("User: please book") and pair.query not in pair.passage for pair in found)
 
 
-def test_a_question_about_a_meeting_has_what_was_said(tmp_path: Path) -> None:
+def test_a_question_about_a_meeting_is_paired_with_its_transcript(tmp_path: Path) -> None:
     meeting = {
         "meeting_transcripts": [{"speaker": "Ann", "content": f"remark {number}"} for number in range(5)],
         "specific_query_list": [
@@ -141,7 +141,7 @@ def test_a_question_about_a_meeting_has_what_was_said(tmp_path: Path) -> None:
     assert asked(list(found)) == {"What did Ann say?": said, "She made remarks.": said}
 
 
-def test_a_function_of_a_wheel_is_asked_for_by_the_first_sentence_about_it(tmp_path: Path) -> None:
+def test_a_function_of_a_wheel_is_paired_with_the_first_sentence_of_its_docstring(tmp_path: Path) -> None:
     wheel(tmp_path, "good", "License-Expression: MIT", FUNCTION)
     found = [pair for pair in wheel_pairs(tmp_path, CHANCE) if pair.source == "functions"]
     assert [pair.query for pair in found] == ["Return the user that has this number"]
@@ -149,7 +149,7 @@ def test_a_function_of_a_wheel_is_asked_for_by_the_first_sentence_about_it(tmp_p
     assert "Return the user" not in found[0].passage
 
 
-def test_of_two_functions_with_one_sentence_the_first_is_learned(tmp_path: Path) -> None:
+def test_of_two_functions_with_the_same_sentence_only_the_first_is_used(tmp_path: Path) -> None:
     wheel(tmp_path, "one", "License-Expression: MIT", FUNCTION)
     wheel(tmp_path, "two", "License-Expression: MIT", FUNCTION.replace("users", "people"))
     assert sum(pair.source == "functions" for pair in wheel_pairs(tmp_path, CHANCE)) == 1
@@ -179,7 +179,7 @@ def test_a_wheel_is_read_only_under_a_permissive_licence(
 @pytest.mark.parametrize(
     ("path", "code"), [("package/tests/test_a.py", FUNCTION), ("a.py", "def f(:"), ("a.txt", FUNCTION)]
 )
-def test_tests_and_broken_files_of_a_wheel_are_left_out(tmp_path: Path, path: str, code: str) -> None:
+def test_tests_and_broken_files_of_a_wheel_are_skipped(tmp_path: Path, path: str, code: str) -> None:
     wheel(tmp_path, "good", "License-Expression: MIT", code, path)
     assert not list(wheel_pairs(tmp_path, CHANCE))
 
@@ -196,7 +196,7 @@ def test_a_fifth_of_the_functions_have_their_name_split_into_words(tmp_path: Pat
     assert 40 < len(found) - len(code_pairs) < 95
 
 
-def test_names_have_words() -> None:
+def test_identifiers_are_split_into_words() -> None:
     assert [words_of(name) for name in ("getUserById", "read_file", "HTTP_2")] == [
         "get user by id",
         "read file",
@@ -204,7 +204,7 @@ def test_names_have_words() -> None:
     ]
 
 
-def test_pairs_are_cut_and_come_once_and_without_what_is_judged() -> None:
+def test_pairs_are_truncated_deduplicated_and_filtered() -> None:
     pairs = [
         Pair("a", " what\n is  it ", "word " * 300),
         Pair("b", "what is it", "word " * 300),
@@ -230,14 +230,14 @@ def test_the_command_writes_the_pairs_of_all_sources(tmp_path: Path, capsys: pyt
     assert {pair.source for pair in read(out)} >= {"functions", "docker/docs"}
     printed = capsys.readouterr()
     assert f"pairs in {out}" in printed.out
-    assert "left out bad-1.0-py3-none-any.whl: its licence is GPL-3.0-only" in printed.err
-    assert "left out broken.whl" in printed.err
+    assert "skipped bad-1.0-py3-none-any.whl: its licence is GPL-3.0-only" in printed.err
+    assert "skipped broken.whl" in printed.err
 
 
 @pytest.mark.parametrize(
-    ("argument", "says"), [("unknown=.", "is not a source"), ("docker/docs=missing", "is no folder")]
+    ("argument", "says"), [("unknown=.", "is not a source"), ("docker/docs=missing", "is not a folder")]
 )
-def test_a_wrong_source_is_one_sentence(
+def test_a_wrong_source_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], argument: str, says: str
 ) -> None:
     with pytest.raises(SystemExit, match="2"):

@@ -1,4 +1,4 @@
-"""The wheel has what the program needs and nothing else; release notes and version come from one place."""
+"""The wheel contains exactly what the program needs; release notes come from the change log."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_release_notes_are_the_change_log_of_the_version() -> None:
     changes = "# Changes\n\n## Unreleased\n\n- new\n\n## 1.0.0 (2026-11-18)\n\n- first\n"
     assert release_notes(changes, "1.0.0") == "# Anamnesis 1.0.0\n\n- first\n"
     assert "- new" in release_notes(changes, "1.1.0.dev0")
-    with pytest.raises(SystemExit, match=r"no part about 2\.0\.0"):
+    with pytest.raises(SystemExit, match=r"no section 2\.0\.0"):
         release_notes(changes, "2.0.0")
     assert release_notes((ROOT / "CHANGELOG.md").read_text("utf-8"), __version__)
 

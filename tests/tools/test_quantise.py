@@ -1,4 +1,4 @@
-"""What the quantiser writes, the model reads; the model that ships is what it would write."""
+"""The model reads the quantiser's output, and the shipped model is such an output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anamnesis.meaning.model import WIDTH, Model, tensors
 DATA = files("anamnesis.meaning") / "data"
 
 
-def test_rows_come_back_within_half_a_step() -> None:
+def test_rows_are_restored_within_half_a_step() -> None:
     chance = np.random.default_rng(1)
     matrix = chance.standard_normal((50, 30), np.float32) * np.float32(10) ** chance.integers(-3, 3, (50, 1))
     weights = {"m.weight": matrix.astype(np.float32), "m.bias": matrix[0].astype(np.float32)}
@@ -26,17 +26,17 @@ def test_rows_come_back_within_half_a_step() -> None:
     assert (np.abs(found["m.weight"] - matrix) <= np.abs(matrix).max(axis=1, keepdims=True) / 127 * 0.57).all()
 
 
-def test_a_row_of_zeros_stays_one() -> None:
+def test_a_row_of_zeros_stays_zero() -> None:
     found = dequantised(quantised({"m.weight": np.zeros((2, 3), np.float32)}))
     assert not found["m.weight"].any()
 
 
-def test_the_model_that_ships_is_what_its_own_weights_are_quantised_to() -> None:
+def test_requantising_the_shipped_model_changes_nothing() -> None:
     shipped = (DATA / "model.safetensors").read_bytes()
     assert safetensors(quantised(dequantised(tensors(shipped)))) == shipped
 
 
-def test_the_model_reads_what_the_command_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_model_reads_the_output_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chance = np.random.default_rng(1)
     shapes = {name: values.shape for name, values in tensors((DATA / "model.safetensors").read_bytes()).items()}
     names = {name.removesuffix(".q"): shape for name, shape in shapes.items() if not name.endswith(".s")}

@@ -1,4 +1,4 @@
-"""Collect the pairs of a query and a passage from local copies of the named sources. Nothing is downloaded.
+"""Collects pairs of a query and a passage from local copies of the named sources. Downloads nothing.
 
 python -m tools.training.collect --out pairs.jsonl --wheels wheels/ tldr-pages/tldr=checkouts/tldr wordnet=dict ...
 """
@@ -27,7 +27,7 @@ def restructured_pairs(source: str, text: str, chance: random.Random) -> Iterato
 
 
 class Source(NamedTuple):
-    """Which files of a checkout are read, by what, and under which licence they are."""
+    """The files of a checkout to read, their reader, and their licence."""
 
     files: str
     reader: Callable[[str, str, random.Random], Iterator[Pair]]
@@ -63,8 +63,8 @@ SOURCES = {
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="collect", description="Collect pairs of a query and a passage.")
     parser.add_argument("sources", nargs="*", metavar="NAME=FOLDER", help=f"a local copy of: {', '.join(SOURCES)}")
-    parser.add_argument("--wheels", type=Path, help="a folder of wheels, whose Python functions are read")
-    parser.add_argument("--exclude", type=Path, help="texts that may not be learned, one JSON string a line")
+    parser.add_argument("--wheels", type=Path, help="a folder of wheels whose Python functions are read")
+    parser.add_argument("--exclude", type=Path, help="texts to leave out, one JSON string a line")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args(arguments)
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
         if name != "--wheels" and name not in SOURCES:
             parser.error(f"{name} is not a source; these are: {', '.join(SOURCES)}")
         if not folder.is_dir():
-            parser.error(f"{name}: {folder} is no folder; give a local copy as NAME=FOLDER")
+            parser.error(f"{name}: {folder} is not a folder; give a local copy as NAME=FOLDER")
     excluded = [json.loads(line) for line in given.exclude.read_text("utf-8").splitlines()] if given.exclude else []
     counts = write(given.out, accepted(_collected(folders, given.wheels, random.Random(given.seed)), excluded))
     for source, count in sorted(counts.items(), key=lambda item: -item[1]):
@@ -83,18 +83,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def source_pairs(name: str, folder: Path, chance: random.Random) -> Iterator[Pair]:
-    """The pairs of one source. A file that cannot be read is named and left out."""
+    """The pairs of one source. An unreadable file is reported and skipped."""
     source = SOURCES[name]
     for path in sorted(folder.rglob("*")):
         if path.is_file() and re.search(source.files, path.relative_to(folder).as_posix()):
             try:
                 yield from source.reader(name, path.read_text("utf-8", errors="replace"), chance)
             except (ValueError, KeyError, IndexError, TypeError) as error:
-                print(f"left out {path}: {error!r}", file=sys.stderr)
+                print(f"skipped {path}: {error!r}", file=sys.stderr)
 
 
 def wheel_pairs(folder: Path, chance: random.Random) -> Iterator[Pair]:
-    """The pairs of all wheels under permissive licences; the others are named and left out."""
+    """The pairs of all wheels with permissive licences; other wheels are reported and skipped."""
     seen: set[str] = set()
     for wheel in sorted(folder.glob("*.whl")):
         try:
@@ -102,9 +102,9 @@ def wheel_pairs(folder: Path, chance: random.Random) -> Iterator[Pair]:
             if is_permissive(licence):
                 yield from function_pairs(wheel, chance, seen)
             else:
-                print(f"left out {wheel.name}: its licence is {licence}", file=sys.stderr)
+                print(f"skipped {wheel.name}: its licence is {licence}", file=sys.stderr)
         except zipfile.BadZipFile as error:
-            print(f"left out {wheel.name}: {error}", file=sys.stderr)
+            print(f"skipped {wheel.name}: {error}", file=sys.stderr)
 
 
 def _collected(folders: dict[str, Path], wheels: Path | None, chance: random.Random) -> Iterator[Pair]:

@@ -37,7 +37,7 @@ def persona_pairs(source: str, text: str, chance: random.Random) -> Iterator[Pai
 
 
 def task_pairs(source: str, text: str, chance: random.Random) -> Iterator[Pair]:
-    """Taskmaster (JSON): turns with what was said before and after."""
+    """Taskmaster (JSON): turns with their neighbours."""
     for dialogue in json.loads(text):
         if not isinstance(dialogue, dict):
             continue
@@ -49,7 +49,7 @@ def task_pairs(source: str, text: str, chance: random.Random) -> Iterator[Pair]:
 
 
 def meeting_pairs(source: str, text: str, _chance: random.Random) -> Iterator[Pair]:
-    """QMSum (JSON, or one JSON a line): questions and short summaries with what was said in the meeting."""
+    """QMSum (JSON or JSON lines): questions and short summaries, with the relevant part of the transcript."""
     for meeting in _meetings(text):
         turns = [f"{each['speaker']}: {each['content']}" for each in meeting["meeting_transcripts"]]
         for asked in meeting.get("specific_query_list", []):
@@ -68,12 +68,12 @@ def _meetings(text: str) -> list[dict[str, Any]]:
 
 
 def _column(row: dict[str, str], *parts: str) -> str:
-    """The value of the column whose name has these parts; versions of the files name them differently."""
+    """The value of the column whose name contains these parts; names differ between versions of the files."""
     return next((value or "" for name, value in row.items() if name and all(part in name for part in parts)), "")
 
 
 def _mention(fact: str, turns: list[str], own: list[int]) -> int | None:
-    """The first of a speaker's own turns with the most words of a fact, if it has half of them."""
+    """The speaker's turn with the most words of a fact, if it has at least half of them."""
     wanted = _words(fact).difference(_FUNCTION_WORDS)
     best = max(own, key=lambda number: len(wanted & _words(turns[number])), default=None)
     return best if best is not None and wanted and 2 * len(wanted & _words(turns[best])) >= len(wanted) else None

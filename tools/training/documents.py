@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from tools.training.pairs import Pair
 
-# Headings that say nothing of what is below them.
+# Headings that do not describe their sections.
 _EMPTY = """see also|examples|example|specifications|next steps|prerequisites|related content|related links|syntax|value
 in this article|inputs|outputs|notes|parameters|summary|what's next|commonparameters|string|none
 """.replace("\n", "|").split("|")
 _FEWEST_WORDS = 12
-# The share of headings that are asked for together with the page's title, and of sections that give one sentence.
+# The share of headings that are combined with the page's title, and of sections that give a sentence pair.
 _WITH_TITLE, _SENTENCES = 0.6, 0.5
 _FRONT_MATTER = re.compile(r"\ufeff?---\n(.*?)\n---\n", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -30,7 +30,7 @@ def document_pairs(source: str, text: str, chance: random.Random) -> Iterator[Pa
     """The pairs of one markdown page.
 
     The first section answers the page's title and description, each other section its heading. Half of the sections
-    also answer one of their own sentences, which is taken out of them.
+    also answer one of their own sentences, which is removed from them.
     """
     text = text.replace("\r", "")
     title, description = _title_and_description(text)
@@ -51,7 +51,7 @@ def document_pairs(source: str, text: str, chance: random.Random) -> Iterator[Pa
 
 
 def sections(markdown: str) -> list[Section]:
-    """The text below each heading; `#` in a fenced block is none."""
+    """The text below each heading; a `#` in a fenced block is not a heading."""
     found: list[Section] = []
     heading, lines, is_code = "", list[str](), False
     for line in markdown.split("\n"):
@@ -76,7 +76,7 @@ def plain(markdown: str) -> str:
 
 
 def markdown_of(restructured: str) -> str:
-    """reStructuredText with markdown's headings; the kinds of underlines are levels in the order in which they come."""
+    """reStructuredText with markdown headings. Underline characters are levels in the order of their first use."""
     lines, kinds = list[str](), list[str]()
     for line in restructured.split("\n"):
         marked = _UNDERLINE.match(line)

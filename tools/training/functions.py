@@ -19,7 +19,7 @@ _REFUSED = re.compile(r"GPL|GNU|MPL|Mozilla|EPL|Eclipse|CC BY-SA|Proprietary|Oth
 _LARGEST_FILE = 400_000
 _MOST_OF_A_WHEEL = 3_000
 _SHORTEST_BODY = 30
-# The shares of functions whose names are split into words: within the code, as a query, and as a query unsplit.
+# The shares of functions with the split name added to the code, the split name as a query, and the name as a query.
 _SPLIT_NAME, _WORDS_ASKED, _NAME_ASKED = 0.20, 0.08, 0.05
 _KEPT_DOCSTRING = 0.4
 
@@ -27,7 +27,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Function(NamedTuple):
-    """A function or class: its name, the first sentence about it, the rest of its docstring, its head and its body."""
+    """A function or class: name, first sentence of its docstring, the rest of that, head and body."""
 
     name: str
     sentence: str
@@ -37,7 +37,7 @@ class Function(NamedTuple):
 
 
 def licence_of(wheel: Path) -> str:
-    """What the wheel's metadata says: the expression, else the classifiers, else the first line of the text."""
+    """The licence in the wheel's metadata: the expression, else the classifiers, else the first line of the text."""
     with zipfile.ZipFile(wheel) as files:
         name = next((each for each in files.namelist() if each.endswith(".dist-info/METADATA")), None)
         head = files.read(name).decode("utf-8", "replace").partition("\n\n")[0] if name else ""
@@ -54,7 +54,7 @@ def is_permissive(licence: str) -> bool:
 
 
 def function_pairs(wheel: Path, chance: random.Random, seen: set[str]) -> Iterator[Pair]:
-    """The pairs of one wheel. `seen` holds the sentences that other functions have had, which are not repeated."""
+    """The pairs of one wheel. Sentences in `seen`, which other functions had, are skipped."""
     count = 0
     for function in functions(wheel):
         is_new = (key := function.sentence.lower()) not in seen

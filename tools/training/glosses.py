@@ -22,7 +22,7 @@ def wordnet_pairs(source: str, text: str, _chance: random.Random) -> Iterator[Pa
 
 
 def tldr_pairs(source: str, text: str, _chance: random.Random) -> Iterator[Pair]:
-    """A page of tldr: each example's sentence, with the command and what the program is for."""
+    """A page of tldr: each example's sentence, with the command and the purpose of the program."""
     name = re.search(r"^# (.+)$", text, re.MULTILINE)
     about = [line[2:] for line in text.splitlines() if line.startswith("> ")]
     purpose = " ".join(line for line in about if not line.startswith(("More information", "See also")))

@@ -1,4 +1,4 @@
-"""Write the matrices of a trained model as int8 in the file that `anamnesis.meaning.model` reads. numpy alone.
+"""Writes a trained model as int8, in the file format of `anamnesis.meaning.model`. Needs only numpy.
 
 python -m tools.training.quantise trained.npz model.safetensors
 """
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 _TYPES = {"<f4": "F32", "<f2": "F16", "|i1": "I8"}
-# The smallest float16; a row of zeros has the scale 0, by which nothing can be divided.
+# The smallest float16, used in place of the scale 0 of a row of zeros.
 _SMALLEST = np.float32(6e-8)
 
 
 def quantised(weights: Mapping[str, NDArray[np.float32]]) -> Arrays:
-    """Every matrix as rows of int8 with one float16 scale each; vectors as they are."""
+    """Every matrix as rows of int8 with one float16 scale each; vectors unchanged."""
     found: Arrays = {}
     for name, values in weights.items():
         if values.ndim < 2:

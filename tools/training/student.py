@@ -1,4 +1,4 @@
-"""The network of teachers and student in torch, the teachers from their files, and the student made of a teacher."""
+"""The network of teachers and student in torch; loads teachers from files and derives the student from one."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def student_of(network: Network, chosen: tuple[int, ...] = CHOSEN) -> Network:
 
 
 def student_from(weights: Mapping[str, NDArray[np.float32]]) -> Network:
-    """A student from weights as `weights_of` gives them."""
+    """A student from weights in the form of `weights_of`."""
     layers = len({name.split(".")[1] for name in weights if name.startswith("layers.")})
     (words, factor), width = weights["we.weight"].shape, len(weights["te"])
     student = Network(words, POSITIONS, width, len(weights["layers.0.f1.bias"]), layers, factor)

@@ -1,4 +1,4 @@
-"""Train a student on pairs, and write its weights for `tools.training.quantise`. README.md has the two runs.
+"""Trains a student on pairs, and writes its weights for `tools.training.quantise`. README.md has the two runs.
 
 python -m tools.training.train --pairs pairs.jsonl --bge bge.safetensors --minilm minilm.safetensors --out first.npz
 """
@@ -27,9 +27,9 @@ from tools.training.student import Network, student_from, student_of, teacher, w
 _QUERY, _PASSAGE, _END = 1, 101, 102
 _MOST_QUERY_PIECES = 40
 _RATE, _DECAY, _WARM_UP, _CLIP = 6e-4, 0.01, 100, 1.0
-# The share of batches from one source, whose pairs are hard to tell apart; a source is drawn by its size to this power.
+# The share of batches from a single source, whose pairs are harder to distinguish; a source is drawn by size ** _POWER.
 _ONE_SOURCE, _POWER = 0.6, 0.7
-# How far the two teachers' opinions count, and how sharp they are.
+# Weight and temperature of each teacher's scores.
 _BGE, _MINILM = (0.7, 0.02), (0.3, 0.05)
 _TO_TEACHER, _CONTRAST = 2.0, 0.1
 
@@ -37,7 +37,7 @@ Ids = list[list[int]]
 
 
 class Lesson(NamedTuple):
-    """The pairs as word pieces, and as what each teacher makes of them."""
+    """The pairs as word pieces, and each teacher's vectors of them."""
 
     queries: Ids
     passages: Ids
@@ -85,7 +85,7 @@ def train(student: Network, lesson: Lesson, steps: int, size: int, device: str, 
 
 
 def _loss(queries: Tensor, passages: Tensor, sharpness: Tensor, lesson: Lesson, numbers: Tensor) -> Tensor:
-    """Far from the teacher's vectors, of another opinion than both teachers within the batch, or simply wrong."""
+    """The distance to the teacher's vectors, the divergence from both teachers' scores in the batch, and InfoNCE."""
     bge, minilm = ([vectors[numbers].float() for vectors in each] for each in (lesson.bge, lesson.minilm))
     distance = 2 - (queries * bge[0]).sum(1).mean() - (passages * bge[1]).sum(1).mean()
     scores = queries @ passages.T * sharpness.exp()
@@ -137,7 +137,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="train", description="Train a student on pairs.")
     for name in ("pairs", "bge", "minilm", "vocabulary", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--start", type=Path, help="a quantised model to go on from, else the student starts from bge")
+    parser.add_argument("--start", type=Path, help="a quantised model to continue from (default: derived from bge)")
     parser.add_argument("--steps", type=int, default=2_357)
     parser.add_argument("--tokens", type=int, default=192)
     parser.add_argument("--batch", type=int, default=1_280)

@@ -1,7 +1,7 @@
 """The words that mark a cause, a decision or a rule, by language. Data only.
 
 A phrase counts anywhere in a sentence, whole words only; one that begins with `^` counts only at the start of a
-clause. A phrase under `user` counts only in the user's words: in a model's answers, it mostly tells of something else.
+clause. A phrase under `user` counts only in the user's words: in a model's answers, it usually means something else.
 """
 
 from __future__ import annotations

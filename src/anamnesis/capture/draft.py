@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from anamnesis.capture.asks import own_words
+from anamnesis.capture.asks import typed_text
 from anamnesis.capture.edited_files import Edits
 from anamnesis.capture.entries import LONGEST_TEXT
 from anamnesis.capture.session import ParsedSession
 from anamnesis.capture.statements import FINAL, Statement, most_telling, statements_in
 
-# Far more than a real answer has; limits the memory that a damaged transcript can take.
+# Far more than a real answer has; bounds the memory that a damaged transcript can use.
 _MOST_TEXTS = 100
-# Limits the time for damaged and endless transcripts; the longest real sessions have a third of this.
-_MOST_READ = 2_000_000
+# Characters of answers that are searched for statements. The longest real sessions have a third of this.
+_MOST_SEARCHED = 2_000_000
 _MOST_STATEMENTS = 500
 
 
@@ -37,7 +37,7 @@ class Draft:
         self._answered: object = None
         self._statements: deque[list[Statement]] = deque(maxlen=_MOST_STATEMENTS)
         self._answers: list[str] = []
-        self._unread = _MOST_READ
+        self._budget = _MOST_SEARCHED
 
     def place(self, *, session_id: str = "", cwd: str = "", branch: str = "", started_at: str = "") -> None:
         """Set where and when the session was. Values that are already set stay."""
@@ -53,7 +53,7 @@ class Draft:
 
     def ask(self, texts: Iterable[str], time: str = "") -> None:
         """Record a message of the user, if a person typed any of it."""
-        if ask := own_words(texts):
+        if ask := typed_text(texts):
             self.asks.append(ask)
             self.mark_time(time)
 
@@ -71,7 +71,7 @@ class Draft:
                 self._read(text)
 
     def session(self, last_message: str) -> ParsedSession:
-        """The session read so far. `last_message` is its outcome, but no session by itself."""
+        """The session read so far. `last_message` is its outcome, but does not make a session by itself."""
         outcome = "\n".join(self._answer)
         touched, created = self.edits.touched(self.cwd)
         if last_message not in outcome and (self.asks or self.turns or touched):
@@ -94,13 +94,13 @@ class Draft:
         )
 
     def _read(self, text: str) -> None:
-        if self._unread > 0:
-            self._unread -= len(text)
+        if self._budget > 0:
+            self._budget -= len(text)
             self._answers.append(text)
             if found := statements_in(text):
                 self._statements.append(found)
 
     def _stated(self, outcome: str) -> list[Statement]:
-        """What was stated. Asks are read only now: some agents let the user take them back."""
+        """The most telling statements. Asks are searched only now: some agents let the user undo them."""
         asked = [statements_in(ask, by_user=True) for ask in self.asks[-_MOST_STATEMENTS:]]
         return most_telling([*self._statements, *asked, statements_in(outcome, weight=FINAL)])

@@ -33,7 +33,7 @@ class Edits:
             known.update({path: True for path, new in paths.items() if new})
 
     def result(self, call: str, *, made: bool = True, new: bool = False) -> None:
-        """Record the result of a call; one that waits for none is ignored."""
+        """Record the result of a call; a result without a waiting call is ignored."""
         if self.waiting.pop(call, None) is None:
             return
         if not made:
@@ -69,7 +69,7 @@ def patched(patch: str) -> Paths:
 
 
 def local_path(path: str) -> str:
-    """A path, also from a `file://` URL."""
+    """A file's path; a `file://` URL is converted."""
     if not path.startswith("file://"):
         return path
     from urllib.parse import unquote

@@ -14,9 +14,9 @@ Entry = dict[str, Any]
 
 # Longer lines are images and file dumps, never typed text.
 LONGEST_LINE = 8 * 1024 * 1024
-# The part of one ask or answer that is kept: more than a summary shows, and small enough to keep thousands.
+# The part of an ask or answer that is kept: more than a summary shows, yet thousands fit into memory.
 LONGEST_TEXT = 20_000
-# Takes half the time of a 256 KB buffer when lines are longer than that.
+# Lines longer than 256 KB are read in half the time that a 256 KB buffer needs.
 _BUFFER = 1024 * 1024
 _MILLISECONDS = 100_000_000_000
 
@@ -53,13 +53,13 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 
 def type_of(line: bytes) -> bytes | None:
-    """The type of the object on a line, without decoding it; None if that is not possible."""
+    """The type of the object on a line, without decoding the line; None if it cannot be told."""
     found = _TYPE.match(line)
     return found[1] if found else None
 
 
 def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line holds the result of a waiting call, or no call id at all. `key` is like `b'"id":"'`."""
+    """Whether a line contains the result of a waiting call, or no call id at all. `key` is like `b'"id":"'`."""
     if not waiting:
         return False
     start, found = line.find(key), False
@@ -74,7 +74,7 @@ def answers(line: bytes, key: bytes, waiting: Collection[str]) -> bool:
 
 
 def decode_line(line: bytes) -> Entry | None:
-    """The object on a line; None if the line is broken or holds another value."""
+    """The object on a line; None if the line is broken or another value."""
     try:
         entry = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -83,7 +83,7 @@ def decode_line(line: bytes) -> Entry | None:
 
 
 def read_object(path: Path) -> Entry:
-    """The object that a small file holds; an empty one if there is none."""
+    """The object in a small file; an empty one if there is none."""
     return decode_line(b"".join(read_lines(str(path)))) or {}
 
 
@@ -120,7 +120,7 @@ def texts_of(content: object, kinds: Collection[object] = ("text",)) -> list[str
 
 
 def moment(value: object) -> str:
-    """A time as ISO 8601, from seconds or milliseconds since 1970; a string is returned as it is."""
+    """A time as ISO 8601, from seconds or milliseconds since 1970; a string is returned unchanged."""
     if isinstance(value, str):
         return value
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Writes the one note of a session. Its id is derived from the session, so that a later capture finds it."""
+"""Writes the one note of a session. Its id is derived from the session, so a later capture updates the same note."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anamnesis.store.tombstones import is_purged
 
 _SOURCE = "session-end"
 _CAPTURES = ("session-end", "precompact")
-_LEFT_ALONE = "edited"
+_EDITED = "edited"
 
 
 def write_episodic(
@@ -35,7 +35,7 @@ def write_episodic(
         return None
     note_id = _note_id(store, session)
     existing = store.find(note_id)
-    if existing and (_LEFT_ALONE in existing.tags or existing.prov_source != _SOURCE):
+    if existing and (_EDITED in existing.tags or existing.prov_source != _SOURCE):
         return existing
     if not existing and _is_deleted(store, note_id):
         return None
@@ -47,7 +47,7 @@ def write_episodic(
             note_id,
             title=_title(summary),
             body=summary.body,
-            tags=_tags(_still(existing, summary), source),
+            tags=_tags(_valid_tags(existing, summary), source),
             prov_model=summary.prov_model,
         )
     now = utcnow()
@@ -81,7 +81,7 @@ def _is_unread(store: MemoryStore, session: ParsedSession) -> bool:
 
 
 def redacted(session: ParsedSession) -> ParsedSession:
-    """A session to summarise. Redact before clipping: half a secret is no longer recognised."""
+    """The session without secrets. Redaction comes before clipping: half a secret is no longer recognised."""
     return replace(
         session,
         first_prompt=redact(session.first_prompt),
@@ -91,7 +91,7 @@ def redacted(session: ParsedSession) -> ParsedSession:
 
 
 def _note_id(store: MemoryStore, session: ParsedSession) -> str:
-    """An id that is the same for each capture: from the start and the session's id, or from its content."""
+    """An id that every capture of the session derives alike: from its start and id, or from its content."""
     content = session.session_id or "\n".join((session.cwd, session.first_prompt, session.last_outcome))
     name = f"session:{content}"
     by_start = derived_id(session.started_at, name)
@@ -102,8 +102,8 @@ def _title(summary: SummaryResult) -> str:
     return summary.title if summary.title.strip() else UNTITLED
 
 
-def _still(existing: Memory, summary: SummaryResult) -> list[str]:
-    """The tags that still hold: what a resumed session adds was not folded into durable notes."""
+def _valid_tags(existing: Memory, summary: SummaryResult) -> list[str]:
+    """The tags that still hold: the additions of a resumed session have not been reflected yet."""
     return [tag for tag in existing.tags if tag != REFLECTED or summary.body == existing.body]
 
 

@@ -1,4 +1,4 @@
-"""Sessions in OpenCode's database, as lines for its reader. A session's path is the database's, with the id below it.
+"""Sessions in OpenCode's database, as lines for its reader. A session's path is `<database>/<session id>`.
 
 Version 1 stores messages and their parts (`session`, `message`, `part`), version 2 whole messages (`session_v2`,
 `session_message`). A database may have the tables of both; the session is read where it has messages.
@@ -33,7 +33,7 @@ ORDER BY seq
 
 
 def has_session(database: Path, session: str) -> bool:
-    """Whether a database holds a session."""
+    """Whether a database contains a session."""
     with contextlib.suppress(sqlite3.Error), contextlib.closing(_open(database)) as db:
         return _session(db, session) is not None
     return False
@@ -57,7 +57,7 @@ def stored_lines(path: str) -> Iterator[bytes]:
 def _open(database: Path) -> sqlite3.Connection:
     db = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True, timeout=_WAIT_SECONDS)
     db.row_factory = sqlite3.Row
-    # Another program's database: a byte that is no UTF-8 must not hide the session.
+    # Another program's database: a byte that is not UTF-8 must not hide the session.
     db.text_factory = lambda data: data.decode("utf-8", "replace")
     return db
 
@@ -111,7 +111,7 @@ def _messages(db: sqlite3.Connection, session: str) -> Iterator[Entry]:
 
 
 def _may_matter(part: Any) -> bool:
-    """Whether a part may be a text or an edit: what other tools read and print is most of a database."""
+    """Whether a part may be a text or an edit. The output of other tools, most of a database, is skipped."""
     return isinstance(part, str) and ('"type":"text"' in part or '"filePath"' in part or '"patchText"' in part)
 
 

@@ -19,10 +19,10 @@ _CODE_END = ("{", "}", ";", "=>", "\\", "(", "&&")
 _HEADING = re.compile(r"#{1,6}[ \t]++(?=\S)")
 _ITEM = re.compile(r"(?:[-*•+·]|\d{1,3}[.)、])[ \t]++|[①-⑳・]")
 _TASK_MARK = re.compile(r"\[[ xX]\][ \t]++")
-# Where a sentence may end. Which of these places are ends depends on what is around them.
+# Where a sentence may end; `_is_end` decides by the text around it.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»]*+\s++|[。！？]++[」』）]*+")
 _ABBREVIATIONS = ("e.g.", "i.e.", "vs.", "cf.", "approx.", "z.b.", "d.h.", "bzw.", "p.ej.", "no.", "fig.", "resp.")
-# English words with which sentences begin, in German none that follows an ordinal.
+# Words that begin an English sentence, and follow no German ordinal.
 _OPENERS = ("The", "A", "An", "It", "This", "That", "These", "We", "You", "They", "If", "When", "Then", "There", "No")
 ENDS = (".", "!", "?", ":", "。", "！", "？", "：", "…")
 _SOFT_WRAP = 60
@@ -37,7 +37,7 @@ class Line:
     block: int
     is_heading: bool = False
     is_item: bool = False
-    # Code, unless it is the rest of a wrapped line.
+    # An indented line is code, unless it continues a wrapped line.
     is_indented: bool = False
 
 
@@ -85,7 +85,7 @@ def _lines(text: str) -> Iterator[Line]:
 
 
 def _line(raw: str, line: str, block: int) -> Line | None:
-    """A line as prose; None if a program wrote it, or it is code or a quotation."""
+    """A line as prose; None if it is program output, code or a quotation."""
     if len(line) > _LONGEST_LINE:
         return None
     if heading := _HEADING.match(line):
@@ -109,7 +109,7 @@ def _plain(text: str) -> str:
 
 
 def _continues(before: Line, line: Line) -> bool:
-    """Whether a line is the rest of a wrapped one."""
+    """Whether a line continues a wrapped one."""
     return (
         before.block == line.block
         and not (line.is_item or line.is_heading or before.is_heading)
@@ -127,5 +127,5 @@ def _is_end(line: str, found: re.Match[str]) -> bool:
         return False
     if found[0][0] == "." and before[:-1].isdigit() and len(before) < 4:  # "on the 4. März", or "at 7. The next"
         return bool(start) and line[found.end() :].partition(" ")[0] in _OPENERS
-    # People often begin a sentence in lower case; after a mere dot, it is rather a name or an abbreviation.
+    # People often begin a sentence in lower case; after a short word with a dot, it is rather an abbreviation.
     return not after.islower() or len(before) > 3 or found[0][0] != "."

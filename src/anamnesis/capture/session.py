@@ -1,4 +1,4 @@
-"""A parsed session, as a value. What the transcript does not contain is empty."""
+"""A parsed session, as a value. A field that the transcript lacks is empty."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class ParsedSession:
     model: str = ""
     started_at: str = ""
     ended_at: str = ""
-    # Messages of the model in the main thread; each round of tools adds one.
+    # Messages of the model in the main thread; each round of tool calls adds one.
     turns: int = 0
     # The most telling causes, decisions and rules.
     statements: list[Statement] = field(default_factory=list)
-    # What the model said, as far as it was read.
+    # The model's messages, up to the limit of `Draft`.
     answers: list[str] = field(default_factory=list)
     # Why the transcript could not be read, in one sentence; everything else is then empty.
     problem: str = ""

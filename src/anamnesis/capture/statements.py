@@ -1,6 +1,6 @@
 """Finds the causes, decisions and rules that a session stated. Quotes whole sentences; pure and linear.
 
-Precision goes before recall: a sentence that asks, guesses, or tells of work in progress is no statement.
+Precision goes before recall: a question, a guess or a report of work in progress is not a statement.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from anamnesis.capture.prose import Line, prose, sentences
 from anamnesis.notes.redaction import redact
 
 KINDS = (CAUSE, DECISION, RULE)
-# What the user says weighs more than what the model says on the way; the final answer weighs most.
+# A user's statement outweighs one of the model; one in the final answer weighs most.
 _OF_USER, FINAL = 2, 3
 _MOST_OF_A_KIND = 5
 _MOST_UNDER_A_LABEL = 5
@@ -49,7 +49,7 @@ _UNSPACED = "\u2e80"
 _WORDS = re.compile(r"[\w']+|:")
 _CODE = re.compile(r"`[^`]*+`")
 _CLAUSE = re.compile(r"[,;:(]\s|\s[–—-]\s")
-# A model's sentence goes on after a comma with what it describes: "it is renamed, never overwritten".
+# In a model's sentence, the clause after a comma only describes: "it is renamed, never overwritten".
 _MAIN_CLAUSE = re.compile(r"[;:]\s|\s[–—-]\s")
 _CONNECTIVE = re.compile(r"^(?:(?:and|but|so|then|also|please|ok|okay|no|yes|just|now|und|aber|y|et|e|ma|pero)\s+)+")
 # "always" and "never" make a rule in an imperative, and after these words; elsewhere they describe.
@@ -66,7 +66,7 @@ _CHOICE = re.compile(
 _INSTEAD = re.compile(r" (?:instead|rather than|in favou?r of)\b")
 _OVER = re.compile(r"^(?:i|we) (?:chose|choose|prefer|preferred|picked|favour|favor)\b.* over ")
 _BECAUSE = re.compile(r" (?:because|due to|caused by) ")
-# "The root cause of the outage was ..." has words between what marks it.
+# "The root cause of the outage was ..." has words between its cue words.
 _NAMED_CAUSE = re.compile(
     r"\b(?:cause|reason|culprit) (?:of|for|behind|why) (?:\S+ ){1,12}?(?:is|was|were|are)"
     r" (?!unclear|unknown|not |still )\S"
@@ -88,7 +88,7 @@ _NOT_FOUND = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence that states a cause, a decision or a rule, and who said it."""
+    """A sentence that states a cause, a decision or a rule, and its speaker."""
 
     kind: str
     text: str
@@ -98,10 +98,10 @@ class Statement:
 
 
 def statements_in(text: str, *, by_user: bool = False, weight: int = 0) -> list[Statement]:
-    """The statements in a message, in its order. `weight` is the message's own."""
+    """The statements in a message, in their order. `weight` is that of the message."""
     if not _may_state(normal(text)):
         return []
-    text = redact(text)  # before it is taken apart: a sentence out of a private block is not recognised as private
+    text = redact(text)  # before splitting: a sentence of a private block no longer looks private
     found: list[Statement] = []
     lines = prose(_typed_part(text) if by_user else text)
     labelled = _under_labels(lines)
@@ -117,7 +117,7 @@ def statements_in(text: str, *, by_user: bool = False, weight: int = 0) -> list[
 
 
 def most_telling(messages: Iterable[list[Statement]]) -> list[Statement]:
-    """The few statements of each kind that say most, without repetitions: the heaviest first, then the latest.
+    """The best few statements of each kind, without repetitions: the heaviest first, then the latest.
 
     Those of one message keep their order.
     """
@@ -137,7 +137,7 @@ def most_telling(messages: Iterable[list[Statement]]) -> list[Statement]:
 
 
 def unknown_to(statements: list[Statement], texts: Iterable[str]) -> list[Statement]:
-    """The statements that none of the texts holds."""
+    """The statements that no text contains."""
     known = [normal(text) for text in texts]
     return [each for each in statements if not any(normal(each.text) in text for text in known)]
 
@@ -184,7 +184,7 @@ def _own_label(sentence: str) -> str:
 
 
 def _kind(sentence: str, label: str, by_user: bool) -> str:
-    """The kind of a statement; "" if the sentence is none."""
+    """The kind of statement that a sentence is; "" if it is none."""
     bare = _CODE.sub(" code ", sentence)
     text = normal(bare)
     if not (label or _may_state(text)) or not _is_whole(sentence, text):
@@ -204,7 +204,7 @@ def _kind(sentence: str, label: str, by_user: bool) -> str:
 
 
 def _is_whole(sentence: str, text: str) -> bool:
-    """Whether this is a whole statement of reasonable length, and no question."""
+    """Whether a sentence is complete, of reasonable length, and not a question."""
     if len(sentence) > _LONGEST or sentence.endswith(_UNFINISHED) or "¿" in sentence:
         return False
     if not sentence.isascii():
@@ -213,7 +213,7 @@ def _is_whole(sentence: str, text: str) -> bool:
 
 
 def _stated(text: str, clauses: list[str], by_user: bool) -> set[str]:
-    """The kinds whose phrases a sentence holds."""
+    """The kinds whose cue phrases a sentence contains."""
     whole, starts = f" {text} ", [f" {clause} " for clause in clauses]
     words = set(text.split())
     cues = [cue for word in words & _BY_WORD.keys() for cue in _BY_WORD[word]]
@@ -257,12 +257,12 @@ def _is_rule(text: str, clauses: list[str], by_user: bool) -> bool:
 
 
 def _makes_a_rule(verb: str) -> bool:
-    """Whether a verb after "always" may be an imperative: not one of the third person or the past."""
+    """Whether a verb after "always" may be an imperative: not third person, not past tense."""
     return verb not in NO_RULE and not verb.endswith("ed") and (not verb.endswith("s") or verb.endswith(("ss", "us")))
 
 
 def _may_state(text: str) -> bool:
-    """Whether a normalised text may hold a statement, by its words alone."""
+    """Whether a normalised text may contain a statement, by its words alone."""
     return not text.isascii() or not _TELLING.isdisjoint(text.split())
 
 
@@ -292,7 +292,7 @@ def padded(phrase: str) -> str:
 
 
 def _index() -> dict[str, list[_Cue]]:
-    """The cues by their most telling word, which is mostly the longest."""
+    """The cues by their rarest word, taken to be the longest one that is not common."""
     tables: list[tuple[Phrases, bool | None]] = [(table, None) for table in PHRASES.values()]
     by_word: dict[str, list[_Cue]] = {_ANY_WORD: []}
     for table, by_user in (*tables, (USER_PHRASES, True), (MODEL_PHRASES, False)):
@@ -309,7 +309,7 @@ _BY_WORD = _index()
 _LABEL_KINDS = {label: kind for kind, labels in LABELS.items() for label in labels}
 _LONGEST_LABEL_WORDS = max(len(label.split()) for label in _LABEL_KINDS)
 _HEDGES = tuple(map(padded, HEDGES))
-# The words of which a statement has at least one.
+# Every statement contains at least one of these words.
 _TELLING = frozenset(
     (
         *("always", "never", "must", "don't", "not", "instead", "rather", "favour", "favor", "over", "because", "due"),

@@ -1,4 +1,4 @@
-"""The text of a session's note, and whether the session deserves one."""
+"""The text of a session's note, and whether the session is worth one."""
 
 from __future__ import annotations
 

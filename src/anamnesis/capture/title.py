@@ -1,4 +1,4 @@
-"""The title of a session: its first real ask as one sentence or phrase, never cut in mid-clause without a mark."""
+"""The title of a session: its first real ask as one sentence or phrase; an ellipsis marks a cut clause."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _REQUESTS = frozenset(
         *("which", "when", "should", "is", "are", "does", "do"),
     )
 )
-# Such a request says nothing without the sentence before.
+# A request with these words means nothing without the sentence before it.
 _POINTERS = frozenset(("it", "this", "that", "them", "these", "those", "so", "why", "one"))
 _FEW_WORDS = 5
 _HEADLINE_WORDS = 3
@@ -84,7 +84,7 @@ def title_of(asks: Sequence[str]) -> str:
 
 
 def _headline(lines: Sequence[Line]) -> str:
-    """The first line, if it stands alone like the title of what follows; else nothing."""
+    """The first line, if it stands alone as a heading of the rest; else ""."""
     if len(lines) < 2 or lines[0].block == lines[1].block or lines[0].text.endswith(ENDS):
         return ""
     line = lines[0].text
@@ -94,7 +94,7 @@ def _headline(lines: Sequence[Line]) -> str:
 
 
 def _sentences(lines: Sequence[Line]) -> Iterator[str]:
-    """The first sentences of an ask that say something, without greetings."""
+    """The first meaningful sentences of an ask, without greetings."""
     spoken = (each for line in lines for each in sentences(line.text))
     for sentence in islice(spoken, _MOST_SENTENCES):
         bare = _without(_FILLER, _without(_GREETING, sentence))
@@ -103,7 +103,7 @@ def _sentences(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _chosen(spoken: Iterable[str]) -> str:
-    """The first sentence that asks for something and says for what; else the first one."""
+    """The first sentence that is a complete request; else the first one."""
     first = ""
     for sentence in spoken:
         plain = _without(_POLITE, _without(_POLITE, sentence))
@@ -126,7 +126,7 @@ def _first_word(text: str) -> str:
 
 
 def _without(start: re.Pattern[str], text: str) -> str:
-    """A text without such a start, which is matched in lower case: patterns that ignore case take long to compile."""
+    """A text without a leading match. The match is in lower case: patterns that ignore case compile slowly."""
     found = start.match(text[:_LONGEST_START].lower())
     return text[found.end() :] if found else text
 
@@ -152,7 +152,7 @@ def _phrase(sentence: str) -> str:
 
 
 def _without_loose_end(text: str) -> str:
-    """A phrase without an open bracket, quotation or code span, and without a last word that needs another."""
+    """A phrase without an unclosed bracket, quotation or code span, and without a dangling last word."""
     for opening, closing in _PAIRS:
         if text.count(opening) > text.count(closing):
             text = text[: text.rindex(opening)]

@@ -1,4 +1,4 @@
-"""Reads a transcript of any agent as a stream. Never raises because of a file's content."""
+"""Streams a transcript of any agent into a session. No file content makes it raise."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.entries import decode_line, read_lines
-from anamnesis.capture.formats import Reader, reader_of
 from anamnesis.capture.session import ParsedSession
+from anamnesis.capture.transcript_formats import Reader, reader_of
 
-# The first lines identify the agent, possibly after lines of a kind that is not known yet.
+# The first lines identify the agent; lines of an unknown kind may precede them.
 _HEAD_LINES = 50
 _HEAD_BYTES = 16 * 1024 * 1024
 # A single JSON document cannot be streamed. Those of older Gemini CLI versions are a few megabytes.
@@ -24,8 +24,8 @@ _PACKED = ".zst"
 def parse_transcript(path: str | Path, last_message: str = "", cwd: str = "") -> ParsedSession:
     """The session of a transcript of any agent; empty if there is none.
 
-    At a hook, the transcript may lack the last answer, which the agent passes as `last_message`. `cwd` is for
-    transcripts that do not name the session's folder.
+    At a hook, the transcript may lack the last answer; the agent passes it as `last_message`. `cwd` is used if the
+    transcript does not name the session's folder.
     """
     file = _present(os.path.expanduser(path))
     if file.endswith(_PACKED) and not _unpacks():

@@ -21,8 +21,8 @@ from anamnesis.store import MemoryStore
 
 # What imports is itself imported when it is needed: the help need not wait for it.
 if TYPE_CHECKING:
-    from anamnesis.importers.frame import Imported, Importer, Survey
     from anamnesis.importers.machine import Machine
+    from anamnesis.importers.pipeline import Importer, ImportResult, Survey
 
 _MOST_SHOWN = 20
 # The forms that our own exports come back from with all that they were.
@@ -121,8 +121,8 @@ def _import(
     *,
     project: str | None = None,
     dry_run: bool = False,
-) -> Imported:
-    from anamnesis.importers.frame import bring, survey, together
+) -> ImportResult:
+    from anamnesis.importers.pipeline import run_import, survey, total_of
 
     done = []
     try:
@@ -135,11 +135,13 @@ def _import(
                     if progress:
                         progress(count, max(count, most))
 
-                done.append(bring(store, importer, place, machine, project=project, dry_run=dry_run, progress=report))
+                done.append(
+                    run_import(store, importer, place, machine, project=project, dry_run=dry_run, progress=report)
+                )
     except KeyboardInterrupt:
         click.echo("Interrupted. What was imported stays; the next import goes on there.", err=True)
         sys.exit(130)
-    return together(done)
+    return total_of(done)
 
 
 def _is_confirmed(store: MemoryStore, importer: Importer, places: Sequence[Path], machine: Machine) -> bool:
@@ -165,7 +167,7 @@ def _is_confirmed(store: MemoryStore, importer: Importer, places: Sequence[Path]
 
 def _list(store: MemoryStore, machine: Machine, *, as_json: bool) -> None:
     """Print what is on this machine, and how much of it is here already."""
-    from anamnesis.importers.frame import survey
+    from anamnesis.importers.pipeline import survey
 
     rows = [
         (importer.name, str(place), survey(store, importer, place, machine))
@@ -201,7 +203,7 @@ def _draw(rows: Sequence[tuple[str, str, Survey]]) -> None:
         screen.print("No memory of another program was found where it usually is.", style="dim")
 
 
-def _report(done: Imported, *, dry_run: bool, as_json: bool, is_own: bool) -> None:
+def _report(done: ImportResult, *, dry_run: bool, as_json: bool, is_own: bool) -> None:
     if as_json:
         coming = [{**as_dict(note, body=False), "change": change} for change, note in done.coming]
         others = {"skipped": done.skipped, "broken": done.broken, "problems": done.problems}

@@ -33,7 +33,7 @@ from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.engram_installation import Engram, find_installation
+from anamnesis.onboard.engram_installation import EngramInstallation, find_installation
 from anamnesis.onboard.holdings import Holdings, count
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
@@ -47,7 +47,7 @@ from anamnesis.vault import find_engram as find_database
 class _Found:
     """Engram on this machine: its installation, its database with the contents, and what to do by hand."""
 
-    engram: Engram
+    engram: EngramInstallation
     database: Path | None
     holdings: Holdings | None
     remarks: list[str]

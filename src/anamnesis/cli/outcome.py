@@ -91,7 +91,7 @@ def _draw_program() -> None:
     """Say which program agents start, if it can go away."""
     screen = console()
     program = machine.program(settings())
-    if machine.is_passing():
+    if machine.runs_from_cache():
         screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
     elif program.runs:
         screen.print(

@@ -63,7 +63,7 @@ def install(port: int, only_print: bool, as_json: bool) -> None:
     if only_print:
         _print(wanted, as_json)
         return
-    if machine.is_passing():
+    if machine.runs_from_cache():
         raise InvalidArgument(
             "This program runs from a cache that may be cleared.", "Install it first: uv tool install anamnesis-memory"
         )

@@ -92,7 +92,7 @@ def _remove(leaving: set[str]) -> Plan:
 
 
 def _everybody() -> list[Agent]:
-    return machine.everybody(settings(), find_database(settings()))
+    return machine.agents_and_engram(settings(), find_database(settings()))
 
 
 def _print(plan: Plan, only_print: bool) -> None:

@@ -103,7 +103,7 @@ def _faults(settings: Settings, ledger: Ledger, refused: Refused) -> Iterator[_F
     place, database = machine.place(settings), find_engram(settings)
 
     def declare(program: Program) -> list[Agent]:
-        everybody = machine.everybody(settings, database, program)
+        everybody = machine.agents_and_engram(settings, database, program)
         return [agent for agent in everybody if agent.name == ENGRAM or agent.is_installed(place)]
 
     runs = functools.cache(machine.can_run)

@@ -1,4 +1,4 @@
-"""Notes for other programs. Each exporter takes notes and a place; `chosen` selects the notes."""
+"""Exports notes in other programs' formats. `chosen` selects the notes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from anamnesis.store import MemoryStore
 _BATCH = 500
 
 
-def chosen(store: MemoryStore, **wanted: Any) -> Iterator[Memory]:
-    """The notes that a list with these filters shows, whole, the oldest id first."""
-    ids = sorted(note.id for note in store.list(**wanted))
+def chosen(store: MemoryStore, **filters: Any) -> Iterator[Memory]:
+    """The notes that match these filters, with their bodies, the oldest id first."""
+    ids = sorted(note.id for note in store.list(**filters))
     for start in range(0, len(ids), _BATCH):
         found = {note.id: note for note in store.whole(ids[start : start + _BATCH])}
         yield from (found[id] for id in ids[start : start + _BATCH] if id in found)

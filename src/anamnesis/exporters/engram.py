@@ -1,4 +1,4 @@
-"""Notes as an export of Engram, which `engram import` reads, Go's as well as ours."""
+"""Notes as an Engram export, for `engram import` of Engram's own program or ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.notes import Memory
 
 
 def engram_export(notes: Iterable[Memory], now: str) -> bytes:
-    """The document: an observation for each note, and the sessions that they name."""
+    """The document: one observation per note, and the sessions that they name."""
     rows = [replace(observed(note), id=number) for number, note in enumerate(notes, start=1)]
     sessions: dict[str, Session] = {}
     for row in sorted(rows, key=lambda row: row.created_at):

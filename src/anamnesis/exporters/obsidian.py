@@ -1,6 +1,6 @@
-"""Notes in a folder for Obsidian: files named by titles, with links that work. `import markdown` brings edits back.
+"""Notes as an Obsidian vault: files named after titles, with working links. `import markdown` imports edits back.
 
-A file that was edited there is never overwritten, and a file of the user's is never replaced.
+A file that was edited there, or that we did not write, is never overwritten.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anamnesis.disk import write_atomically
-from anamnesis.importers.ledger import Entry, Ledger, record_digest, whole_digest
-from anamnesis.importers.markdown import Exported, edited_record, exported_files, with_names
-from anamnesis.importers.reading import files_under
-from anamnesis.importers.record import Broken
+from anamnesis.importers.foreign_files import files_under
+from anamnesis.importers.foreign_record import Unreadable
+from anamnesis.importers.import_ledger import ImportLedger, LedgerEntry, record_digest, whole_digest
+from anamnesis.importers.markdown import ExportedFile, edited_record, exported_files, with_names
 from anamnesis.notes import Memory, render
 
-# What Obsidian or a file system does not allow in the name of a note.
+# Characters that Obsidian or a file system does not allow in a file name.
 _REFUSED = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f\x7f]+')
 _LONGEST = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """How many files were written, were as they should be, and were left because they were edited there."""
+class ObsidianResult:
+    """How many files were written, were up to date, and were skipped because they were edited there."""
 
     written: int = 0
     unchanged: int = 0
     edited: int = 0
 
 
-def export_obsidian(home: Path, notes: Iterable[Memory], folder: Path) -> Written:
-    """Write notes into a folder, which is created; `home` remembers which version of each is there."""
+def export_obsidian(home: Path, notes: Iterable[Memory], folder: Path) -> ObsidianResult:
+    """Write notes into a folder, creating it; a ledger in `home` records the exported version of each."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = [*notes]
-    ledger = Ledger(home, folder)
+    ledger = ImportLedger(home, folder)
     before = exported_files(folder, ledger.ids)
     edited = {each.id for path, each in before.items() if _is_edited(path, each.id, ledger)}
     paths = _paths(whole, folder, before)
-    files = {note.id: Exported(note.id, paths[note.id].stem, note.title) for note in whole}
+    files = {note.id: ExportedFile(note.id, paths[note.id].stem, note.title) for note in whole}
     names = _names(whole, files)
     counts = {"written": 0, "unchanged": 0, "edited": 0}
     for note in whole:
@@ -53,19 +53,19 @@ def export_obsidian(home: Path, notes: Iterable[Memory], folder: Path) -> Writte
         if not is_there:
             write_atomically(path, text, mode=0o644, durable=False)
         record = edited_record(path, note.id, {})
-        if not isinstance(record, Broken):
-            ledger.set(note.id, Entry(whole_digest(note), record_digest(record, "")))
+        if not isinstance(record, Unreadable):
+            ledger.set(note.id, LedgerEntry(whole_digest(note), record_digest(record, "")))
     ledger.save()
-    return Written(**counts)
+    return ObsidianResult(**counts)
 
 
-def _is_edited(path: Path, note_id: str, ledger: Ledger) -> bool:
+def _is_edited(path: Path, note_id: str, ledger: ImportLedger) -> bool:
     record, entry = edited_record(path, note_id, {}), ledger.get(note_id)
-    return isinstance(record, Broken) or entry is None or record_digest(record, "") != entry.record
+    return isinstance(record, Unreadable) or entry is None or record_digest(record, "") != entry.record
 
 
-def _paths(notes: Iterable[Memory], folder: Path, before: dict[Path, Exported]) -> dict[str, Path]:
-    """A file for each note: the one that it has, else one named by its title, and by its id where that is taken."""
+def _paths(notes: Iterable[Memory], folder: Path, before: dict[Path, ExportedFile]) -> dict[str, Path]:
+    """A file for each note: its existing one, else one named after its title, with the id if that name is taken."""
     paths = {each.id: path for path, each in before.items()}
     taken = {path.stem.casefold() for path in files_under(folder, ".md")}
     for note in notes:
@@ -82,8 +82,8 @@ def _paths(notes: Iterable[Memory], folder: Path, before: dict[Path, Exported]) 
     return paths
 
 
-def _names(notes: Iterable[Memory], files: dict[str, Exported]) -> dict[str, str]:
-    """The names of files by what links call their notes: title or id, where that is not the name itself."""
+def _names(notes: Iterable[Memory], files: dict[str, ExportedFile]) -> dict[str, str]:
+    """File names by the link targets (titles and ids) that differ from them."""
     names: dict[str, str] = {}
     for note in notes:
         for called in (note.title, note.id):

@@ -1,4 +1,4 @@
-"""Notes as a store of Portable AI Memory 1.0. What it has no field for is in the metadata of each memory."""
+"""Notes as a store of Portable AI Memory 1.0. Fields that the format lacks go into each memory's metadata."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_TAG = re.compile(r"[^a-z0-9_-]+")
 
 
 def portable_store(notes: Iterable[Memory], owner: str, now: str) -> dict[str, Any]:
-    """The document, with the hash of each memory and the checksum of all."""
+    """The document, with a hash of each memory and a checksum over all."""
     whole = [*notes]
     memories = sorted((_memory(note, now) for note in whole), key=lambda memory: str(memory["id"]))
     ids = {note.id for note in whole}
@@ -59,7 +59,7 @@ def _memory(note: Memory, now: str) -> dict[str, Any]:
         "tags": [tag for tag in tags if tag],
         "confidence": {"current": _number(min(max(note.confidence, 0.0), 1.0))},
         "temporal": {"created_at": _time(note.created_at or now), "updated_at": _time(note.updated_at or now)},
-        # Without nulls: readers leave them out before they compute the checksum.
+        # No nulls: readers drop them before they compute the checksum.
         "provenance": {
             "platform": "anamnesis",
             **({"conversation_ref": note.prov_session} if note.prov_session else {}),
@@ -68,7 +68,7 @@ def _memory(note: Memory, now: str) -> dict[str, Any]:
         "metadata": {
             "title": note.title,
             "project": note.project,
-            # All of the note but the text that is above; numbers as text, which has one canonical form.
+            # The whole note except the content above; numbers as text, which has one canonical form.
             "anamnesis": {
                 **{name: value for name, value in said.items() if name != "body" or value != content},
                 "confidence": str(note.confidence),
@@ -87,7 +87,7 @@ def _relations(note: Memory, ids: set[str], now: str) -> Iterable[dict[str, Any]
 
 
 def _time(text: str) -> str:
-    """A time as readers write it: in UTC, with a Z."""
+    """A UTC time with a Z instead of an offset, as the format writes it."""
     return f"{text.removesuffix('+00:00')}Z" if text.endswith("+00:00") else text
 
 

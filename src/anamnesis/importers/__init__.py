@@ -1,4 +1,4 @@
-"""Importers of other programs' memories as notes. Each is imported when it is used."""
+"""Importers of other programs' memories. Each module is imported on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anamnesis.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from anamnesis.importers.frame import Importer
+    from anamnesis.importers.pipeline import Importer
 
 _MODULES = {
     "claude": "claude_memory",
@@ -24,7 +24,7 @@ _MODULES = {
     "mem0": "mem0",
     "openmemory": "openmemory",
     "portable-ai-memory": "portable",
-    "jsonl": "lines",
+    "jsonl": "jsonl",
     "chatgpt": "chatgpt",
     "claude-ai": "claude_ai",
 }
@@ -33,6 +33,6 @@ NAMES = tuple(_MODULES)
 
 def importer_named(name: str) -> Importer:
     if name not in _MODULES:
-        raise InvalidArgument(f"{name!r} is no source of imports.", f"There are: {', '.join(NAMES)}.")
+        raise InvalidArgument(f"{name!r} is not a source that can be imported.", f"There are: {', '.join(NAMES)}.")
     found: Importer = import_module(f"anamnesis.importers.{_MODULES[name]}").IMPORTER
     return found

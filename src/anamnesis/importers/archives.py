@@ -1,4 +1,4 @@
-"""Exports as they are downloaded: a zip, its folder, or one of its files. A zip is read, never unpacked to disk."""
+"""Downloaded exports: a zip, its unpacked folder, or one of its files. A zip is never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from anamnesis.importers.foreign_record import Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.record import Broken
 
 _CHUNK = 1 << 20
 _LARGEST_MEMBER = 4 << 30
@@ -22,14 +22,14 @@ _MOST_MEMBERS = 50_000
 _MOST_ARCHIVES = 200
 _BLANKS = " \t\r\n,"
 
-# How a damaged zip, disk or document fails while it is read.
+# The errors of reading a damaged zip, disk or document.
 _UNREADABLE = (OSError, ValueError, RuntimeError, EOFError, zlib.error, zipfile.BadZipFile)
 
-Is = Callable[[str], bool]
+NameFilter = Callable[[str], bool]
 
 
-class Stream(io.RawIOBase):
-    """A stream that ends with an error where it has more than the limit: what a zip claims of its sizes is no limit."""
+class LimitedStream(io.RawIOBase):
+    """A stream that raises beyond a limit: the sizes that a zip declares cannot be trusted."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self._stream = stream
@@ -51,63 +51,65 @@ class Stream(io.RawIOBase):
         return len(data)
 
 
-def members(place: Path, wanted: Is, limit: int = _LARGEST_MEMBER) -> Generator[tuple[str, Stream], None, None]:
-    """The files of an export whose names are wanted, each with a stream that is open until the next."""
+def members(
+    place: Path, wanted: NameFilter, limit: int = _LARGEST_MEMBER
+) -> Generator[tuple[str, LimitedStream], None, None]:
+    """The matching files of an export, each with a stream that is open until the next."""
     if place.is_dir():
         for path in sorted(each for each in place.rglob("*.*") if each.is_file() and not each.is_symlink()):
             if wanted(path.name):
                 with path.open("rb") as file:
-                    yield str(path), Stream(file, limit)
+                    yield str(path), LimitedStream(file, limit)
     elif zipfile.is_zipfile(place):
         with zipfile.ZipFile(place) as archive:
             for member in _wanted(archive, wanted):
                 with archive.open(member) as file:
-                    yield f"{place}: {member.filename}", Stream(file, limit)
+                    yield f"{place}: {member.filename}", LimitedStream(file, limit)
     else:
         with place.open("rb") as file:
-            yield str(place), Stream(file, limit)
+            yield str(place), LimitedStream(file, limit)
 
 
-def _wanted(archive: zipfile.ZipFile, wanted: Is) -> list[zipfile.ZipInfo]:
+def _wanted(archive: zipfile.ZipFile, wanted: NameFilter) -> list[zipfile.ZipInfo]:
     found = archive.infolist()
     if len(found) > _MOST_MEMBERS:
         raise ValueError(f"It has more than {_MOST_MEMBERS:,} files.")
     return [each for each in found if not each.is_dir() and wanted(each.filename.rpartition("/")[2])]
 
 
-def values_in(place: str, stream: Stream) -> Iterator[Any]:
-    """The elements of a JSON array one by one, or the one value that a stream has.
+def values_in(place: str, stream: LimitedStream) -> Iterator[Any]:
+    """The elements of a JSON array one by one, or the stream's only value.
 
-    After an element that is not valid, nothing can be told apart: it is the last, as a `Broken`.
+    After an invalid element, the others cannot be found: it is the last, as an `Unreadable`.
     """
     try:
-        yield from _values(place, _Growing(stream))
+        yield from _values(place, _JsonText(stream))
     except _UNREADABLE as error:
-        yield Broken(place, str(error) or type(error).__name__)
+        yield Unreadable(place, str(error) or type(error).__name__)
 
 
-def _values(place: str, text: _Growing) -> Iterator[Any]:
+def _values(place: str, text: _JsonText) -> Iterator[Any]:
     if not text.starts("["):
-        yield text.whole() if text.rest() else Broken(place, "It is empty.")
+        yield text.whole() if text.rest() else Unreadable(place, "It is empty.")
         return
     number = 1
     while not text.is_at("]"):
         try:
             found, value = text.next_value()
         except (ValueError, RecursionError) as error:
-            yield Broken(f"{place}, element {number:,}", f"{error}; it and what follows are not read.")
+            yield Unreadable(f"{place}, element {number:,}", f"{error}; it and what follows are not read.")
             return
         if not found:
-            yield Broken(f"{place}, element {number:,}", "The file ends in it.")
+            yield Unreadable(f"{place}, element {number:,}", "The file ends within it.")
             return
         yield value
         number += 1
 
 
-class _Growing:
-    """The text of a stream from a position on, which grows as it is needed."""
+class _JsonText:
+    """The JSON text of a stream, read in chunks as parsing needs it."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: LimitedStream) -> None:
         self._stream = stream
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
         self._parse = json.JSONDecoder().raw_decode
@@ -115,7 +117,7 @@ class _Growing:
         self._at = 0
 
     def starts(self, mark: str) -> bool:
-        """Whether the text starts with a mark, which is passed."""
+        """Whether a mark comes next; if so, it is consumed."""
         if self.is_at(mark):
             self._at += 1
             return True
@@ -138,7 +140,7 @@ class _Growing:
             except ValueError as error:
                 if len(self._text) - self._at > _LARGEST_VALUE:
                     raise ValueError("It is too large.") from None
-                # An error well before the end of what was read is no value that goes on.
+                # An error well before the end of the chunk is invalid JSON, not an incomplete value.
                 if isinstance(error, json.JSONDecodeError) and error.pos < len(self._text) - _CHUNK:
                     raise ValueError(f"It is not JSON: {error.msg}") from None
                 if not self._grow(size):
@@ -164,8 +166,8 @@ class _Growing:
 
 
 @contextmanager
-def one_member(place: Path, wanted: Is) -> Iterator[tuple[str, Stream] | None]:
-    """The first wanted file of an export; None if there is none."""
+def one_member(place: Path, wanted: NameFilter) -> Iterator[tuple[str, LimitedStream] | None]:
+    """The first matching file of an export; None if there is none."""
     found = members(place, wanted)
     try:
         yield next(found, None)
@@ -173,8 +175,8 @@ def one_member(place: Path, wanted: Is) -> Iterator[tuple[str, Stream] | None]:
         found.close()
 
 
-def downloads(machine: Machine, wanted: Is, mark: bytes) -> Iterator[Path]:
-    """The newest zips and folders among the user's downloads with a wanted file that begins with this mark in it."""
+def downloads(machine: Machine, wanted: NameFilter, mark: bytes) -> Iterator[Path]:
+    """The newest zips and folders in Downloads whose matching file has this mark near its start."""
     folder = machine.user_home / "Downloads"
     found = [*folder.glob("*.zip"), *(each.parent for each in folder.glob("*/*.json") if wanted(each.name))]
     newest = sorted(dict.fromkeys(found), key=lambda path: path.stat().st_mtime, reverse=True)

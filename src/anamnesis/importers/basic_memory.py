@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import as_text, files_under, json_in
+from anamnesis.importers.foreign_record import ImportItems, Unreadable
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.markdown import file_record
-from anamnesis.importers.reading import as_text, files_under, json_in
-from anamnesis.importers.record import Broken, Reading
+from anamnesis.importers.pipeline import Importer
 from anamnesis.project import GLOBAL
 
-# An observation is `- [category] text`; a checkbox is none.
+# An observation is `- [category] text`, unlike a checkbox.
 _CATEGORY = re.compile(r"^[ \t]*[-*+] \[([A-Za-z][\w -]*)\] ", re.MULTILINE)
-_DECIDING = {"howto", "how-to", "procedure", "method", "workflow", "steps", "guide", "technique"}
+_HOWTO_CATEGORIES = {"howto", "how-to", "procedure", "method", "workflow", "steps", "guide", "technique"}
 _DEFAULT = "main"
 
 
 def _projects(machine: Machine) -> dict[str, Path]:
-    """Its projects, by name: those in its configuration, and the folder that it has without one."""
+    """Its projects, by name: from its configuration, else its default folder."""
     config = json_in(machine.place("BASIC_MEMORY_CONFIG_DIR", ".basic-memory") / "config.json")
     given = config.get("projects") if isinstance(config, dict) else None
     named = {
@@ -42,13 +42,13 @@ def _find(machine: Machine) -> Iterator[Path]:
             yield path
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     names = {path.absolute(): name for name, path in _projects(machine).items()}
     name = names.get(place.absolute(), place.name)
     project = GLOBAL if name == _DEFAULT else machine.project_named(name)
     for path in files_under(place, ".md"):
         record = file_record(path, place, key=machine.local_key(path), project=project)
-        if isinstance(record, Broken):
+        if isinstance(record, Unreadable):
             yield record
             continue
         permalink = as_text(record.fields.get("permalink")).strip()
@@ -57,7 +57,7 @@ def _read(place: Path, machine: Machine) -> Reading:
             record,
             # A permalink is the same on every machine that has this project.
             key=f"{name}/{permalink}" if permalink else record.key,
-            type="procedural" if kinds & _DECIDING else record.type,
+            type="procedural" if kinds & _HOWTO_CATEGORIES else record.type,
         )
 
 

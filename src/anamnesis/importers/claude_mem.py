@@ -1,4 +1,4 @@
-"""claude-mem: observations and summaries of sessions in SQLite. Its columns come and go; those that are there count."""
+"""claude-mem: observations and session summaries in SQLite. Versions have different columns; any may be missing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from anamnesis.bridge.mapping import note_type
 from anamnesis.capture.entries import moment
-from anamnesis.importers.databases import Row, opened, rows_of, tables_of
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.databases import Row, open_read_only, rows_of, tables_of
+from anamnesis.importers.foreign_files import as_list, as_text, first_line
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_list, as_text, first_line
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 
 _DATABASE = "claude-mem.db"
 _SUMMARY = {
@@ -22,8 +22,8 @@ _SUMMARY = {
     "next_steps": "Next steps",
     "notes": "Notes",
 }
-# What a note has in its own fields, or its body.
-_TAKEN = {
+# Columns that have a place in the note; all others become foreign fields.
+_KNOWN_FIELDS = {
     *("id", "memory_session_id", "sdk_session_id", "project", "merged_into_project", "title", "subtitle", "text"),
     *("narrative", "facts", "concepts", "type", "created_at", "created_at_epoch", *_SUMMARY),
 }
@@ -34,24 +34,24 @@ def _find(machine: Machine) -> list[Path]:
     return [path] if path.is_file() else []
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     path = place / _DATABASE if place.is_dir() else place
-    with opened(path) as db:
+    with open_read_only(path) as db:
         tables = tables_of(db)
         if not tables & {"observations", "session_summaries"}:
-            yield Broken(str(path), "It has none of the tables of claude-mem.")
+            yield Unreadable(str(path), "It has no table of claude-mem.")
         sessions: dict[str, Row] = {}
         for row in rows_of(db, "sdk_sessions") if "sdk_sessions" in tables else ():
-            if isinstance(row, Broken):
+            if isinstance(row, Unreadable):
                 yield row
             else:
                 sessions[_session(row)] = row
         for table, read in (("observations", _observation), ("session_summaries", _summary)):
             for row in rows_of(db, table) if table in tables else ():
-                yield row if isinstance(row, Broken) else read(row, sessions, machine)
+                yield row if isinstance(row, Unreadable) else read(row, sessions, machine)
 
 
-def _observation(row: Row, sessions: Mapping[str, Row], machine: Machine) -> Record | Broken:
+def _observation(row: Row, sessions: Mapping[str, Row], machine: Machine) -> Record | Unreadable:
     facts = [f"- {fact}" for fact in as_list(row.get("facts"))]
     files = as_list(row.get("files_modified"))
     parts = [as_text(row.get(name)).strip() for name in ("subtitle", "narrative", "text")]
@@ -61,7 +61,7 @@ def _observation(row: Row, sessions: Mapping[str, Row], machine: Machine) -> Rec
     return _record(row, "observation", as_text(row.get("title")), body, note_type(kind), sessions, machine)
 
 
-def _summary(row: Row, sessions: Mapping[str, Row], machine: Machine) -> Record | Broken:
+def _summary(row: Row, sessions: Mapping[str, Row], machine: Machine) -> Record | Unreadable:
     said = {label: as_text(row.get(name)).strip() for name, label in _SUMMARY.items()}
     body = "\n\n".join(f"**{label}:** {text}" for label, text in said.items() if text)
     title = as_text(sessions.get(_session(row), {}).get("custom_title")) or first_line(said["Ask"])
@@ -70,16 +70,16 @@ def _summary(row: Row, sessions: Mapping[str, Row], machine: Machine) -> Record 
 
 def _record(
     row: Row, kind: str, title: str, body: str, type: str, sessions: Mapping[str, Row], machine: Machine
-) -> Record | Broken:
+) -> Record | Unreadable:
     own = _session(row)
     session = sessions.get(own, {})
     name = f"{kind}/{own}/{as_text(row.get('id'))}"
     if not body and not title.strip():
-        return Broken(name, "It says nothing.")
+        return Unreadable(name, "It is empty.")
     concepts = as_list(row.get("concepts"))
     project = as_text(row.get("merged_into_project") or row.get("project") or session.get("project"))
     created = moment(row.get("created_at_epoch")) or as_text(row.get("created_at"))
-    others = {name: value for name, value in row.items() if name not in _TAKEN and not isinstance(value, bytes)}
+    others = {name: value for name, value in row.items() if name not in _KNOWN_FIELDS and not isinstance(value, bytes)}
     lists = {name: as_list(row.get(name)) for name in ("files_read", "files_modified") if row.get(name)}
     return Record(
         key=name,

@@ -1,4 +1,4 @@
-"""Claude Code's own memory: each file is one record, of the project that its folder is named after."""
+"""Claude Code's own memory: each file is one record of the project that its folder is named after."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from anamnesis.importers.frame import Imported, Importer, bring
+from anamnesis.importers.foreign_files import parts_of, text_in, written_at
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine, this_machine
-from anamnesis.importers.reading import parts_of, text_in, written_at
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer, ImportResult, run_import
 from anamnesis.notes.foreign import CLAUDE_CODE
 from anamnesis.store import MemoryStore
 
@@ -22,9 +22,9 @@ _TYPES = {"feedback": "procedural"}
 _TRANSCRIPT_LINES = 50
 
 
-def import_claude(store: MemoryStore, claude_home: Path, machine_id: str, user_home: Path) -> Imported:
+def import_claude(store: MemoryStore, claude_home: Path, machine_id: str, user_home: Path) -> ImportResult:
     """Import every memory file under Claude Code's folder."""
-    return bring(store, IMPORTER, claude_home, this_machine(store, machine_id, user_home, claude_home))
+    return run_import(store, IMPORTER, claude_home, this_machine(store, machine_id, user_home, claude_home))
 
 
 def _find(machine: Machine) -> list[Path]:
@@ -32,14 +32,14 @@ def _find(machine: Machine) -> list[Path]:
     return [folder] if any((folder / "projects").glob("*/memory")) else []
 
 
-def _read(claude_home: Path, machine: Machine) -> Reading:
+def _read(claude_home: Path, machine: Machine) -> ImportItems:
     for folder in sorted((claude_home / "projects").glob("*/memory")):
         if folder.is_symlink() or not folder.is_dir():
             continue
         project = ""
         for path in _files(folder):
             project = project or _project(folder.parent, machine)
-            # Of machine and path: two machines never write the same note.
+            # The key has machine and path, so two machines never write the same note.
             yield _record(path, f"{machine.id}:{path.relative_to(claude_home).as_posix()}", project)
 
 
@@ -49,15 +49,15 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _record(path: Path, key: str, project: str) -> Record | Broken:
+def _record(path: Path, key: str, project: str) -> Record | Unreadable:
     text = text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         return text
     meta, body = parts_of(text)
     inner = meta.get("metadata")
     nested: dict[str, Any] = inner if isinstance(inner, dict) else {}
     kind = str(nested.get("type") or meta.get("type") or "")
-    # A description says what the note is about; a name often only repeats the file's.
+    # A description tells what the note is about; a name often only repeats the file name.
     title = str(meta.get("description") or meta.get("name") or path.stem.replace("_", " ").replace("-", " "))
     return Record(
         key=key,

@@ -1,4 +1,4 @@
-"""Codex's memories: its handbook and summary by section, and what it kept of each thread."""
+"""Codex's memories: its handbook and summary by section, and one record per thread."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from anamnesis.capture.entries import moment
-from anamnesis.importers.databases import Row, opened, rows_of, tables_of
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.databases import Row, open_read_only, rows_of, tables_of
+from anamnesis.importers.foreign_files import as_text, first_line, parts_of, text_in, written_at
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_text, first_line, parts_of, text_in, written_at
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 from anamnesis.importers.rules import section_records
 from anamnesis.project import GLOBAL
 
@@ -22,7 +22,7 @@ _HANDBOOK = ("MEMORY.md", "memory_summary.md")
 _RAW = "raw_memories.md"
 _THREAD = re.compile(r"^thread_id:[ \t]*(\S+)", re.MULTILINE)
 _CWD = re.compile(r"^cwd:[ \t]*(\S.*)", re.MULTILINE)
-_TAKEN = ("thread_id", "raw_memory", "rollout_summary", "generated_at", "source_updated_at")
+_KNOWN_FIELDS = ("thread_id", "raw_memory", "rollout_summary", "generated_at", "source_updated_at")
 
 
 def _find(machine: Machine) -> list[Path]:
@@ -35,14 +35,14 @@ def _databases(home: Path) -> Iterator[Path]:
         yield from sorted(home.glob(pattern))
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     if place.is_file():
         is_text = place.suffix == ".md"
         yield from section_records(place, machine, "semantic", GLOBAL) if is_text else _stored(place)
         return
     folder = place / "memories" if (place / "memories").is_dir() else place
     summaries = [_summary(path, machine) for path in sorted((folder / "rollout_summaries").glob("*.md"))]
-    # The database of a thread does not say where it worked.
+    # The database does not name the folder of a thread.
     projects = {each.session: each.project for each in summaries if isinstance(each, Record)}
     threads: set[str] = set()
     for path in dict.fromkeys([*_databases(place), *_databases(folder)]):
@@ -55,24 +55,24 @@ def _read(place: Path, machine: Machine) -> Reading:
         if (folder / name).is_file():
             yield from section_records(folder / name, machine, "semantic", GLOBAL)
     for summary in summaries:
-        if isinstance(summary, Broken) or summary.session not in threads:
+        if isinstance(summary, Unreadable) or summary.session not in threads:
             yield summary
 
 
-def _stored(path: Path) -> Reading:
+def _stored(path: Path) -> ImportItems:
     try:
-        with opened(path) as db:
+        with open_read_only(path) as db:
             for row in rows_of(db, _TABLE) if _TABLE in tables_of(db) else ():
-                yield row if isinstance(row, Broken) else _thread(row)
+                yield row if isinstance(row, Unreadable) else _thread(row)
     except (sqlite3.Error, OSError) as error:
-        yield Broken(str(path), str(error))
+        yield Unreadable(str(path), str(error))
 
 
-def _thread(row: Row) -> Record | Broken:
+def _thread(row: Row) -> Record | Unreadable:
     thread = as_text(row.get("thread_id"))
     raw, summary = (as_text(row.get(name)).strip() for name in ("raw_memory", "rollout_summary"))
     if not thread or not (raw or summary):
-        return Broken(f"the thread {thread or 'without an id'}", "It says nothing.")
+        return Unreadable(f"the thread {thread or 'without an id'}", "It is empty.")
     time = moment(row.get("generated_at")) or moment(row.get("source_updated_at"))
     slug = as_text(row.get("rollout_slug")).replace("-", " ").replace("_", " ")
     return Record(
@@ -84,13 +84,15 @@ def _thread(row: Row) -> Record | Broken:
         updated_at=time,
         tags=["session"],
         session=thread,
-        fields={name: value for name, value in row.items() if name not in _TAKEN and not isinstance(value, bytes)},
+        fields={
+            name: value for name, value in row.items() if name not in _KNOWN_FIELDS and not isinstance(value, bytes)
+        },
     )
 
 
-def _summary(path: Path, machine: Machine) -> Record | Broken:
+def _summary(path: Path, machine: Machine) -> Record | Unreadable:
     text = text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         return text
     thread, cwd = _THREAD.search(text), _CWD.search(text)
     name = path.stem.replace("-", " ").replace("_", " ")

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from anamnesis.capture import HeuristicSummarizer, is_trivial_session
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.episodic import redacted
-from anamnesis.importers.record import Record, Skipped
+from anamnesis.importers.foreign_record import Record, SkippedConversation
 
 
 class Message(NamedTuple):
-    """What the user or the model said."""
+    """A message of the user or the model."""
 
     by_user: bool
     texts: list[str]
@@ -28,8 +28,8 @@ def episode(
     updated_at: str = "",
     model: str = "",
     fields: Mapping[str, Any] | None = None,
-) -> Record | Skipped:
-    """The record of a conversation, unless it says nothing worth remembering. It keeps the title that it has there."""
+) -> Record | SkippedConversation:
+    """The record of a conversation, unless it is trivial. A title of the export is kept."""
     draft = Draft()
     draft.place(session_id=key, started_at=created_at)
     for message in messages:
@@ -40,7 +40,7 @@ def episode(
     session = draft.session("")
     summary = None if is_trivial_session(session) else HeuristicSummarizer().summarize(redacted(session))
     if summary is None:
-        return Skipped(key)
+        return SkippedConversation(key)
     return Record(
         key=key,
         title=title.strip() or summary.title,

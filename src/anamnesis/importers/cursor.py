@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import as_text, files_under
+from anamnesis.importers.foreign_record import ImportItems, Unreadable
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.markdown import file_record
-from anamnesis.importers.reading import as_text, files_under
-from anamnesis.importers.record import Broken, Reading
+from anamnesis.importers.pipeline import Importer
 from anamnesis.importers.rules import project_of
 
 _RULES = (".cursor", "rules")
@@ -24,7 +24,7 @@ def _find(machine: Machine) -> Iterator[Path]:
             yield place
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     rules = place.joinpath(*_RULES) if place.joinpath(*_RULES).is_dir() else place
     files = [place] if place.is_file() else [*files_under(rules, ".mdc")]
     if (place / _OLD).is_file():
@@ -33,7 +33,7 @@ def _read(place: Path, machine: Machine) -> Reading:
     project = project_of(root / _OLD, machine)
     for path in files:
         record = file_record(path, root, key=machine.project_key(path, project), project=project)
-        if isinstance(record, Broken):
+        if isinstance(record, Unreadable):
             yield record
         else:
             title = as_text(record.fields.get("description")) or record.title

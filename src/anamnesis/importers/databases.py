@@ -1,4 +1,4 @@
-"""Other programs' SQLite databases, read while their owners run: no lock is held while notes are written."""
+"""Reads other programs' SQLite databases while these programs run. No lock is held while notes are written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from anamnesis.importers.record import Broken
+from anamnesis.importers.foreign_record import Unreadable
 
 _PAGE = 500
 _BUSY_SECONDS = 5.0
@@ -18,11 +18,11 @@ Row = dict[str, Any]
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that can write nothing.
+def open_read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read-only connection.
 
-    A database is locked for each read, as its owner expects. Only one in WAL mode that nobody has open is read as a
-    file that does not change: SQLite would create its log.
+    Each read locks the database, as its owner expects. Only a database in WAL mode that nobody has open is read as
+    immutable: otherwise SQLite would create its log.
     """
     with closing(_connected(path)) as db:
         db.row_factory = sqlite3.Row
@@ -34,7 +34,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     plain = f"{path.absolute().as_uri()}?mode=ro"
     with path.open("rb") as file:
         is_logged = file.read(_FORMAT_AT + 1)[_FORMAT_AT:] == bytes([_WAL])
-    # An owner has a log, even an empty one, and writes it into the file at any time.
+    # A program that has it open has a WAL, even an empty one, and may checkpoint it at any time.
     has_owner = path.with_name(f"{path.name}-wal").exists()
     for uri in (f"{plain}&{'readonly_shm=1' if has_owner else 'immutable=1'}", plain) if is_logged else (plain,):
         db = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS)
@@ -52,8 +52,8 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def rows_of(db: sqlite3.Connection, table: str) -> Iterator[Row | Broken]:
-    """The rows of a table, with the columns that it has; a page is read and released before the next."""
+def rows_of(db: sqlite3.Connection, table: str) -> Iterator[Row | Unreadable]:
+    """The rows of a table with all its columns, in pages; no lock is held between pages."""
     name, last = table.replace('"', '""'), -(2**63)
     while True:
         try:
@@ -61,7 +61,7 @@ def rows_of(db: sqlite3.Connection, table: str) -> Iterator[Row | Broken]:
                 f'SELECT rowid AS "rowid of it", * FROM "{name}" WHERE rowid >= ? ORDER BY rowid LIMIT ?', (last, _PAGE)
             ).fetchall()
         except sqlite3.Error as error:
-            yield Broken(f"the table {table}", f"{error}; the rows after {last:,} are not read.")
+            yield Unreadable(f"the table {table}", f"{error}; the rows after {last:,} are not read.")
             return
         for row in page:
             yield dict(zip(row.keys()[1:], tuple(row)[1:], strict=True))

@@ -6,11 +6,11 @@ import hashlib
 import re
 from pathlib import Path
 
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import files_under, first_line, json_in, sections_of, text_in, written_at
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
 from anamnesis.importers.markdown import file_record
-from anamnesis.importers.reading import files_under, first_line, json_in, sections_of, text_in, written_at
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 from anamnesis.importers.rules import section_records
 from anamnesis.project import GLOBAL
 
@@ -25,7 +25,7 @@ def _find(machine: Machine) -> list[Path]:
     return [home] if (home / _FILE).is_file() or any((home / "tmp").glob("*/memory")) else []
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     path = place if place.is_file() else place / _FILE
     if path.is_file():
         yield from _facts(path, machine)
@@ -39,7 +39,7 @@ def _read(place: Path, machine: Machine) -> Reading:
 
 
 def _names(home: Path) -> dict[str, str]:
-    """The paths of projects, by the names of their folders: slugs that Gemini keeps in a file, or hashes of paths."""
+    """Project paths by folder name: a slug from Gemini's projects file, or a hash of the path."""
     found = json_in(home / "projects.json")
     projects = found.get("projects") if isinstance(found, dict) else None
     paths = (
@@ -49,10 +49,10 @@ def _names(home: Path) -> dict[str, str]:
     return {**hashes, **{slug: path for path, slug in paths.items()}}
 
 
-def _facts(path: Path, machine: Machine) -> Reading:
+def _facts(path: Path, machine: Machine) -> ImportItems:
     """A record for each fact that Gemini added, and for each of the other sections."""
     text = text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         yield text
         return
     facts = [
@@ -61,7 +61,7 @@ def _facts(path: Path, machine: Machine) -> Reading:
     for fact in dict.fromkeys(facts):
         digest = hashlib.sha256(fact.encode("utf-8", "replace")).hexdigest()[:32]
         time = written_at(path)
-        # A fact has no id: one that is reworded is another.
+        # Facts have no ids: a reworded fact is a new one.
         yield Record(f"fact/{digest}", first_line(fact), fact, created_at=time, updated_at=time)
     for record in section_records(path, machine, "procedural"):
         if not isinstance(record, Record) or record.title != _ADDED or not facts:

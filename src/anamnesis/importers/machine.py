@@ -1,4 +1,4 @@
-"""What finders and readers know of this machine."""
+"""This machine as finders and readers see it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Machine:
     projects: tuple[str, ...] = ()
 
     def local_key(self, path: Path) -> str:
-        """The key of a record that nothing but its place names."""
+        """The key of a record that is identified only by its path."""
         return f"{self.id}:{path.absolute().as_posix()}"
 
     def project_key(self, path: Path, project: str) -> str:
-        """The key of a file in a project: its place in the repository, which is the same on every machine."""
+        """The key of a file in a project: its path in the repository, which is the same on every machine."""
         root = self.repository(path.parent)
         if project == GLOBAL or root in (None, self.user_home):
             return self.local_key(path)
@@ -43,13 +43,13 @@ class Machine:
         return find_project(folder, self.home, self.user_home).key
 
     def project_named(self, name: str) -> str:
-        """The key of the project that another program calls by a short name or a path."""
+        """The key of a project that another program identifies by a short name or a path."""
         key = cleaned_key(name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower())
         full = {known for known in names_of(key, self.projects) if "/" in known} if key else set()
         return full.pop() if len(full) == 1 else key or GLOBAL
 
     def place(self, variable: str, *otherwise: str) -> Path:
-        """The folder that a variable names, or else one in the user's own folder."""
+        """The folder that a variable names, else one under the user's home."""
         given = self.environ.get(variable, "")
         return Path(given) if Path(given).is_absolute() else self.user_home.joinpath(*otherwise)
 
@@ -63,6 +63,6 @@ def this_machine(
     folder: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Machine:
-    # A place has one path, however it is reached: keys are made of paths.
+    # Resolved, because keys contain paths: a place has one path, also through links.
     homes = user_home.resolve(), claude_home.resolve(), (folder or user_home).resolve()
     return Machine(machine_id, store.root, *homes, environ or {}, tuple(store.projects()))

@@ -1,4 +1,4 @@
-"""Folders of markdown: Obsidian's vaults, or any other. Each file is a record; links and tags stay in its text."""
+"""Folders of markdown, such as Obsidian vaults. Each file is a record; links and tags stay in its text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.errors import InvalidNote
-from anamnesis.importers.frame import Importer
-from anamnesis.importers.ledger import Ledger
-from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import (
+from anamnesis.importers.foreign_files import (
     as_list,
     as_text,
     exact_text_in,
@@ -21,7 +18,10 @@ from anamnesis.importers.reading import (
     text_in,
     written_at,
 )
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
+from anamnesis.importers.import_ledger import ImportLedger
+from anamnesis.importers.machine import Machine
+from anamnesis.importers.pipeline import Importer
 from anamnesis.notes import TYPES, parse
 from anamnesis.notes.bare import bare_note
 from anamnesis.project import GLOBAL
@@ -37,7 +37,7 @@ _LINK = re.compile(r"\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]|\n]{1,300}))?\]\]")
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _CREATED = ("created", "created_at", "date created", "date")
 _MODIFIED = ("modified", "updated", "updated_at", "date modified", "last_modified")
-_TAKEN = {"title", "tags", "tag", *_CREATED, *_MODIFIED}
+_KNOWN_FIELDS = {"title", "tags", "tag", *_CREATED, *_MODIFIED}
 
 
 def _find(machine: Machine) -> Iterator[Path]:
@@ -51,9 +51,9 @@ def _find(machine: Machine) -> Iterator[Path]:
                 yield path
 
 
-def _read(place: Path, machine: Machine) -> Reading:
-    exported = exported_files(place, Ledger(machine.home, place).ids)
-    called = called_by(exported.values())
+def _read(place: Path, machine: Machine) -> ImportItems:
+    exported = exported_files(place, ImportLedger(machine.home, place).ids)
+    called = link_targets(exported.values())
     for path in files_under(place, ".md", ".markdown"):
         if found := exported.get(path):
             yield edited_record(path, found.id, called)
@@ -61,49 +61,49 @@ def _read(place: Path, machine: Machine) -> Reading:
             yield file_record(path, place, key=machine.local_key(path))
 
 
-class Exported(NamedTuple):
-    """A file that was exported from here: its note's id, its name, and the title that links have in its place."""
+class ExportedFile(NamedTuple):
+    """A file that was exported from here: its note's id, its name, and the note's title."""
 
     id: str
     name: str
     title: str
 
 
-class Called(NamedTuple):
-    """What links call a note whose file has another name: its title, or its id if another note has this title first."""
+class LinkTarget(NamedTuple):
+    """How notes link to a note: by its title, or by its id if an earlier note has the same title."""
 
     id: str
     link: str
 
 
-def exported_files(place: Path, ids: Iterable[str]) -> dict[Path, Exported]:
-    """The files in a folder that hold notes with these ids; of two with one id, the first."""
+def exported_files(place: Path, ids: Iterable[str]) -> dict[Path, ExportedFile]:
+    """The files in a folder that contain notes with these ids; of two with one id, the first."""
     wanted, found = {*ids}, {}
     for path in files_under(place, ".md") if wanted and place.is_dir() else ():
         text = exact_text_in(path)
-        meta = {} if isinstance(text, Broken) else parts_of(text.replace("\r\n", "\n"))[0]
+        meta = {} if isinstance(text, Unreadable) else parts_of(text.replace("\r\n", "\n"))[0]
         id = as_text(meta.get("id"))
         if id in wanted:
             wanted.remove(id)
-            found[path] = Exported(id, path.stem, as_text(meta.get("title")))
+            found[path] = ExportedFile(id, path.stem, as_text(meta.get("title")))
     return found
 
 
-def called_by(exported: Iterable[Exported]) -> dict[str, Called]:
-    """What links call the notes of files, by the names of the files."""
+def link_targets(exported: Iterable[ExportedFile]) -> dict[str, LinkTarget]:
+    """The link targets of exported notes, by file name."""
     files = sorted(exported)
     firsts = {each.title: each.id for each in reversed(files)}
-    return {each.name: Called(each.id, each.title if each.id == firsts[each.title] else each.id) for each in files}
+    return {each.name: LinkTarget(each.id, each.title if each.id == firsts[each.title] else each.id) for each in files}
 
 
-def edited_record(path: Path, note_id: str, called: Mapping[str, Called]) -> Record | Broken:
-    """What a file says now that was exported from here, with the links that notes have."""
+def edited_record(path: Path, note_id: str, called: Mapping[str, LinkTarget]) -> Record | Unreadable:
+    """An exported file as it is now, with its links translated back."""
     text = exact_text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         return text
     try:
         note = parse(text)
-    except InvalidNote:  # edited beyond recognition, but for these
+    except InvalidNote:  # no longer a valid note: only these fields are read
         meta, body = parts_of(text.replace("\r\n", "\n"))
         title, tags = as_text(meta.get("title")), as_list(meta.get("tags"))
         return Record(note_id, title, with_titles(body, called).removesuffix("\n"), tags=tags, note_id=note_id)
@@ -111,7 +111,7 @@ def edited_record(path: Path, note_id: str, called: Mapping[str, Called]) -> Rec
 
 
 def with_names(body: str, names: Mapping[str, str]) -> str:
-    """A text whose links lead to files, by the names of the files of titles: `[[Why?]]` becomes `[[Why|Why?]]`."""
+    """A text with links to file names instead of titles: `[[Why?]]` becomes `[[Why|Why?]]`."""
 
     def link(found: re.Match[str]) -> str:
         for target, place in _parts(found[1]):
@@ -122,8 +122,8 @@ def with_names(body: str, names: Mapping[str, str]) -> str:
     return _LINK.sub(link, body)
 
 
-def with_titles(body: str, called: Mapping[str, Called]) -> str:
-    """A text whose links lead to notes, by what the notes of files are called: the opposite of `with_names`."""
+def with_titles(body: str, called: Mapping[str, LinkTarget]) -> str:
+    """A text with links to notes instead of file names: the inverse of `with_names`."""
 
     def link(found: re.Match[str]) -> str:
         for name, place in _parts(found[1]):
@@ -139,19 +139,19 @@ def with_titles(body: str, called: Mapping[str, Called]) -> str:
 
 
 def _parts(target: str) -> list[tuple[str, str]]:
-    """The note that a link leads to, and the place in it: a title may have a `#` too."""
+    """The possible targets of a link, each with its anchor: a title may contain `#` too."""
     name, mark, place = target.partition("#")
     return [(target, ""), *([(name, mark + place)] if mark else [])]
 
 
-def file_record(path: Path, root: Path, *, key: str, project: str = GLOBAL) -> Record | Broken:
-    """A markdown file as a record: what its front matter says, the tags in its text, and its file's time."""
+def file_record(path: Path, root: Path, *, key: str, project: str = GLOBAL) -> Record | Unreadable:
+    """A markdown file as a record, from its front matter, the tags in its text and the file's time."""
     text = text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         return text
     meta, body = parts_of(text)
     if not text.strip():
-        return Broken(str(path), "It is empty.")
+        return Unreadable(str(path), "It is empty.")
     kind = as_text(meta.get("type"))
     modified = first_of(meta, _MODIFIED) or written_at(path)
     return Record(
@@ -165,7 +165,7 @@ def file_record(path: Path, root: Path, *, key: str, project: str = GLOBAL) -> R
         tags=list(dict.fromkeys([*as_list(meta.get("tags") or meta.get("tag")), *tags_in(body)])),
         fields={
             "path": path_in(path, root),
-            **{as_text(name): value for name, value in meta.items() if name not in _TAKEN},
+            **{as_text(name): value for name, value in meta.items() if name not in _KNOWN_FIELDS},
         },
     )
 

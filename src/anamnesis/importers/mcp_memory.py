@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from anamnesis.capture.entries import Entry, decode_line
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import as_list, as_text, json_in, lines_in, written_at
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_list, as_text, json_in, lines_in, written_at
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 
 _VARIABLE = "MEMORY_FILE_PATH"
 _NAMES = ("memory.jsonl", "memory.json")
-# Files in which agents have the variables of their servers.
+# Agents' settings files, which may set the server's variable.
 _SETTINGS = (
     (".claude.json",),
     (".cursor", "mcp.json"),
@@ -25,7 +25,7 @@ _SETTINGS = (
     ("Library", "Application Support", "Claude", "claude_desktop_config.json"),
 )
 _SERVER = ("node_modules", "@modelcontextprotocol", "server-memory", "dist")
-_TAKEN = ("type", "name", "entityType", "observations")
+_KNOWN_FIELDS = ("type", "name", "entityType", "observations")
 
 
 def _find(machine: Machine) -> Iterator[Path]:
@@ -41,7 +41,7 @@ def _find(machine: Machine) -> Iterator[Path]:
 
 
 def _named(value: Any, depth: int = 0) -> list[str]:
-    """The paths that settings give to such a server, wherever they are."""
+    """The paths that settings give to such a server, at any depth."""
     if isinstance(value, list) and depth < 20:
         return [path for each in value for path in _named(each, depth + 1)]
     if not isinstance(value, dict) or depth >= 20:
@@ -50,17 +50,17 @@ def _named(value: Any, depth: int = 0) -> list[str]:
     return [*here, *(path for each in value.values() for path in _named(each, depth + 1))]
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     entities: dict[str, Entry] = {}
     relations: dict[str, list[str]] = defaultdict(list)
     for found in lines_in(place):
-        if isinstance(found, Broken):
+        if isinstance(found, Unreadable):
             yield found
             continue
         number, line = found
         entry = decode_line(line)
         if entry is None:
-            yield Broken(f"{place}, line {number:,}", "It is not a JSON object.")
+            yield Unreadable(f"{place}, line {number:,}", "It is not a JSON object.")
         elif entry.get("type") == "entity" and as_text(entry.get("name")).strip():
             known = entities.setdefault(as_text(entry["name"]), {**entry, "observations": []})
             known["observations"] += as_list(entry.get("observations"))
@@ -68,7 +68,7 @@ def _read(place: Path, machine: Machine) -> Reading:
             kind = as_text(entry.get("relationType")) or "relates to"
             relations[as_text(entry["from"])].append(f"- {kind} [[{as_text(entry['to'])}]]")
         else:
-            yield Broken(f"{place}, line {number:,}", "It is neither an entity nor a relation.")
+            yield Unreadable(f"{place}, line {number:,}", "It is neither an entity nor a relation.")
     time = written_at(place)
     for name, entity in entities.items():
         yield _record(name, entity, relations.pop(name, []), machine.local_key(place), time)
@@ -81,14 +81,14 @@ def _record(name: str, entity: Entry, relations: list[str], place: str, time: st
     parts = ["\n".join(observations), "\n".join(dict.fromkeys(relations))]
     kind = as_text(entity.get("entityType"))
     return Record(
-        # An entity has no id but its name, which other people's files have too.
+        # An entity has only its name, which may also occur in other files.
         key=f"{place}#{name}",
         title=name,
         body="\n\n".join(filter(None, parts)),
         created_at=time,
         updated_at=time,
         tags=[kind] if kind else [],
-        fields={"entityType": kind, **{key: value for key, value in entity.items() if key not in _TAKEN}},
+        fields={"entityType": kind, **{key: value for key, value in entity.items() if key not in _KNOWN_FIELDS}},
     )
 
 

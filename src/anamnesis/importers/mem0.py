@@ -1,18 +1,18 @@
-"""mem0's history of changes: what the last change of each memory says is what it says now."""
+"""mem0's history of changes: the last change of each memory is its current text."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from anamnesis.capture.entries import moment
-from anamnesis.importers.databases import Row, opened, rows_of, tables_of
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.databases import Row, open_read_only, rows_of, tables_of
+from anamnesis.importers.foreign_files import as_text, first_line
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_text, first_line
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 
 _DATABASE, _TABLE = "history.db", "history"
-_TAKEN = ("id", "memory_id", "old_memory", "new_memory", "event", "created_at", "updated_at", "is_deleted")
+_KNOWN_FIELDS = ("id", "memory_id", "old_memory", "new_memory", "event", "created_at", "updated_at", "is_deleted")
 
 
 def _find(machine: Machine) -> list[Path]:
@@ -20,28 +20,28 @@ def _find(machine: Machine) -> list[Path]:
     return [path] if path.is_file() else []
 
 
-def _read(place: Path, _: Machine) -> Reading:
+def _read(place: Path, _: Machine) -> ImportItems:
     path = place / _DATABASE if place.is_dir() else place
     first: dict[str, Row] = {}
     last: dict[str, Row] = {}
-    with opened(path) as db:
+    with open_read_only(path) as db:
         if _TABLE not in tables_of(db):
-            yield Broken(str(path), "It has no table of mem0's history.")
+            yield Unreadable(str(path), "It has no table of mem0's history.")
             return
         for row in rows_of(db, _TABLE):
-            if isinstance(row, Broken):
+            if isinstance(row, Unreadable):
                 yield row
             elif name := as_text(row.get("memory_id")):
                 first.setdefault(name, row)
                 last[name] = row  # the rows are in the order in which they were written
             else:
-                yield Broken(f"the change {as_text(row.get('id'))}", "It names no memory.")
+                yield Unreadable(f"the change {as_text(row.get('id'))}", "It has no memory id.")
     for name, row in last.items():
         text = as_text(row.get("new_memory")).strip()
         if row.get("is_deleted") in (1, "1") or as_text(row.get("event")).upper() == "DELETE":
             continue
         if not text:
-            yield Broken(f"the memory {name}", "It says nothing.")
+            yield Unreadable(f"the memory {name}", "It is empty.")
             continue
         time = _time(row, "updated_at") or _time(row, "created_at")
         yield Record(
@@ -50,7 +50,9 @@ def _read(place: Path, _: Machine) -> Reading:
             body=text,
             created_at=_time(first[name], "created_at") or time,
             updated_at=time,
-            fields={key: value for key, value in row.items() if key not in _TAKEN and not isinstance(value, bytes)},
+            fields={
+                key: value for key, value in row.items() if key not in _KNOWN_FIELDS and not isinstance(value, bytes)
+            },
         )
 
 

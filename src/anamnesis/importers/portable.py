@@ -8,17 +8,17 @@ from pathlib import Path
 
 from anamnesis.capture.entries import Entry, dict_of, dicts_of, text_of
 from anamnesis.importers.archives import downloads, members, values_in
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import as_list, as_text, first_line
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import as_list, as_text, first_line
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 from anamnesis.notes import TYPES, Memory
 from anamnesis.notes.lines import from_value
 
 NAME, VERSION = "portable-ai-memory", "1.0"
 FILE = "memory-store.json"
 _PROCEDURAL = ("skill", "instruction")
-_TAKEN = {"id", "content", "content_hash", "summary", "tags", "temporal", "metadata", "embedding_ref"}
+_KNOWN_FIELDS = {"id", "content", "content_hash", "summary", "tags", "temporal", "metadata", "embedding_ref"}
 _LARGEST = 256 << 20
 
 
@@ -26,18 +26,18 @@ def _find(machine: Machine) -> Iterator[Path]:
     return downloads(machine, lambda name: name == FILE, NAME.encode())
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     for name, stream in members(place, lambda name: name == FILE, _LARGEST):
         for value in values_in(name, stream):
-            if isinstance(value, Broken):
+            if isinstance(value, Unreadable):
                 yield value
             elif not isinstance(value, dict) or not isinstance(value.get("memories"), list):
-                yield Broken(name, "It is not a store of Portable AI Memory.")
+                yield Unreadable(name, "It is not a store of Portable AI Memory.")
             else:
                 yield from _store(value, name, machine)
 
 
-def _store(value: Entry, name: str, machine: Machine) -> Reading:
+def _store(value: Entry, name: str, machine: Machine) -> ImportItems:
     owner = text_of(dict_of(value, "owner"), "id")
     memories = value["memories"]
     titles = {as_text(each.get("id")): _title(each) for each in dicts_of(memories)}
@@ -49,7 +49,7 @@ def _store(value: Entry, name: str, machine: Machine) -> Reading:
     for number, memory in enumerate(memories, start=1):
         id = as_text(memory.get("id")) if isinstance(memory, dict) else ""
         if not id or not isinstance(memory.get("content"), str) or not memory["content"].strip():
-            yield Broken(f"{name}, memory {id or f'{number:,}'}", "It has no id or no content.")
+            yield Unreadable(f"{name}, memory {id or f'{number:,}'}", "It has no id or no content.")
         else:
             yield _record(memory, f"{owner}/{id}", links.get(id, []), machine)
 
@@ -70,7 +70,7 @@ def _record(memory: Entry, key: str, links: list[str], machine: Machine) -> Reco
         tags=[*as_list(memory.get("tags")), *([status] if status not in ("", "active") else [])],
         session=text_of(provenance, "conversation_ref"),
         fields={
-            **{name: value for name, value in memory.items() if name not in _TAKEN},
+            **{name: value for name, value in memory.items() if name not in _KNOWN_FIELDS},
             **{name: value for name, value in times.items() if name not in ("created_at", "updated_at")},
             **{name: value for name, value in metadata.items() if name not in ("title", "project", "anamnesis")},
         },
@@ -79,7 +79,7 @@ def _record(memory: Entry, key: str, links: list[str], machine: Machine) -> Reco
 
 
 def _note(memory: Entry) -> Memory | None:
-    """The note that a memory was, if we exported it."""
+    """The original note of a memory that we exported; None for others."""
     ours = dict_of(dict_of(memory, "metadata"), "anamnesis")
     body = memory["content"] if ours.get("body") is None else ours["body"]
     try:

@@ -1,14 +1,14 @@
-"""Rules for agents, AGENTS.md and CLAUDE.md: each section is a record, of the project whose folder has the file."""
+"""Rules for agents (AGENTS.md, CLAUDE.md): each section is a record of the project that the file belongs to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import first_line, parts_of, sections_of, text_in, written_at
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import first_line, parts_of, sections_of, text_in, written_at
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 from anamnesis.project import GLOBAL
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "AGENT.md", "CLAUDE.local.md")
@@ -18,7 +18,7 @@ _OF_USER = (
     (".config", "opencode", "AGENTS.md"),
     (".codeium", "windsurf", "memories", "global_rules.md"),
 )
-# What `anamnesis init` writes says how to use this memory, and belongs in none.
+# The block of `anamnesis init` explains how to use this memory; it is not imported.
 _BEGIN, _END = "<!-- anamnesis: begin -->", "<!-- anamnesis: end -->"
 
 
@@ -32,17 +32,17 @@ def _find(machine: Machine) -> Iterator[Path]:
             yield path
 
 
-def _read(place: Path, machine: Machine) -> Reading:
+def _read(place: Path, machine: Machine) -> ImportItems:
     paths = [place] if place.is_file() else [place.joinpath(*parts) for parts in _IN_PROJECT]
     for path in paths:
         if path.is_file():
             yield from section_records(path, machine, "procedural")
 
 
-def section_records(path: Path, machine: Machine, type: str, project: str = "") -> Reading:
-    """The sections of a file, each with the headings above it."""
+def section_records(path: Path, machine: Machine, type: str, project: str = "") -> ImportItems:
+    """The sections of a file as records."""
     text = text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         yield text
         return
     meta, body = parts_of(text)
@@ -64,7 +64,7 @@ def section_records(path: Path, machine: Machine, type: str, project: str = "") 
 
 
 def project_of(path: Path, machine: Machine) -> str:
-    """The project of a file in a repository; a file in a hidden folder of the user's own is for all projects."""
+    """The project of a file in a repository. A file in a hidden folder of the user's home is global."""
     if machine.repository(path.parent) in (None, machine.user_home) and path.is_relative_to(machine.user_home):
         parts = path.relative_to(machine.user_home).parts
         if len(parts) == 1 or parts[0].startswith("."):

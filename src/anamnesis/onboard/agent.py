@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from anamnesis.onboard.edits import Block, Edit, Whole
+from anamnesis.onboard.edits import Edit, OwnFile, TextBlock
 from anamnesis.onboard.place import Place
 
-# The instructions of agents without hooks.
+# The instructions for agents without hooks.
 LINE = (
     "The MCP server `anamnesis` is your long-term memory. At the start of a task, call `memory_search` with what the"
     " task is about; when you have learnt something that will matter later, keep it with `memory_write`."
 )
-# What an agent may have of us, with the command that it runs: the server, and the hooks at session start, at a prompt
-# and at session end.
+# What an agent may use of ours, and the command for it: the server, and the hooks at session start, at a prompt and at
+# session end.
 FEATURES = {"mcp": "serve", "start": "inject", "prompt": "recall", "end": "capture"}
 
 
@@ -27,17 +27,17 @@ class Agent:
     programs: tuple[str, ...]
     signs: tuple[Path, ...]
     edits: tuple[Edit, ...]
-    # For an agent whose hooks cannot add context: a line in the text that it reads at every start.
-    instructions: Block | Whole | None = None
-    # Verbs in a file shared with another agent that have no effect in this one.
+    # For an agent whose hooks cannot add context: a line in the instructions that it reads at every start.
+    instructions: TextBlock | OwnFile | None = None
+    # Commands in a file shared with another agent that have no effect in this one.
     ignored: tuple[str, ...] = ()
     remark: str = ""
-    # The name of our plugin, if the agent has it. It does what the edits would, so there are none.
+    # The name of our plugin, if it is installed in the agent; it replaces the edits.
     plugin: str = ""
 
     @property
     def verbs(self) -> set[str]:
-        """The commands of ours that it runs with an effect."""
+        """Our commands that it runs with an effect."""
         return {verb for edit in self.edits for verb in edit.verbs} - set(self.ignored)
 
     @property
@@ -50,11 +50,11 @@ class Agent:
         return any(map(place.program, self.programs)) or any(sign.exists() for sign in self.signs)
 
 
-def line_in(file: Path) -> Block:
+def line_in(file: Path) -> TextBlock:
     """Instructions as a block in the user's text."""
-    return Block(file, LINE)
+    return TextBlock(file, LINE)
 
 
-def own_file(file: Path) -> Whole:
+def own_file(file: Path) -> OwnFile:
     """Instructions as a file in a folder whose files are all read."""
-    return Whole(file, f"{LINE}\n")
+    return OwnFile(file, f"{LINE}\n")

@@ -1,4 +1,4 @@
-"""Applies planned changes file by file, each with a backup and read back afterwards. A failure stops no other file."""
+"""Applies planned changes file by file, each with a backup and a check afterwards. A failure stops no other file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATTEMPTS = 5
 
 
 def apply(plan: Plan, keep: Callable[[Change], None]) -> Plan:
-    """Make the changes, calling `keep` before each; returns what was changed and what was refused."""
+    """Make the changes, calling `keep` before each; returns the changed and the refused files."""
     done = Plan(refusals=list(plan.refusals))
     for change in plan.changes:
         try:

@@ -1,4 +1,4 @@
-"""Codex's trust in our hooks: its own app server says which it runs, and the edit is that of its `/hooks`."""
+"""Codex's trust in our hooks: its app server lists the hooks it trusts, and we make the same edit as its `/hooks`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Any
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.pieces import Value
+from anamnesis.onboard.edits import SettingsEdit
+from anamnesis.onboard.pieces import OwnValue
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import call_in
 
 _LIST = 2
 _SECONDS = 20.0
 _TRUSTED = ("trusted", "managed")
-# Otherwise it downloads its plugins first.
+# Without these, it downloads its plugins first.
 _QUIET = [word for name in ("apps", "plugins", "remote_plugin") for word in ("-c", f"features.{name}=false")]
 
 
-class CodexSilent(AnamnesisError):
-    """Codex cannot be asked: a version without the question, or a program that is none of it."""
+class CodexUnavailable(AnamnesisError):
+    """Codex does not answer: its version lacks the request, or the program is not Codex."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodexHook:
-    """A hook of ours as Codex has read it; trust holds for its hash."""
+    """A hook of ours as Codex lists it; Codex trusts its hash."""
 
     key: str
     hash: str
@@ -40,8 +40,8 @@ class CodexHook:
 
 
 @dataclass(frozen=True, slots=True)
-class Untrusted:
-    """The hooks of ours that Codex does not run yet, maybe none; the files with our hooks and with its trust."""
+class UntrustedHooks:
+    """Our hooks that Codex does not run yet, maybe none; the file with our hooks, and the one with its trust."""
 
     agent: Agent
     hooks: list[CodexHook]
@@ -49,8 +49,8 @@ class Untrusted:
     config: Path
 
 
-def find_untrusted(agents: Sequence[Agent], place: Place) -> Untrusted | None:
-    """What Codex does not trust; None if it is not set up or cannot be asked."""
+def find_untrusted(agents: Sequence[Agent], place: Place) -> UntrustedHooks | None:
+    """Our hooks that Codex does not trust; None if it is not set up or does not answer."""
     agent = next((agent for agent in agents if agent.name == "codex"), None)
     program = place.program("codex")
     if agent is None or program is None:
@@ -61,9 +61,9 @@ def find_untrusted(agents: Sequence[Agent], place: Place) -> Untrusted | None:
         return None
     try:
         hooks = read_hooks(program, file, place.home, place.variables, _SECONDS)
-    except CodexSilent:
+    except CodexUnavailable:
         return None
-    return Untrusted(agent, [hook for hook in hooks if not hook.is_trusted], file, config)
+    return UntrustedHooks(agent, [hook for hook in hooks if not hook.is_trusted], file, config)
 
 
 def read_hooks(program: str, file: Path, folder: Path, variables: Mapping[str, str], seconds: float) -> list[CodexHook]:
@@ -74,13 +74,13 @@ def read_hooks(program: str, file: Path, folder: Path, variables: Mapping[str, s
         own = [hook for hook in listed if _is_same(hook["sourcePath"], file) and call_in(hook)]
         return [CodexHook(hook["key"], hook["currentHash"], hook["trustStatus"] in _TRUSTED) for hook in own]
     except (KeyError, TypeError) as error:
-        raise CodexSilent("Codex lists its hooks in a form that is not known") from error
+        raise CodexUnavailable("Codex lists its hooks in a form that is not known") from error
 
 
-def trust_in(file: Path, hooks: list[CodexHook]) -> Settings:
+def trust_in(file: Path, hooks: list[CodexHook]) -> SettingsEdit:
     """The edit of config.toml after which Codex trusts these hooks."""
-    values = (Value(("hooks", "state", hook.key, "trusted_hash"), hook.hash) for hook in hooks)
-    return Settings(file, "toml", tuple(values))
+    values = (OwnValue(("hooks", "state", hook.key, "trusted_hash"), hook.hash) for hook in hooks)
+    return SettingsEdit(file, "toml", tuple(values))
 
 
 def _ask(program: str, folder: Path, variables: Mapping[str, str], seconds: float) -> Any:
@@ -100,7 +100,7 @@ def _ask(program: str, folder: Path, variables: Mapping[str, str], seconds: floa
             env=dict(variables),
         )
     except OSError as error:
-        raise CodexSilent(f"{program} cannot be started: {error.strerror}") from error
+        raise CodexUnavailable(f"{program} cannot be started: {error.strerror}") from error
     timer = threading.Timer(seconds, process.terminate)
     timer.start()
     answer = None
@@ -111,7 +111,7 @@ def _ask(program: str, folder: Path, variables: Mapping[str, str], seconds: floa
     finally:
         timer.cancel()
     if answer is None:
-        raise CodexSilent("Codex does not say which hooks it trusts")
+        raise CodexUnavailable("Codex does not say which hooks it trusts")
     return answer
 
 

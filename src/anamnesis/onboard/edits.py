@@ -10,7 +10,16 @@ from typing import Any, ClassVar
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Former, Item, Member, Needed, Piece, Redirected, Server, Value
+from anamnesis.onboard.pieces import (
+    AllowListEntry,
+    Item,
+    OwnValue,
+    Piece,
+    RedirectedServer,
+    RequiredValue,
+    RetiredItem,
+    Server,
+)
 
 _BEGIN = "<!-- anamnesis: begin -->"
 _END = "<!-- anamnesis: end -->"
@@ -19,7 +28,7 @@ _ENGRAM_LAUNCHER = """\
 plugins for Engram call this; `anamnesis uninstall` removes it
 {home}exec {words} engram "$@"
 """
-# A program that was installed for the user later replaces one that is gone, unless it is a link to this launcher.
+# If the program is gone, one that was installed for the user later runs instead, unless it links to this launcher.
 _AGENT_LAUNCHER = """\
 agents call this; `anamnesis uninstall` removes it
 [ -x {first} ] && exec {words} "$@"
@@ -35,7 +44,7 @@ class RefusedEdit(AnamnesisError):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SettingsEdit:
     """Our entries in a settings file. With `own`, the file exists for them alone."""
 
     file: Path
@@ -45,7 +54,7 @@ class Settings:
 
     @property
     def verbs(self) -> set[str]:
-        """The commands of ours that the agent runs."""
+        """Our commands that the agent runs."""
         servers = {"serve" for piece in self.pieces if isinstance(piece, Server)}
         return servers | {piece.verb for piece in self.pieces if isinstance(piece, Item)}
 
@@ -64,9 +73,9 @@ class Settings:
         return text
 
     def is_spent(self, text: str) -> bool:
-        """Whether only what we had to add to make the file valid is left."""
+        """Whether only the values are left that make the file valid."""
         left = engine(self.format).read(text)
-        needed = {piece.path[0] for piece in self.pieces if isinstance(piece, Needed)}
+        needed = {piece.path[0] for piece in self.pieces if isinstance(piece, RequiredValue)}
         return not left or (isinstance(left, dict) and left.keys() <= needed)
 
     def trace(self) -> dict[str, Any]:
@@ -75,16 +84,16 @@ class Settings:
             "format": self.format,
             "own": self.own,
             "servers": [list(piece.path) for piece in self.pieces if isinstance(piece, Server)],
-            "items": [[piece.verb, *piece.path] for piece in self.pieces if isinstance(piece, Item | Former)],
-            "members": [list(piece.path) for piece in self.pieces if isinstance(piece, Member)],
-            "needed": [list(piece.path) for piece in self.pieces if isinstance(piece, Needed)],
-            "values": [list(piece.path) for piece in self.pieces if isinstance(piece, Value)],
-            "adopted": [[piece.before, *piece.path] for piece in self.pieces if isinstance(piece, Redirected)],
+            "items": [[piece.verb, *piece.path] for piece in self.pieces if isinstance(piece, Item | RetiredItem)],
+            "members": [list(piece.path) for piece in self.pieces if isinstance(piece, AllowListEntry)],
+            "needed": [list(piece.path) for piece in self.pieces if isinstance(piece, RequiredValue)],
+            "values": [list(piece.path) for piece in self.pieces if isinstance(piece, OwnValue)],
+            "adopted": [[piece.before, *piece.path] for piece in self.pieces if isinstance(piece, RedirectedServer)],
         }
 
 
-class _Text:
-    """What the edits of plain text share: the file exists for them alone once nothing else is left in it."""
+class _TextEdit:
+    """Shared by the edits of plain text: an empty file is deleted."""
 
     __slots__ = ()
     format: ClassVar[str]
@@ -92,7 +101,7 @@ class _Text:
 
     @property
     def verbs(self) -> set[str]:
-        """The commands of ours that the agent runs."""
+        """Our commands that the agent runs."""
         return set()
 
     def is_spent(self, text: str) -> bool:
@@ -105,7 +114,7 @@ class _Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(_Text):
+class OwnFile(_TextEdit):
     """A file that is entirely ours."""
 
     format = "whole"
@@ -126,7 +135,7 @@ class Whole(_Text):
 
 
 @dataclass(frozen=True, slots=True)
-class Block(_Text):
+class TextBlock(_TextEdit):
     """Lines in a text for the agent, between two marks. A block that the user has changed is not overwritten."""
 
     format = "block"
@@ -154,7 +163,7 @@ class Block(_Text):
 
 
 @dataclass(frozen=True, slots=True)
-class Launcher(_Text):
+class Launcher(_TextEdit):
     """A program that starts us, for agents, or as `engram` for its plugins. No other program is ever overwritten."""
 
     format = "launcher"
@@ -190,21 +199,21 @@ def launched(text: str) -> tuple[str, ...]:
         return ()
 
 
-Edit = Settings | Whole | Block | Launcher
+Edit = SettingsEdit | OwnFile | TextBlock | Launcher
 
 
 def from_trace(file: Path, trace: dict[str, Any]) -> Edit:
-    """The edit of a trace, as far as removing it needs."""
+    """The edit of a trace, with all that `remove` needs."""
     if trace["format"] == "whole":
-        return Whole(file, "")
+        return OwnFile(file, "")
     if trace["format"] == "block":
-        return Block(file, "")
+        return TextBlock(file, "")
     if trace["format"] == "launcher":
         return Launcher(file, ())
     pieces: list[Piece] = [Server(tuple(path), {}) for path in trace["servers"]]
     pieces += [Item(tuple(path), verb, {}) for verb, *path in trace["items"]]
-    pieces += [Member(tuple(path), "anamnesis") for path in trace["members"]]
-    pieces += [Needed(tuple(path), None) for path in trace["needed"]]
-    pieces += [Value(tuple(path), None) for path in trace.get("values", ())]
-    pieces += [Redirected(tuple(path), {}, before) for before, *path in trace.get("adopted", ())]
-    return Settings(file, trace["format"], tuple(pieces), trace["own"])
+    pieces += [AllowListEntry(tuple(path), "anamnesis") for path in trace["members"]]
+    pieces += [RequiredValue(tuple(path), None) for path in trace["needed"]]
+    pieces += [OwnValue(tuple(path), None) for path in trace.get("values", ())]
+    pieces += [RedirectedServer(tuple(path), {}, before) for before, *path in trace.get("adopted", ())]
+    return SettingsEdit(file, trace["format"], tuple(pieces), trace["own"])

@@ -1,4 +1,4 @@
-"""An existing Engram installation: its program, what calls it, and the edits that make all of it call us.
+"""An existing Engram installation: its program, its callers, and the edits that make the callers start us.
 
 Changes nothing. Without an engram.db or a program of that name, nothing is read.
 """
@@ -14,9 +14,9 @@ from typing import Any
 
 from anamnesis.errors import AnamnesisError
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Edit, Launcher, Settings, is_launcher
+from anamnesis.onboard.edits import Edit, Launcher, SettingsEdit, is_launcher
 from anamnesis.onboard.formats import engine
-from anamnesis.onboard.pieces import Keys, Redirected, Server, at
+from anamnesis.onboard.pieces import Keys, RedirectedServer, Server, at
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program, engram_options, engram_program
 
@@ -25,18 +25,20 @@ _Entry = tuple[Path, str, Keys, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Engram:
-    """An Engram installation: its program (None if the first on the PATH is ours), and the agents with its plugin."""
+class EngramInstallation:
+    """An Engram installation: its program (None if the first on the PATH is ours) and the agents with its plugin."""
 
     agent: Agent
     program: Path | None
     plugins: tuple[str, ...]
-    # What still calls Engram's own program, and what the user can do about it.
+    # What still calls Engram's own program, and how the user can change that.
     remarks: tuple[str, ...] = ()
 
 
-def find_installation(place: Place, program: Program, agents: Iterable[Agent], database: Path | None) -> Engram | None:
-    """The installation with the edits that make it call us; None if there is none."""
+def find_installation(
+    place: Place, program: Program, agents: Iterable[Agent], database: Path | None
+) -> EngramInstallation | None:
+    """The installation, with the edits that redirect its callers to us; None if there is none."""
     called = _on_path(place)
     if database is None and not called:
         return None
@@ -45,14 +47,14 @@ def find_installation(place: Place, program: Program, agents: Iterable[Agent], d
     plugins = tuple(_plugins(place))
     launcher = _launcher_file(place, called) if called or plugins else None
     edits: list[Edit] = [
-        Settings(file, format, (piece,)) for file, format, piece in _redirected(_entries(place, program, agents))
+        SettingsEdit(file, format, (piece,)) for file, format, piece in _redirected(_entries(place, program, agents))
     ]
     if launcher:
         edits.append(Launcher(launcher, program.words, program.store, is_engram=True))
     is_missed = not launcher and (is_first or (plugins and not called))
     agent = Agent(NAME, "Engram", (), (), tuple(edits))
     remarks = (*((_advice(place, theirs),) if is_missed else ()), *_fixed(place))
-    return Engram(agent, theirs if is_first else None, plugins, remarks)
+    return EngramInstallation(agent, theirs if is_first else None, plugins, remarks)
 
 
 def _on_path(place: Place) -> list[Path]:
@@ -81,7 +83,7 @@ def _is_written_by_us(path: Path) -> bool:
 
 
 def _launcher_file(place: Place, called: Sequence[Path]) -> Path | None:
-    """Where our launcher is, or can be without hiding another program; None if nowhere."""
+    """Our launcher's path, existing or possible without hiding another program; None if there is none."""
     if called and _is_ours(called[0]):
         return called[0] if _is_written_by_us(called[0]) else None
     if place.system == "windows":  # it does not start shell scripts
@@ -107,12 +109,12 @@ def _advice(place: Place, theirs: Path | None) -> str:
     )
 
 
-def _redirected(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, Redirected]]:
+def _redirected(entries: Iterable[_Entry]) -> Iterator[tuple[Path, str, RedirectedServer]]:
     """The entries that start Engram's server, or us in its place."""
     for file, format, path, server in entries:
         found = _entry_at(file, format, path)
         if found is not None and engram_options(found) is not None:
-            yield file, format, Redirected(path, server, engram_program(found))
+            yield file, format, RedirectedServer(path, server, engram_program(found))
 
 
 def _entry_at(file: Path, format: str, path: Keys) -> Mapping[str, Any] | None:
@@ -127,7 +129,7 @@ def _entry_at(file: Path, format: str, path: Keys) -> Mapping[str, Any] | None:
 def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterator[_Entry]:
     """Where agents may have a server called `engram`: beside ours, and in files that only Engram writes."""
     seen = set()
-    for edit in (edit for agent in agents for edit in agent.edits if isinstance(edit, Settings)):
+    for edit in (edit for agent in agents for edit in agent.edits if isinstance(edit, SettingsEdit)):
         for piece in edit.pieces:
             if isinstance(piece, Server):
                 seen.add(edit.file)
@@ -136,7 +138,7 @@ def _entries(place: Place, program: Program, agents: Iterable[Agent]) -> Iterato
     usual = program.server()
     claude = place.named("CLAUDE_CONFIG_DIR", "") / ".claude.json"
     others: tuple[_Entry, ...] = (
-        (claude, "json", ("mcpServers", NAME), usual),  # with our plugin, no server of ours is beside it
+        (claude, "json", ("mcpServers", NAME), usual),  # our plugin adds no server entry beside it
         (place.config("kilo") / "opencode.json", "jsonc", ("mcp", NAME), kilo),
         (place.home / ".commandcode/mcp.json", "json", ("mcpServers", NAME), usual),
         (place.named("PI_CODING_AGENT_DIR", ".pi/agent") / "mcp.json", "json", ("mcpServers", NAME), usual),
@@ -157,10 +159,10 @@ def _plugins(place: Place) -> Iterator[str]:
 
 
 def _fixed(place: Place) -> Iterator[str]:
-    """Newer plugins for OpenCode hold the full path of Engram's program and do not search the PATH."""
+    """Newer plugins for OpenCode contain the full path of Engram's program and do not search the PATH."""
     file = _opencode_plugin(place)
     if _says(file, rb'ENGRAM_BIN\)?\s*\?\?\s*"[^"/\\]*+[/\\][^"]*"'):
-        yield f"{file} holds the full path of Engram's own program and still starts it, on the same memory."
+        yield f"{file} contains the full path of Engram's own program and still starts it, on the same memory."
 
 
 def _opencode_plugin(place: Place) -> Path:

@@ -12,7 +12,7 @@ from anamnesis.errors import StoreUnavailable
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Counts of an engram.db without deleted observations; `with_notes` are the observations that have notes."""
+    """Counts of an engram.db, without deleted observations; `with_notes` counts observations that have a note."""
 
     observations: int
     sessions: int
@@ -22,7 +22,7 @@ class Holdings:
 
 def count(database: Path) -> Holdings:
     """Count observations, sessions and projects."""
-    # Reading a database with a WAL creates files beside it. Without a WAL, nobody has it open.
+    # Opening a database in WAL mode creates files beside it, unless `immutable`. Without a WAL, nobody has it open.
     has_log = database.with_name(f"{database.name}-wal").exists()
     uri = f"{database.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
     try:

@@ -1,4 +1,4 @@
-"""The events at which hosts run us, and Claude Code's shape of hooks, which most hosts use."""
+"""The events at which hosts run us, and hooks in Claude Code's form, which most hosts use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anamnesis.onboard.program import Program
 
 
 @dataclass(frozen=True, slots=True)
-class On:
+class HookEvent:
     """Runs one of our commands at an event, with a timeout in seconds."""
 
     event: str
@@ -24,26 +24,25 @@ class On:
         return program.line(self.verb, *self.options, f"--host={host}")
 
 
-# Few hosts can run a hook in the background; in the others, `inject` starts the sync.
-START = On("SessionStart", "inject", 15, "startup|resume|clear|compact", ("--sync",))
+# Few hosts can run a hook in the background; for the others, `inject` starts the sync.
+START = HookEvent("SessionStart", "inject", 15, "startup|resume|clear|compact", ("--sync",))
 START_ALONE = replace(START, options=())
-PULL = On("SessionStart", "sync", 120, "startup|resume")
-PROMPT = On("UserPromptSubmit", "recall", 10)
-COMPACT = On("PreCompact", "capture", 60, options=("--source", "precompact", "--no-sync"))
-END = On("SessionEnd", "capture", 120)
-# For hosts that report the end of a turn but not of a session: the note grows, and another hook syncs it.
-TURN = On("Stop", "capture", 60, options=("--no-sync",))
+PULL = HookEvent("SessionStart", "sync", 120, "startup|resume")
+PROMPT = HookEvent("UserPromptSubmit", "recall", 10)
+COMPACT = HookEvent("PreCompact", "capture", 60, options=("--source", "precompact", "--no-sync"))
+END = HookEvent("SessionEnd", "capture", 120)
+# For hosts that report the end of a turn but not of a session: each turn updates the note, and another hook syncs.
+TURN = HookEvent("Stop", "capture", 60, options=("--no-sync",))
 
 
-def grouped(program: Program, host: str, *moments: On, unit: int = 1) -> tuple[Item, ...]:
-    """Hooks in Claude Code's shape; `unit` is the host's value for one second."""
+def grouped(program: Program, host: str, *events: HookEvent, unit: int = 1) -> tuple[Item, ...]:
+    """Hooks in Claude Code's form; `unit` is the host's value for one second."""
     return tuple(
-        group(on, {"type": "command", "command": on.line(program, host), "timeout": on.seconds * unit})
-        for on in moments
+        group(on, {"type": "command", "command": on.line(program, host), "timeout": on.seconds * unit}) for on in events
     )
 
 
-def group(on: On, handler: dict[str, Any]) -> Item:
+def group(on: HookEvent, handler: dict[str, Any]) -> Item:
     """A handler in its own group under its event."""
     matcher = {"matcher": on.matcher} if on.matcher else {}
     return Item(("hooks", on.event), on.verb, {**matcher, "hooks": [handler]})

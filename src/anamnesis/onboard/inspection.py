@@ -1,4 +1,4 @@
-"""Checks the files that `init` wrote: which of them no longer start us, and why. Changes nothing."""
+"""Finds the files of `init` that no longer start us, and why. Changes nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Edit, Launcher, Settings, launched
+from anamnesis.onboard.edits import Edit, Launcher, SettingsEdit, launched
 from anamnesis.onboard.formats import engine
 from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.pieces import entries
@@ -18,7 +18,7 @@ from anamnesis.onboard.program import VERBS, Program, call_in, program_in
 from anamnesis.onboard.setup import plan_setup
 from anamnesis.plural import listed
 
-# The agents of a machine, if they start this program.
+# The agents of a machine, declared for a given program.
 Declare = Callable[[Program], Sequence[Agent]]
 # Whether a command can be run.
 Runs = Callable[[tuple[str, ...]], bool]
@@ -26,9 +26,9 @@ Runs = Callable[[tuple[str, ...]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A file that is not as it should be, the agents that use it, and the commands of ours they cannot run therefore.
+    """A faulty file, the agents that use it, and our commands that they cannot run because of it.
 
-    Without a `change`, only its owner can fix it.
+    Without a `change`, only the owner of the file can fix it.
     """
 
     file: Path
@@ -41,7 +41,7 @@ class Fault:
 def inspect(program: Program, declare: Declare, ledger: Ledger, runs: Runs) -> list[Fault]:
     """The faults in the files of the agents that were set up.
 
-    A file that starts another program of ours is in order if that one runs; `program` is the one that it would get.
+    A file that starts another installation of ours is valid if that one runs; `program` is the one `init` would write.
     """
     mine = _set_up(declare(program), ledger)
     agents = {agent.name: agent for agent in mine}
@@ -82,7 +82,7 @@ def _has_instructions(agent: Agent, ledger: Ledger) -> bool:
 
 
 def _candidates(program: Program, named: set[tuple[str, ...]], changes: Sequence[Change]) -> Iterator[Program]:
-    """The programs that files name, and that which the launcher starts now."""
+    """The programs that files name, and the one that the launcher starts now."""
     for words in sorted(named - {program.words}):
         yield replace(program, words=words, runs=launched(_text(_read(words[0]))))
     for change in changes:
@@ -91,18 +91,18 @@ def _candidates(program: Program, named: set[tuple[str, ...]], changes: Sequence
 
 
 def _programs(change: Change) -> set[tuple[str, ...]]:
-    """The programs of ours that the entries in a file start."""
+    """Our programs that the entries in a file start."""
     return {words for edit in change.edits for entry in _entries(edit, change.old) if (words := program_in(entry))}
 
 
 def _entries(edit: Edit, content: Content) -> Iterator[dict[str, object]]:
-    if isinstance(edit, Settings):
+    if isinstance(edit, SettingsEdit):
         document = engine(edit.format).read(_text(content))
         yield from (dict(entry) for piece in edit.pieces for entry in entries(piece, document))
 
 
 def _cause(change: Change, agents: dict[str, Agent], runs: Runs) -> tuple[str, set[str]]:
-    """What is wrong with a file, in a sentence, and the commands of ours that cannot run because of it."""
+    """What is wrong with a file, in a sentence, and our commands that cannot run because of it."""
     wanted = _verbs(change.edits)
     owners = _of(change.agents, agents)
     whose = listed(agent.title for agent in owners)
@@ -116,7 +116,7 @@ def _cause(change: Change, agents: dict[str, Agent], runs: Runs) -> tuple[str, s
     if gone:
         return f"It makes {whose} start {shlex.join(gone[0])}, which does not run.", wanted
     calls = (call_in(entry) for edit in change.edits for entry in _entries(edit, change.old))
-    missing = _verbs(edit for edit in change.edits if isinstance(edit, Settings)) - {
+    missing = _verbs(edit for edit in change.edits if isinstance(edit, SettingsEdit)) - {
         call.verb for call in calls if call
     }
     if missing:
@@ -125,7 +125,7 @@ def _cause(change: Change, agents: dict[str, Agent], runs: Runs) -> tuple[str, s
 
 
 def _verbs(edits: Iterable[Edit]) -> set[str]:
-    """The commands of ours that are run because of edits; a launcher runs all of them."""
+    """Our commands that the edits make agents run; a launcher runs all of them."""
     return {verb for edit in edits for verb in (VERBS if isinstance(edit, Launcher) else edit.verbs)}
 
 

@@ -19,7 +19,7 @@ _NAME = "ledger.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ChangeRecord:
     """One change: the file, the agents, the backup of the previous content, and the hash of the written one."""
 
     target: str
@@ -43,7 +43,7 @@ class Ledger:
         """The files with changes of ours."""
         return list(dict.fromkeys(Path(record.target) for record in self._records))
 
-    def records(self, target: Path) -> list[Record]:
+    def records(self, target: Path) -> list[ChangeRecord]:
         """The changes of one file, the oldest first."""
         return [record for record in self._records if record.target == str(target)]
 
@@ -57,14 +57,14 @@ class Ledger:
         traces: list[dict[str, Any]],
         folders: Iterable[Path] = (),
     ) -> None:
-        """Record a change to `new` and back up the previous content."""
+        """ChangeRecord a change to `new` and back up the previous content."""
         backup = None if old is None else self.keep(target, old)
         made = [str(folder) for folder in folders]
-        self._records.append(Record(str(target), list(agents), traces, backup, mark(new or b""), made))
+        self._records.append(ChangeRecord(str(target), list(agents), traces, backup, mark(new or b""), made))
         self._write()
 
     def keep(self, target: Path, content: bytes) -> str:
-        """Back up a file's content; returns the backup's name."""
+        """Back up a file's content; returns the name of the backup."""
         self._make_folder()
         number = 1 + max((int(path.name[:4]) for path in self.folder.glob("[0-9][0-9][0-9][0-9]-*")), default=0)
         name = f"{number:04d}-{target.name}"
@@ -91,7 +91,7 @@ class Ledger:
 
     def release(self, leaving: Collection[str], restored: Collection[Path], refused: Collection[Path]) -> None:
         """Drop the records of agents that were removed, and the backups of restored files."""
-        left: list[Record] = []
+        left: list[ChangeRecord] = []
         for record in self._records:
             target = Path(record.target)
             staying = [agent for agent in record.agents if agent not in leaving]
@@ -116,9 +116,9 @@ class Ledger:
         content = {"version": 1, "changes": [asdict(record) for record in self._records]}
         write_atomically(self.path, json.dumps(content, indent=1).encode(), mode=0o600)
 
-    def _read(self) -> list[Record]:
+    def _read(self) -> list[ChangeRecord]:
         try:
-            return [Record(**record) for record in json.loads(self.path.read_bytes())["changes"]]
+            return [ChangeRecord(**record) for record in json.loads(self.path.read_bytes())["changes"]]
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -127,5 +127,5 @@ class Ledger:
 
 
 def mark(content: bytes) -> str:
-    """The hash of a content."""
+    """The hash of a file's content."""
     return hashlib.sha256(content).hexdigest()

@@ -14,7 +14,7 @@ from anamnesis.onboard.engram_installation import find_installation
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
-# How long the start of a command may take, on a machine that is busy.
+# How long the start of a command may take on a busy machine.
 _SECONDS = 30.0
 _SYSTEMS = {"darwin": "macos", "win32": "windows"}
 
@@ -27,7 +27,7 @@ def place(settings: Settings) -> Place:
 def program(settings: Settings) -> Program:
     """The command for agents, with its full path: they have another PATH, or none.
 
-    That of a virtual environment moves with it, so agents start a launcher instead.
+    A program in a virtual environment moves with it, so agents start a launcher instead.
     """
     home = settings.home
     store = "" if home == settings.user_home / ".anamnesis" else str(home)
@@ -38,12 +38,12 @@ def program(settings: Settings) -> Program:
 
 
 def agents(settings: Settings, started: Program | None = None) -> list[Agent]:
-    """Every supported agent, installed on this machine or not; `started` is the program for them, else `program`."""
+    """Every supported agent, installed or not; they start `started`, else the result of `program`."""
     return all_agents(place(settings), started or program(settings))
 
 
-def everybody(settings: Settings, database: Path | None, started: Program | None = None) -> list[Agent]:
-    """All agents that may be set up, and Engram if it is installed; `database` is its engram.db, if it has one."""
+def agents_and_engram(settings: Settings, database: Path | None, started: Program | None = None) -> list[Agent]:
+    """Every supported agent, and Engram if it is installed; `database` is its engram.db, if it has one."""
     start = started or program(settings)
     declared = agents(settings, start)
     found = find_installation(place(settings), start, declared, database)
@@ -51,7 +51,7 @@ def everybody(settings: Settings, database: Path | None, started: Program | None
 
 
 def can_run(words: tuple[str, ...]) -> bool:
-    """Whether a command starts us. A script can be there and its interpreter be gone, so it is tried."""
+    """Whether a command starts us. It is run: a script may exist while its interpreter is gone."""
     try:
         done = subprocess.run([*words, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
@@ -59,15 +59,15 @@ def can_run(words: tuple[str, ...]) -> bool:
     return done.returncode == 0 and done.stdout.startswith(b"anamnesis")
 
 
-def is_passing() -> bool:
+def runs_from_cache() -> bool:
     """Whether the command runs from a cache that may be cleared at any time."""
     return "archive-v0" in Path(_words()[0]).resolve().parts
 
 
 def _lasting() -> tuple[str, ...]:
-    """The running command by a path that outlives its virtual environment; none if there is no such path.
+    """The running command by a path that survives an upgrade of its virtual environment; () if there is none.
 
-    `uv tool install` and `pipx install` make a link, and keep it when they upgrade.
+    `uv tool install` and `pipx install` create a link, and keep it when they upgrade.
     """
     own = _words()
     if not _is_in_environment(own[0]):

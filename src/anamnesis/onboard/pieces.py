@@ -72,7 +72,7 @@ class Item:
         return list(self.found(engine.read(text)))
 
     def found(self, document: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
-        """The entries in a file that are this one, with their paths."""
+        """The entries in a file that match this item, with their paths."""
         event = self.value.get("event")
         for place, entry in _calls(at(document, self.path), self.path, self.verb):
             if event is None or entry.get("event") == event:
@@ -80,7 +80,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class RetiredItem:
     """An element of a list that an earlier version added, and that `init` removes."""
 
     path: Keys
@@ -94,7 +94,7 @@ class Former:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class AllowListEntry:
     """Our name in an allow list, if the user has one."""
 
     path: Keys
@@ -112,8 +112,8 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
-    """A value that makes the file valid. It is not removed: others may need it by then."""
+class RequiredValue:
+    """A value that makes the file valid. It is not removed: others may rely on it by then."""
 
     path: Keys
     value: Any
@@ -126,8 +126,8 @@ class Needed:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A value of ours in a table that may hold the user's, too."""
+class OwnValue:
+    """A value of ours in a table that may also have the user's."""
 
     path: Keys
     value: Any
@@ -143,7 +143,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Redirected:
+class RedirectedServer:
     """An entry of the user's for Engram's server, changed to start us. `before` is the program it started."""
 
     path: Keys
@@ -169,14 +169,14 @@ class Redirected:
         return (theirs, engram_options(theirs)) if isinstance(theirs, Mapping) else ({}, None)
 
 
-Piece = Server | Item | Former | Member | Needed | Value | Redirected
+Piece = Server | Item | RetiredItem | AllowListEntry | RequiredValue | OwnValue | RedirectedServer
 
 
 def entries(piece: Piece, document: Any) -> list[Mapping[str, Any]]:
     """The entries in a file that the piece installs or updates."""
     if isinstance(piece, Item):
         return [entry for _, entry in piece.found(document)]
-    found = at(document, piece.path) if isinstance(piece, Server | Redirected) else None
+    found = at(document, piece.path) if isinstance(piece, Server | RedirectedServer) else None
     return [found] if isinstance(found, Mapping) else []
 
 
@@ -188,7 +188,7 @@ def at(document: Any, path: Keys) -> Any:
 
 
 def _calls(value: Any, path: Keys, verb: str) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
-    """Every entry at or below a value that runs the command, with its path. A server is also recognised by its name."""
+    """Every entry at or below a value that runs the command, with its path. A server's name is enough as well."""
     if isinstance(value, Mapping):
         call = call_in(value)
         if (call and call.verb == verb) or (verb == "serve" and value.get("name") == "anamnesis"):
@@ -200,7 +200,7 @@ def _calls(value: Any, path: Keys, verb: str) -> Iterator[tuple[Keys, Mapping[st
 
 
 def _renew(engine: Engine, text: str, path: Keys, theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Update the command of an entry of ours; the rest of it is the user's."""
+    """Update the command of an entry of ours; the user may have changed the rest."""
     text = _launch(engine, text, path, theirs, renewed(theirs, ours))
     return _place_store(engine, text, path, theirs, ours)
 

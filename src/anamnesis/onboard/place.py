@@ -1,4 +1,4 @@
-"""Where programs keep their settings. Reads no environment itself, so that every system can be tested."""
+"""Where programs keep their settings. The environment is passed in, so tests can use any system."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Content = bytes | None
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of a file: as the agent names it, its target behind links, old and new content; None is no file.
+    """The change of a file: its path for the agent, its target behind links, its old and new content (None: no file).
 
     `make` computes the new content again if the file changes before it is written.
     """
@@ -32,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A file that is not changed: the reason, and what its owner can add by hand."""
+    """A file that is left unchanged: the reason, and the lines that its owner can add by hand."""
 
     file: Path
     target: Path
@@ -50,8 +50,8 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Wanted:
-    """All edits of one file, and their agents."""
+class FileEdits:
+    """All edits of one file, and the agents they are for."""
 
     file: Path
     agents: list[str] = field(default_factory=list)
@@ -65,26 +65,28 @@ class Wanted:
             self.edits.append(edit)
 
 
-def by_target(edits: Iterable[tuple[str, Edit]]) -> dict[Path, Wanted]:
+def by_target(edits: Iterable[tuple[str, Edit]]) -> dict[Path, FileEdits]:
     """The edits of agents, grouped by the file behind all links."""
-    found: dict[Path, Wanted] = {}
+    found: dict[Path, FileEdits] = {}
     for agent, edit in edits:
         target = Path(os.path.realpath(edit.file))
-        found.setdefault(target, Wanted(edit.file)).add(agent, edit)
+        found.setdefault(target, FileEdits(edit.file)).add(agent, edit)
     return found
 
 
-def add_file(plan: Plan, target: Path, wanted: Wanted, make: Callable[[Content], Content], by_hand: str = "") -> None:
+def add_file(
+    plan: Plan, target: Path, file_edits: FileEdits, make: Callable[[Content], Content], by_hand: str = ""
+) -> None:
     """Plan one file: a change, a refusal, or nothing."""
-    agents = tuple(wanted.agents)
+    agents = tuple(file_edits.agents)
     try:
         old = read(target)
         new = make(old)
         if new != old:
-            check_writable(wanted.file, target)
-            plan.changes.append(Change(wanted.file, target, old, new, make, agents, tuple(wanted.edits)))
+            check_writable(file_edits.file, target)
+            plan.changes.append(Change(file_edits.file, target, old, new, make, agents, tuple(file_edits.edits)))
     except AnamnesisError as error:
-        plan.refusals.append(Refusal(wanted.file, target, agents, str(error), by_hand))
+        plan.refusals.append(Refusal(file_edits.file, target, agents, str(error), by_hand))
 
 
 def decode(content: Content) -> str:
@@ -116,7 +118,7 @@ def check_writable(file: Path, target: Path) -> None:
 
 
 def diff(change: Change) -> str:
-    """The unified diff of a change, redacted: lines around ours may hold another server's key."""
+    """The unified diff of a change, redacted: lines around ours may contain another server's key."""
     import difflib
 
     from anamnesis.notes.redaction import redact

@@ -14,7 +14,7 @@ from anamnesis.config import HOME_VARIABLE
 
 HOOKS = ("inject", "recall", "capture")
 VERBS = ("serve", "sync", *HOOKS)
-# The keys under which hosts keep commands; the later ones are variants of the first.
+# The keys under which hosts store commands.
 LAUNCH_KEYS = ("command", "args", "cmd", "bash", "powershell", "commandWindows")
 _LINES = ("command", "cmd", "bash", "powershell", "commandWindows")
 _WORD = re.compile(r""""([^"]*)"|'((?:[^']++|'')*+)'|(\S+)""")
@@ -33,7 +33,7 @@ class Program:
     runs: tuple[str, ...] = ()
 
     def call(self, verb: str, *options: str) -> list[str]:
-        """The words of a command. All but the server name the store: not every host passes its environment on."""
+        """The words of a command. All but `serve` name the store: not every host passes its environment to hooks."""
         home = [f"--home={self.store}"] if self.store and verb != "serve" else []
         return [*self.words, verb, *options, *home]
 
@@ -73,7 +73,7 @@ def call_in(entry: Mapping[str, Any]) -> Call | None:
 
 
 def program_in(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The words that start us in an entry, without a command's own; none if it starts something else."""
+    """The words of an entry that start us, without the command and its options; () if it starts something else."""
     words, own = _words(entry), _own_words(entry)
     return tuple(words[: len(words) - len(own) + 1]) if own and _stem(own[0]) == "anamnesis" else ()
 
@@ -109,7 +109,7 @@ def as_before(entry: Mapping[str, Any], program: str, options: Sequence[str]) ->
 
 
 def renewed(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
-    """The command that an entry must have: ours, with options that the user added; empty if it already has it."""
+    """The new command of an entry: ours with the options that the user added; empty if the entry is up to date."""
     old, new = call_in(theirs), call_in(ours)
     added = _added(old.options, new.options) if old and new else []
     wanted = {key: _with(ours[key], added, bool(ours.get("args"))) for key in LAUNCH_KEYS if key in ours}

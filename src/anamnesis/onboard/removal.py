@@ -1,4 +1,4 @@
-"""Removes us from agents: restores the old content if only we changed it, else removes only our part."""
+"""Removes us from agents: restores the old content if only we changed the file, else removes only our part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.onboard.agent import Agent
 from anamnesis.onboard.apply import apply
 from anamnesis.onboard.edits import Edit, Launcher, from_trace, is_launcher
 from anamnesis.onboard.ledger import Ledger
-from anamnesis.onboard.plan import Change, Content, Plan, Wanted, add_file, by_target, decode
+from anamnesis.onboard.plan import Change, Content, FileEdits, Plan, add_file, by_target, decode
 
 
 def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledger) -> Plan:
@@ -19,20 +19,22 @@ def plan_removal(agents: Sequence[Agent], leaving: Collection[str], ledger: Ledg
     plan = Plan()
     declared = by_target((agent.name, edit) for agent in agents for edit in agent.all_edits)
     moved = {target: _traced(target, ledger) for target in ledger.targets() if target not in declared}
-    for target, wanted in {**declared, **moved}.items():
-        if not set(leaving) & set(wanted.agents):
+    for target, file_edits in {**declared, **moved}.items():
+        if not set(leaving) & set(file_edits.agents):
             continue
-        staying = set(wanted.agents) & ledger.agents() - set(leaving)
+        staying = set(file_edits.agents) & ledger.agents() - set(leaving)
         shared = [edit for agent in agents if agent.name in staying for edit in agent.all_edits]
-        edits = [edit for edit in wanted.edits if edit not in shared and not (staying and isinstance(edit, Launcher))]
+        edits = [
+            edit for edit in file_edits.edits if edit not in shared and not (staying and isinstance(edit, Launcher))
+        ]
         edits += [] if staying else _traced(target, ledger).edits
-        wanted.agents = [name for name in wanted.agents if name in leaving]
-        add_file(plan, target, wanted, partial(_removed, target, edits, ledger, not staying))
+        file_edits.agents = [name for name in file_edits.agents if name in leaving]
+        add_file(plan, target, file_edits, partial(_removed, target, edits, ledger, not staying))
     return plan
 
 
 def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
-    """Apply a removal; returns what was changed and what was refused."""
+    """Apply a removal; returns the changed and the refused files."""
 
     def keep(change: Change) -> None:
         if change.old is not None and not ledger.original(change.target, change.old):
@@ -46,14 +48,14 @@ def tear_down(plan: Plan, leaving: Collection[str], ledger: Ledger) -> Plan:
     return done
 
 
-def _traced(target: Path, ledger: Ledger) -> Wanted:
+def _traced(target: Path, ledger: Ledger) -> FileEdits:
     """The edits of a file that the ledger has records of."""
-    wanted = Wanted(target)
+    file_edits = FileEdits(target)
     for record in ledger.records(target):
         for agent in record.agents:
             for trace in record.traces:
-                wanted.add(agent, from_trace(target, trace))
-    return wanted
+                file_edits.add(agent, from_trace(target, trace))
+    return file_edits
 
 
 def _removed(target: Path, edits: Sequence[Edit], ledger: Ledger, restore: bool, content: Content) -> Content:

@@ -17,14 +17,14 @@ def plan_setup(agents: Iterable[Agent], instructed: Iterable[Agent] = ()) -> Pla
     edits = [(agent.name, edit) for agent in agents for edit in agent.edits]
     edits += [(agent.name, agent.instructions) for agent in instructed if agent.instructions]
     plan = Plan()
-    for target, wanted in by_target(edits).items():
-        lines = (_installed(wanted.edits, None) or b"").decode()
-        add_file(plan, target, wanted, partial(_installed, wanted.edits), lines)
+    for target, file_edits in by_target(edits).items():
+        lines = (_installed(file_edits.edits, None) or b"").decode()
+        add_file(plan, target, file_edits, partial(_installed, file_edits.edits), lines)
     return plan
 
 
 def set_up(plan: Plan, ledger: Ledger) -> Plan:
-    """Apply a setup, recording each change first; returns what was changed and what was refused."""
+    """Apply a setup, recording each change first; returns the changed and the refused files."""
 
     def keep(change: Change) -> None:
         missing = [folder for folder in change.target.parents if not folder.exists()]

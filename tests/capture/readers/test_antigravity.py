@@ -1,4 +1,4 @@
-"""Antigravity adds to what was asked, and writes papers of its own."""
+"""Antigravity adds metadata to asks, and writes artifacts of its own."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def step(type: str, source: str = "MODEL", **fields: Any) -> Line:
 
 
 @pytest.mark.parametrize("source", ["SYSTEM", "USER_IMPLICIT"])
-def test_only_what_the_user_said_is_an_ask(tmp_path: Path, source: str) -> None:
+def test_only_explicit_user_input_is_an_ask(tmp_path: Path, source: str) -> None:
     lines = [step("USER_INPUT", source, content="x"), step("USER_INPUT", "USER_EXPLICIT", content="mine")]
     assert parse_transcript(write(tmp_path / "transcript.jsonl", *lines)).prompts == ["mine"]
 
 
-def test_what_is_added_within_a_request_is_cut_out(tmp_path: Path) -> None:
+def test_metadata_in_a_request_is_removed(tmp_path: Path) -> None:
     content = "<USER_REQUEST>\nmine\n<ADDITIONAL_METADATA>{}</ADDITIONAL_METADATA>\n</USER_REQUEST>"
     line = step("USER_INPUT", "USER_EXPLICIT", content=content)
     assert parse_transcript(write(tmp_path / "transcript.jsonl", line)).prompts == ["mine"]

@@ -1,4 +1,4 @@
-"""Codex says most things twice, repeats what was before, and puts much in the user's name."""
+"""Codex records most things twice, repeats history in forks, and sends injected context as the user."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read(tmp_path: Path, *lines: Line) -> ParsedSession:
     return parse_transcript(write(tmp_path / f"rollout-2026-08-01T10-00-00-{ROLLOUT}.jsonl", start(), *lines))
 
 
-def test_the_messages_for_the_model_are_asks_only_where_no_event_tells_what_was_typed(tmp_path: Path) -> None:
+def test_the_messages_for_the_model_are_asks_only_if_no_event_has_the_typed_text(tmp_path: Path) -> None:
     lines = [sent("first"), sent("<skill>\nhow to\n</skill>"), sent("second")]
     assert read(tmp_path, *lines).prompts == ["first", "second"]
     assert read(tmp_path, *lines, typed("third")).prompts == ["third"]
@@ -71,32 +71,32 @@ def test_the_messages_for_the_model_are_asks_only_where_no_event_tells_what_was_
         '<hook_prompt hook_run_id="r1">remember</hook_prompt>',
     ],
 )
-def test_context_in_the_users_name_is_no_ask(tmp_path: Path, text: str) -> None:
+def test_context_sent_as_the_user_is_not_an_ask(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, sent(text), sent("mine")).prompts == ["mine"]
     assert read(tmp_path, sent(text, "mine")).prompts == ["mine"]
 
 
 @pytest.mark.parametrize("kind", ["user_instructions", "environment_context"])
-def test_events_of_last_year_say_what_is_not_typed(tmp_path: Path, kind: str) -> None:
+def test_older_events_mark_text_that_was_not_typed(tmp_path: Path, kind: str) -> None:
     assert read(tmp_path, typed("be brief", kind=kind), typed("mine", kind="plain")).prompts == ["mine"]
 
 
-def test_what_an_editor_puts_before_an_ask_is_cut_off(tmp_path: Path) -> None:
+def test_the_context_that_an_editor_adds_before_an_ask_is_removed(tmp_path: Path) -> None:
     text = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nmend it"
     assert read(tmp_path, typed(text)).prompts == ["mend it"]
     assert read(tmp_path, message_item(text)).prompts == ["mend it"]
 
 
-def test_an_ask_that_both_kinds_of_events_tell_is_one(tmp_path: Path) -> None:
+def test_an_ask_in_both_kinds_of_events_counts_once(tmp_path: Path) -> None:
     both = [message_item("go"), typed("go")]
     assert read(tmp_path, *both, sent("Done.", role="assistant"), *both).prompts == ["go", "go"]
 
 
-def test_asking_the_same_twice_is_asking_twice(tmp_path: Path) -> None:
+def test_the_same_ask_typed_twice_counts_twice(tmp_path: Path) -> None:
     assert read(tmp_path, typed("go"), typed("go")).prompts == ["go", "go"]
 
 
-def test_asks_that_were_rolled_back_are_forgotten(tmp_path: Path) -> None:
+def test_asks_that_were_rolled_back_do_not_count(tmp_path: Path) -> None:
     rollback = line("event_msg", type="thread_rolled_back", num_turns=2)
     assert read(tmp_path, typed("a"), typed("b"), typed("c"), rollback, typed("d")).prompts == ["a", "d"]
     for count in (0, -1, None, "2"):
@@ -110,7 +110,7 @@ def test_an_aborted_turn_keeps_its_ask_and_what_was_said(tmp_path: Path) -> None
     assert (session.prompts, session.last_outcome) == (["go"], "Starting.")
 
 
-def test_a_fork_is_its_own_session_though_it_repeats_the_one_it_came_from(tmp_path: Path) -> None:
+def test_a_fork_is_its_own_session_although_it_repeats_its_origin(tmp_path: Path) -> None:
     parent = start("0199aaaa-0000-7000-8000-000000000000", cwd="/w/parent", git={"branch": "old"})
     forked = start(forked_from_id=parent["payload"]["id"], git={"branch": "new"})
     path = write(tmp_path / "rollout.jsonl", forked, parent, typed("first"), typed("second"))
@@ -119,19 +119,19 @@ def test_a_fork_is_its_own_session_though_it_repeats_the_one_it_came_from(tmp_pa
     assert session.prompts == ["first", "second"]
 
 
-def test_a_fork_of_what_codex_ran_for_itself_is_the_users(tmp_path: Path) -> None:
+def test_a_fork_of_an_internal_session_is_the_users(tmp_path: Path) -> None:
     path = write(tmp_path / "rollout.jsonl", start(), start("other", source={"subagent": "review"}), typed("go on"))
     assert parse_transcript(path).prompts == ["go on"]
 
 
-def test_a_resumed_session_goes_on_in_its_file(tmp_path: Path) -> None:
+def test_a_resumed_session_continues_in_its_file(tmp_path: Path) -> None:
     once = read(tmp_path, typed("first"), sent("One.", role="assistant"))
     again = read(tmp_path, typed("first"), sent("One.", role="assistant"), start(), typed("second"))
     assert again.prompts == ["first", "second"]
     assert (again.session_id, again.started_at) == (once.session_id, once.started_at)
 
 
-def test_a_compaction_repeats_nothing(tmp_path: Path) -> None:
+def test_a_compaction_does_not_repeat_asks(tmp_path: Path) -> None:
     history = [sent("first")["payload"], sent("summary of all", role="user")["payload"]]
     compacted = line("compacted", message="summary of all", replacement_history=history)
     assert read(tmp_path, typed("first"), compacted, typed("second")).prompts == ["first", "second"]
@@ -147,7 +147,7 @@ def test_a_compaction_repeats_nothing(tmp_path: Path) -> None:
         {"thread_source": "memory_consolidation"},
     ],
 )
-def test_what_codex_runs_for_itself_is_no_session(tmp_path: Path, fields: dict[str, Any]) -> None:
+def test_an_internal_run_of_codex_is_not_a_session(tmp_path: Path, fields: dict[str, Any]) -> None:
     path = write(tmp_path / "rollout.jsonl", start(**fields), typed("review the change"), call(input=PATCH))
     assert is_trivial_session(parse_transcript(path, "I have reviewed the change and found three things to mend."))
 
@@ -167,7 +167,7 @@ def test_a_session_from_any_program_counts(tmp_path: Path, source: object) -> No
         call("exec_command", arguments=json.dumps({"cmd": f"apply_patch <<'EOF'\n{PATCH}\nEOF\n"})),
     ],
 )
-def test_a_patch_counts_whichever_tool_it_is_given_to_unless_it_failed(tmp_path: Path, made: Line) -> None:
+def test_a_patch_counts_with_any_tool_unless_it_failed(tmp_path: Path, made: Line) -> None:
     kind = made["payload"]["type"] + "_output"
     good = json.dumps({"output": "Success. Updated the following files:\nM a.py\n", "metadata": {"exit_code": 0}})
     parts = [{"type": "input_text", "text": "Success. Updated the following files:\nM a.py"}]
@@ -185,7 +185,7 @@ def test_reading_a_patch_is_not_applying_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("told", ["patch_apply_end", "item"])
-def test_the_event_of_a_patch_decides(tmp_path: Path, told: str) -> None:
+def test_the_event_of_a_patch_overrides_the_call(tmp_path: Path, told: str) -> None:
     def event(made: bool, **changes: Any) -> Line:
         status = "completed" if made else "declined"
         if told == "item":
@@ -201,15 +201,15 @@ def test_the_event_of_a_patch_decides(tmp_path: Path, told: str) -> None:
     assert read(tmp_path, typed("go"), call(input=PATCH), event(False, **changes)).files_touched == []
 
 
-def test_tools_make_small_talk_more_than_that(tmp_path: Path) -> None:
+def test_small_talk_with_tool_calls_is_not_trivial(tmp_path: Path) -> None:
     answered = [typed("yes"), sent("Sure.", role="assistant")]
     assert is_trivial_session(read(tmp_path, *answered))
     used = call("exec_command", arguments='{"cmd":"make"}')
     assert not is_trivial_session(read(tmp_path, typed("yes"), used, sent("Built.", role="assistant")))
 
 
-def test_a_compressed_rollout_is_read_or_said_to_be_compressed(tmp_path: Path) -> None:
-    """Codex compresses after some days; the path that it gave before is then of nothing."""
+def test_a_compressed_rollout_is_read_or_reported_as_compressed(tmp_path: Path) -> None:
+    """Codex compresses rollouts after some days; the path that a hook received no longer exists then."""
     path = tmp_path / f"rollout-1-{ROLLOUT}.jsonl"
     packed = path.with_suffix(".jsonl.zst")
     try:

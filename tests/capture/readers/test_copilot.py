@@ -1,4 +1,4 @@
-"""GitHub Copilot tells of each call when it is asked for and when it is made."""
+"""GitHub Copilot records each call twice: as a request and as an execution."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def event(type: str, **data: Any) -> Line:
     return {"type": type, "data": data, "id": "e", "timestamp": TIME, "parentId": None}
 
 
-def test_an_edit_that_was_only_looked_at_is_none(tmp_path: Path) -> None:
+def test_viewing_a_file_with_the_editor_is_not_an_edit(tmp_path: Path) -> None:
     lines = [
         event("tool.execution_start", toolCallId=call, toolName="str_replace_editor", arguments=given)
         for call, given in (
@@ -31,7 +31,7 @@ def test_an_edit_that_was_only_looked_at_is_none(tmp_path: Path) -> None:
     assert session.session_id == SESSION
 
 
-def test_a_patch_is_a_text(tmp_path: Path) -> None:
+def test_the_arguments_of_a_patch_are_plain_text(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
     request = {"toolCallId": "c1", "name": "apply_patch", "arguments": patch, "type": "custom"}
     line = event("assistant.message", messageId="a", content="", toolRequests=[request])
@@ -52,13 +52,13 @@ def test_edits_of_subagents_count(tmp_path: Path) -> None:
         ({}, {"agentId": "x"}),
     ],
 )
-def test_only_what_was_typed_is_an_ask(tmp_path: Path, data: Line, outer: Line) -> None:
+def test_only_typed_messages_are_asks(tmp_path: Path, data: Line, outer: Line) -> None:
     lines = [event("user.message", content="go on", **data) | outer, event("user.message", content="mine")]
     assert parse_transcript(write(tmp_path / "events.jsonl", *lines)).prompts == ["mine"]
 
 
 @pytest.mark.parametrize(("data", "outer"), [({"parentToolCallId": "c1"}, {}), ({}, {"agentId": "x"})])
-def test_the_last_word_is_the_agents_and_not_a_subagents(tmp_path: Path, data: Line, outer: Line) -> None:
+def test_the_outcome_is_the_agents_not_a_subagents(tmp_path: Path, data: Line, outer: Line) -> None:
     said = [
         event("assistant.message", messageId="a", content="Done."),
         event("assistant.message", content="Hm.", **data),

@@ -1,4 +1,4 @@
-"""Cursor wraps what was typed, and keeps some conversations elsewhere."""
+"""Cursor wraps typed text in a tag, and stores some conversations elsewhere."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def said(role: str, *blocks: Line) -> Line:
     return {"role": role, "message": {"content": list(blocks)}}
 
 
-def test_older_versions_put_nothing_around_an_ask(tmp_path: Path) -> None:
+def test_older_versions_do_not_wrap_asks(tmp_path: Path) -> None:
     lines = [said("user", text("fix it")), {"role": "user", "message": {"content": "and that"}}]
     assert parse_transcript(lay(tmp_path, *lines)).prompts == ["fix it", "and that"]
 
 
-def test_an_ask_may_speak_of_the_tag_around_it(tmp_path: Path) -> None:
+def test_an_ask_may_mention_the_tag_around_it(tmp_path: Path) -> None:
     ask = text("<user_query>\nwhat does </user_query> mean?\n</user_query>")
     assert parse_transcript(lay(tmp_path, said("user", ask))).prompts == ["what does </user_query> mean?"]
 
 
-def test_what_the_editor_keeps_elsewhere_leaves_no_note_and_no_complaint(tmp_path: Path) -> None:
+def test_a_transcript_without_messages_is_an_empty_session_without_a_problem(tmp_path: Path) -> None:
     session = parse_transcript(lay(tmp_path, {"type": "turn_ended", "status": "success"}))
     assert session == ParsedSession()
 
 
-def test_a_subagents_file_is_no_session_but_its_edits_count_in_its_parents(tmp_path: Path) -> None:
+def test_a_subagents_file_is_not_a_session_but_its_edits_count_in_its_parent(tmp_path: Path) -> None:
     wrote = {"type": "tool_use", "name": "Write", "input": {"path": "/w/app/a.py", "contents": "x"}}
     main = lay(tmp_path, said("user", text("go")), said("assistant", text("Done.")))
     side = write(main.parent / "subagents" / "x.jsonl", said("user", text("do")), said("assistant", wrote))
@@ -61,7 +61,7 @@ def test_the_time_of_an_ask_is_in_its_zone(tmp_path: Path, zone: str, time: str)
     assert parse_transcript(lay(tmp_path, said("user", text(ask)))).started_at == time
 
 
-def test_hidden_thoughts_are_no_answer(tmp_path: Path) -> None:
+def test_redacted_thoughts_are_not_an_answer(tmp_path: Path) -> None:
     lines = [
         said("user", text("go")),
         said("assistant", text("Done.\n\n[REDACTED]")),

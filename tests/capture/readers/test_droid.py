@@ -1,4 +1,4 @@
-"""Factory Droid says which session called a subagent's."""
+"""Factory Droid: a subagent's session names the session that started it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def message(role: str, content: Any, **fields: Any) -> Line:
     }
 
 
-def test_a_subagents_session_is_none(tmp_path: Path) -> None:
+def test_a_subagents_session_is_trivial(tmp_path: Path) -> None:
     start = {**START, "callingSessionId": "parent", "callingToolUseId": "t1"}
     used = {"type": "tool_use", "id": "c", "name": "Edit", "input": {"file_path": "/a"}}
     lines = [start, message("user", "search the code base"), message("assistant", [used])]
@@ -37,7 +37,7 @@ def test_a_patch_counts_as_its_files(tmp_path: Path) -> None:
     assert (session.files_touched, session.files_created) == (["a.py", "b.py", "c.py"], ["c.py"])
 
 
-def test_a_text_beside_the_result_of_a_tool_is_no_ask(tmp_path: Path) -> None:
+def test_text_beside_a_tool_result_is_not_an_ask(tmp_path: Path) -> None:
     used = {"type": "tool_use", "id": "c", "name": "Edit", "input": {"file_path": "/a"}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "42", "is_error": True}
     beside = message("user", [result, {"type": "text", "text": "go on"}])

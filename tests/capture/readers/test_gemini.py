@@ -31,7 +31,7 @@ def read(tmp_path: Path, *lines: Line) -> ParsedSession:
     return parse_transcript(write(tmp_path / "p" / "chats" / "session-1-7e0f5a1c.jsonl", HEADER, *lines))
 
 
-def test_a_message_that_is_written_again_is_one(tmp_path: Path) -> None:
+def test_a_repeated_message_counts_once(tmp_path: Path) -> None:
     again = [model("m2", "Hm."), model("m2", "Hm."), model("m2", "Hm.", call("c1", "/a.py"))]
     session = read(tmp_path, user("m1", "go"), user("m1", "go"), *again)
     assert (session.prompts, session.turns, session.files_touched) == (["go"], 1, ["/a.py"])
@@ -45,7 +45,7 @@ def test_the_last_state_of_a_call_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("undone", "asks"), [("m3", ["a"]), ("m2", ["a"]), ("m1", []), ("unknown", [])])
-def test_what_was_taken_back_is_no_ask(tmp_path: Path, undone: str, asks: list[str]) -> None:
+def test_a_rewound_message_is_not_an_ask(tmp_path: Path, undone: str, asks: list[str]) -> None:
     lines = [user("m1", "a"), model("m2", "A."), user("m3", "b"), {"$rewindTo": undone}, user("m4", "c")]
     assert read(tmp_path, *lines).prompts == [*asks, "c"]
 
@@ -61,16 +61,16 @@ def test_what_was_taken_back_is_no_ask(tmp_path: Path, undone: str, asks: list[s
         "<state_snapshot>\nwhat was before\n</state_snapshot>",
     ],
 )
-def test_what_the_program_says_in_the_users_name_is_no_ask(tmp_path: Path, text: str) -> None:
+def test_a_message_that_the_program_sends_as_the_user_is_not_an_ask(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, user("m1", text), user("m2", "mine")).prompts == ["mine"]
 
 
-def test_a_hooks_context_is_cut_out_of_an_ask(tmp_path: Path) -> None:
+def test_a_hooks_context_is_removed_from_an_ask(tmp_path: Path) -> None:
     text = "fix it\n\n<hook_context>You know that.</hook_context>"
     assert read(tmp_path, user("m1", text)).prompts == ["fix it"]
 
 
-def test_what_was_typed_goes_before_what_was_sent(tmp_path: Path) -> None:
+def test_the_displayed_text_is_preferred_to_the_sent_text(tmp_path: Path) -> None:
     sent = user("m1", "explain @a.py\n--- Content ---\nx = 1", displayContent=[{"text": "explain @a.py"}])
     assert read(tmp_path, sent).prompts == ["explain @a.py"]
 
@@ -82,7 +82,7 @@ def test_results_and_thoughts_are_neither_asks_nor_answers(tmp_path: Path) -> No
     assert (session.prompts, session.last_outcome) == (["go"], "Done.")
 
 
-def test_a_subagents_file_is_no_session_and_its_edits_count_in_the_one_that_started_it(tmp_path: Path) -> None:
+def test_a_subagents_file_is_not_a_session_but_its_edits_count_in_its_parent(tmp_path: Path) -> None:
     chats = tmp_path / "p" / "chats"
     side = [{**HEADER, "sessionId": "sub", "kind": "subagent"}, user("s1", "search"), model("s2", "", call("s", "/b"))]
     path = write(chats / SESSION / "sub.jsonl", *side)

@@ -1,4 +1,4 @@
-"""Kiro tells beside the transcript where the session was."""
+"""Kiro stores a session's folder in a file beside the transcript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anamnesis.capture import parse_transcript
 TIME = "2026-08-01T10:00:00.000Z"
 
 
-def test_the_folder_is_told_beside_the_transcript(tmp_path: Path) -> None:
+def test_id_and_folder_come_from_the_file_beside_the_transcript(tmp_path: Path) -> None:
     content = [{"kind": "text", "data": "go"}]
     path = write(tmp_path / "x.jsonl", {"version": "v1", "kind": "Prompt", "data": {"content": content}})
     assert (parse_transcript(path).session_id, parse_transcript(path).cwd) == ("x", "")

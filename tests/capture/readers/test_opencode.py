@@ -58,7 +58,7 @@ def test_patches_count_as_edits(tmp_path: Path, version: int) -> None:
     assert (session.files_touched, session.files_created) == (["new.py", "old.py"], ["new.py"])
 
 
-def test_edits_of_subagents_count_and_their_words_do_not(tmp_path: Path, version: int) -> None:
+def test_edits_of_subagents_count_but_their_messages_do_not(tmp_path: Path, version: int) -> None:
     with database(tmp_path / "o.db", version) as stored:
         stored.say("user", text("fix it"))
         stored.session(CHILD, parent=SESSION)
@@ -96,7 +96,7 @@ def test_a_database_of_both_versions_is_read_where_the_session_is(tmp_path: Path
     assert parsed(path, "ses_old").prompts == ["only in the old tables"]
 
 
-def test_a_summary_at_a_compaction_is_no_answer(tmp_path: Path) -> None:
+def test_a_compaction_summary_is_not_an_answer(tmp_path: Path) -> None:
     with database(tmp_path / "o.db", 1) as stored:
         stored.say("assistant", text("Fixed."))
         stored.say("assistant", text("The user asked for a fix."), summary=True)
@@ -104,7 +104,7 @@ def test_a_summary_at_a_compaction_is_no_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ["", "{", "[1]", "null", '{"type":"text","text":7}', '{"type":"text"', "\ud800"])
-def test_broken_rows_are_passed_over(tmp_path: Path, version: int, data: str) -> None:
+def test_broken_rows_are_skipped(tmp_path: Path, version: int, data: str) -> None:
     path = tmp_path / "o.db"
     with database(path, version) as stored:
         a_session(stored)
@@ -119,7 +119,7 @@ def test_broken_rows_are_passed_over(tmp_path: Path, version: int, data: str) ->
     assert parsed(path) == expected
 
 
-def test_no_database_and_no_session_are_no_failure(tmp_path: Path, version: int) -> None:
+def test_a_missing_database_or_session_is_not_an_error(tmp_path: Path, version: int) -> None:
     path = tmp_path / "o.db"
     assert parsed(path).prompts == []
     path.write_bytes(b"not a database" * 100)
@@ -155,7 +155,7 @@ def test_variables_name_another_database(tmp_path: Path) -> None:
     assert parse_transcript(path).prompts == ["fix the login"]
 
 
-def test_the_quotation_marks_of_opencode_run_are_not_part_of_the_prompt(tmp_path: Path, version: int) -> None:
+def test_the_quotation_marks_of_opencode_run_are_removed_from_a_prompt(tmp_path: Path, version: int) -> None:
     path = tmp_path / "opencode.db"
     with database(path, version) as stored:
         stored.say("user", text('"fix the \\"login\\" page"'))

@@ -1,4 +1,4 @@
-"""Qwen Code lets notifications, timers and goals speak in the user's name."""
+"""Qwen Code records notifications, timers and goals as user messages."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def user(words: str, **fields: Any) -> Line:
 
 
 @pytest.mark.parametrize("subtype", ["notification", "cron", "goal_runtime", "agent_launch_prompt"])
-def test_only_what_was_typed_is_an_ask(tmp_path: Path, subtype: str) -> None:
+def test_only_typed_messages_are_asks(tmp_path: Path, subtype: str) -> None:
     path = write(tmp_path / "s.jsonl", user("tick", subtype=subtype), user("mine"))
     assert parse_transcript(path).prompts == ["mine"]
 
 
-def test_reminders_are_cut_out_of_an_ask(tmp_path: Path) -> None:
+def test_reminders_are_removed_from_an_ask(tmp_path: Path) -> None:
     parts = [{"text": "<system-reminder>\nx\n</system-reminder>"}, {"text": "mine"}]
     path = write(tmp_path / "s.jsonl", record("user", message={"role": "user", "parts": parts}))
     assert parse_transcript(path).prompts == ["mine"]
@@ -39,7 +39,7 @@ def test_a_branch_of_a_session_has_its_own_id(tmp_path: Path) -> None:
     assert parse_transcript(write(tmp_path / "s.jsonl", forked)).session_id == SESSION
 
 
-def test_the_last_word_is_the_agents_and_not_a_subagents(tmp_path: Path) -> None:
+def test_the_outcome_is_the_agents_not_a_subagents(tmp_path: Path) -> None:
     said = [{"role": "model", "parts": [{"text": text}]} for text in ("Done.", "Found it.")]
     lines = [user("mine"), record("assistant", message=said[0]), record("assistant", message=said[1], agentId="x-1")]
     session = parse_transcript(write(tmp_path / "s.jsonl", *lines))

@@ -1,5 +1,5 @@
-"""The protocols of models: how each is read, and how an answer is written in it.
+"""The vendors' protocols: reading a request, and writing an answer.
 
-A dialect is a module with `PATH`, a pattern of the addresses; `read`, which makes a Question of a body; `whole`, which
-makes one JSON document of a Reply; `events` and `line`, which make a stream of it.
+A dialect is a module with `PATH`, a pattern of its addresses; `read`, which parses a body into a Question; `whole`,
+which renders a Reply as one JSON document; `events` and `line`, which render it as a stream.
 """

@@ -1,4 +1,4 @@
-"""Cline's command line. It goes on without plugins that take more than four seconds to start, on a busy machine."""
+"""Cline's command line. It skips plugins that take more than four seconds to start, as on a busy machine."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _resume(_: Stage, prompt: str) -> list[str]:
 
 
 def _compact(stage: Stage) -> list[list[str]]:
-    """It compacts before the next prompt once the last answer has claimed more than the limit."""
+    """It compacts before the next prompt if the last answer reported more than the limit."""
     limit = ["-c", "model_auto_compact_token_limit=2000"]
     return [[*_resume(stage, "Go on with the ledger report."), *limit] for _ in range(2)]
 

@@ -41,7 +41,7 @@ HOST = Host(
     prepare=_prepare,
     start=_start,
     resume=lambda stage, prompt: [*_start(stage, prompt), "--resume"],
-    is_told=False,
+    adds_context=False,
     lacks={
         "read back": "it has no command that lists its servers; the tools are offered in the session",
         "capture": _NO_HOOKS,

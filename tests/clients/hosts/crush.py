@@ -8,6 +8,6 @@ from tests.clients.schemas import fitting
 HOST = Host(
     name="crush",
     read_back=fitting("crush"),
-    is_told=False,
+    adds_context=False,
     lacks={"sessions": "its program is in no package registry"},
 )

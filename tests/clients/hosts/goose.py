@@ -8,6 +8,6 @@ from tests.clients.schemas import fitting
 HOST = Host(
     name="goose",
     read_back=fitting("goose"),
-    is_told=False,
+    adds_context=False,
     lacks={"sessions": "its program is in no package registry"},
 )

@@ -41,5 +41,5 @@ HOST = Host(
     compact=lambda stage: [[*_start(stage, "/compact"), "--continue"]],
     subagent=[Call("spawn_subagent", {"description": "Count", "prompt": SUBAGENT_PROMPT, "background": False})],
     read_back=lambda stage: stage.run(["grok", "mcp", "list"]).out,
-    is_told=False,
+    adds_context=False,
 )

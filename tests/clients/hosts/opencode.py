@@ -8,7 +8,7 @@ from tests.clients.exchange import Call
 from tests.clients.host import SUBAGENT_PROMPT, Host
 from tests.clients.stage import Stage
 
-# A request that claims more tokens than this leaves no room for the next one.
+# After a request that reports more tokens than this, the context is full.
 CONTEXT = 100_000
 SUBAGENT = [Call("task", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general"})]
 

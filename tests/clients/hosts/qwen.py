@@ -40,7 +40,7 @@ HOST = Host(
     start=_start,
     resume=_resume,
     compact=lambda stage: [_resume(stage, "Send the ledger report."), _resume(stage, "/compress")],
-    compact_tokens=100_000,  # a short session is not worth a summary
+    compact_tokens=100_000,  # it does not summarise a short session
     subagent=[
         Call("agent", {"description": "Count files", "prompt": SUBAGENT_PROMPT, "subagent_type": "general-purpose"})
     ],

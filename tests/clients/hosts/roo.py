@@ -8,6 +8,6 @@ from tests.clients.schemas import fitting
 HOST = Host(
     name="roo",
     read_back=fitting("roo"),
-    is_told=False,
+    adds_context=False,
     lacks={"sessions": "an extension that runs in VS Code"},
 )

@@ -8,6 +8,6 @@ from tests.clients.schemas import fitting
 HOST = Host(
     name="windsurf",
     read_back=fitting("windsurf"),
-    is_told=False,
+    adds_context=False,
     lacks={"sessions": "its programs are in no package registry and want the vendor's login"},
 )

@@ -8,6 +8,6 @@ from tests.clients.schemas import fitting
 HOST = Host(
     name="zed",
     read_back=fitting("zed"),
-    is_told=False,
+    adds_context=False,
     lacks={"sessions": "an editor with a window, in no package registry"},
 )

@@ -1,4 +1,4 @@
-"""The laws that every engine keeps, whatever the file looks like."""
+"""Properties that every engine has, for any file."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from anamnesis.onboard.formats import Engine, Path, Unparsable
+from anamnesis.onboard.formats import Engine, KeyPath, Unparsable
 
-# No test fails because a machine is busy while documents are drawn.
+# Drawing documents is slow on a busy machine; that alone fails no test.
 PATIENTLY = settings(suppress_health_check=[HealthCheck.too_slow])
 WORDS = st.sampled_from(["a", "b", "mcpServers", "amp.mcpServers", "é", "x y", "日本", "true", "1"])
 TEXTS = st.text(st.sampled_from("ab:#'\"\\,{}[]/*é \t-"), max_size=6)
@@ -20,8 +20,8 @@ ENTRY = {"command": "C:\\bin\\anamnesis.exe", "args": ["mcp", "serve"], "env": {
 OURS = st.sampled_from([ENTRY, "text", 7, ["x", "y"], [{"name": "n", "list": []}]])
 
 
-def look_up(document: Any, path: Path) -> Any:
-    """What is at `path`, and None where nothing is."""
+def look_up(document: Any, path: KeyPath) -> Any:
+    """The value at `path`; None if there is none."""
     for step in path:
         if isinstance(document, list) and isinstance(step, int):
             document = document[step]
@@ -40,21 +40,21 @@ def containers(document: Any, kind: type, path: tuple[str | int, ...] = ()) -> I
                 yield from containers(value, kind, (*path, step))
 
 
-def draw_new_path(data: st.DataObject, document: Any, filled: bool = False) -> Path:
-    """Where nothing is yet: in an object of the document, which has entries if `filled`, or in new ones below it."""
+def draw_new_path(data: st.DataObject, document: Any, filled: bool = False) -> KeyPath:
+    """An unused path: in an object of the document, which has entries if `filled`, or in new objects below it."""
     parents = [path for path in containers(document, dict) if not filled or look_up(document, path)]
     parent = data.draw(st.sampled_from(parents))
     return (*parent, *data.draw(st.sampled_from([(), ("new",), ("new.er", "é")])), "anamnesis")
 
 
-def draw_list(data: st.DataObject, document: Any) -> tuple[Path, list[Any]]:
-    """A list of the document that has elements, or one that is not there yet, and its elements."""
+def draw_list(data: st.DataObject, document: Any) -> tuple[KeyPath, list[Any]]:
+    """The path of a list with elements, or of one that does not exist yet, and its elements."""
     filled = [path for path in containers(document, list) if look_up(document, path)]
     path = data.draw(st.sampled_from([*filled, ("new",), ("new", "list")]))
     return path, look_up(document, path) or []
 
 
-def with_value(document: Any, path: Path, value: Any) -> Any:
+def with_value(document: Any, path: KeyPath, value: Any) -> Any:
     """A copy of `document` with `value` at `path`."""
     document = copy.deepcopy(document)
     inner = document
@@ -66,8 +66,8 @@ def with_value(document: Any, path: Path, value: Any) -> Any:
     return document
 
 
-def check_put(engine: Engine, text: str, path: Path, value: Any) -> str:
-    """Put sets the value and nothing else, once; what is there already is left alone."""
+def check_put(engine: Engine, text: str, path: KeyPath, value: Any) -> str:
+    """`put` sets the value and nothing else; a second `put`, or one of an existing value, changes nothing."""
     document = engine.read(text)
     edited = engine.put(text, path, value)
     assert engine.read(edited) == with_value(document, path, value)
@@ -77,8 +77,8 @@ def check_put(engine: Engine, text: str, path: Path, value: Any) -> str:
     return edited
 
 
-def check_drop(engine: Engine, text: str, path: Path) -> str:
-    """Drop removes the value and nothing else, once."""
+def check_drop(engine: Engine, text: str, path: KeyPath) -> str:
+    """`drop` removes the value and nothing else; a second `drop` changes nothing."""
     document = engine.read(text)
     edited = engine.drop(text, path)
     assert look_up(engine.read(edited), path) is None
@@ -88,6 +88,24 @@ def check_drop(engine: Engine, text: str, path: Path) -> str:
     return edited
 
 
+def check_append(engine: Engine, text: str, data: st.DataObject, value: Any) -> None:
+    """`append` adds an element and keeps every character; `drop_item` restores the text."""
+    document = engine.read(text)
+    path, found = draw_list(data, document)
+    edited = engine.append(text, path, value)
+    assert engine.read(edited) == with_value(document, path, [*found, value])
+    check_only_added(text, edited)
+    assert engine.drop_item(edited, path, len(found), prune=True) == text
+
+
+def is_valid(engine: Engine, text: str) -> bool:
+    try:
+        engine.read(text)
+    except Unparsable:
+        return False
+    return True
+
+
 def check_only_added(text: str, edited: str) -> None:
     """Every character of `text` is still there, in order."""
     rest = iter(edited)
@@ -95,7 +113,7 @@ def check_only_added(text: str, edited: str) -> None:
 
 
 def check_refusal(engine: Engine, text: str, data: st.DataObject) -> None:
-    """A damaged file is edited rightly or refused with a reason; nothing else is raised."""
+    """A damaged file is edited correctly or refused with a reason; nothing else is raised."""
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(start + 9, len(text))))
     text = (

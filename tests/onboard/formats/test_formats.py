@@ -1,4 +1,4 @@
-"""What all formats promise alike."""
+"""Properties that all formats share."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_nothing_is_dropped_for_an_empty_path(format: str) -> None:
         ("yaml", "token: s3cret"),
     ],
 )
-def test_a_refusal_does_not_repeat_what_the_file_holds(format: str, text: str) -> None:
+def test_a_refusal_does_not_quote_the_file(format: str, text: str) -> None:
     with pytest.raises(Unparsable) as refused:
         engine(format).put(text, ("token", "a"), 1)
     assert "s3cret" not in str(refused.value)
 
 
-def test_a_format_costs_only_its_own_parser() -> None:
+def test_a_format_imports_only_its_own_parser() -> None:
     code = "import sys; from anamnesis.onboard.formats import engine; engine('json'); print('yaml' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

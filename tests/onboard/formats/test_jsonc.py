@@ -1,4 +1,4 @@
-"""JSON as people and programs leave it: what an edit changes, and what it refuses."""
+"""JSON as people and programs write it: what an edit changes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ZED = """\
 """
 
 
-def test_an_entry_goes_behind_the_last_one_in_the_style_of_the_file() -> None:
+def test_an_entry_is_added_after_the_last_one_in_the_style_of_the_file() -> None:
     edited = JSON.put(ZED, ("context_servers", "anamnesis"), SERVER)
     assert (
         edited
@@ -59,7 +59,7 @@ def test_an_entry_goes_behind_the_last_one_in_the_style_of_the_file() -> None:
     assert JSON.drop(edited, ("context_servers", "anamnesis"), prune=True) == ZED
 
 
-def test_a_comment_behind_the_last_entry_stays_with_it() -> None:
+def test_a_comment_after_the_last_entry_stays_with_it() -> None:
     text = '{\n\t"a": 1 // one\n}\n'
     assert JSON.put(text, ("b",), 2) == '{\n\t"a": 1, // one\n\t"b": 2\n}\n'
 
@@ -142,7 +142,7 @@ def test_a_number_in_a_path_names_an_element() -> None:
         ('{"x": 1 // one\n}', '{"x": 1, // one\n  "a": {\n    "b": "é"\n  }\n}'),
     ],
 )
-def test_put_writes_as_the_file_is_written(text: str, edited: str) -> None:
+def test_put_follows_the_style_of_the_file(text: str, edited: str) -> None:
     assert JSON.put(text, ("a", "b"), "é") == edited
 
 
@@ -167,24 +167,24 @@ def test_put_writes_as_the_file_is_written(text: str, edited: str) -> None:
         ('"b"', '"b"'),
     ],
 )
-def test_drop_takes_one_entry_and_no_comment_beside_it(text: str, edited: str) -> None:
+def test_drop_removes_one_entry_and_no_comment_beside_it(text: str, edited: str) -> None:
     assert JSON.drop(text, ("b",)) == edited
 
 
-def test_empty_parents_go_only_if_asked_and_only_if_nobody_wrote_in_them() -> None:
+def test_empty_parents_are_removed_only_with_prune_and_without_comments() -> None:
     assert JSON.drop('{"a": {"b": {"c": 1}}}', ("a", "b", "c")) == '{"a": {"b": {}}}'
     assert JSON.drop('{"a": {"b": {"c": 1}}}', ("a", "b", "c"), prune=True) == "{}"
     assert JSON.drop('{"a": {"x": 0, "b": {"c": 1}}}', ("a", "b", "c"), prune=True) == '{"a": {"x": 0}}'
     assert JSON.drop('{"a": { /* mine */ "b": 1}}', ("a", "b"), prune=True) == '{"a": { /* mine */}}'
 
 
-def test_an_own_entry_is_renewed_where_it_stands() -> None:
+def test_an_existing_entry_is_updated_in_place() -> None:
     text = '{\n  "mcp": {\n    "anamnesis": {"command": "old"}, // ours\n    "z": {}\n  }\n}'
     edited = JSON.put(text, ("mcp", "anamnesis"), SERVER)
     assert edited == text.replace('{"command": "old"}', '{"command": "/bin/anamnesis", "args": ["mcp"]}')
 
 
-def test_a_key_may_hold_dots() -> None:
+def test_a_key_may_contain_dots() -> None:
     assert JSON.put('{"amp.x": 1}', ("amp.mcpServers", "a"), 2) == '{"amp.x": 1, "amp.mcpServers": {"a": 2}}'
 
 
@@ -215,12 +215,12 @@ def test_true_is_not_one_and_one_is_not_a_float() -> None:
         ('{"a": [1]}', "a is a list, not an object. a.b cannot be put there."),
     ],
 )
-def test_what_cannot_be_edited_is_refused_with_its_line_and_reason(text: str, message: str) -> None:
+def test_a_file_that_cannot_be_edited_is_refused_with_line_and_reason(text: str, message: str) -> None:
     with pytest.raises(Unparsable) as refused:
         JSON.put(text, ("a", "b"), 1)
     assert str(refused.value) == message
 
 
-def test_nobody_s_value_is_made_a_list() -> None:
+def test_an_object_is_not_turned_into_a_list() -> None:
     with pytest.raises(Unparsable, match="hooks is an object, not a list"):
         JSON.append('{"hooks": {}}', ("hooks",), 1)

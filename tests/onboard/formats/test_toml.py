@@ -1,4 +1,4 @@
-"""TOML as people and programs leave it: what an edit changes, and what it refuses."""
+"""TOML as people and programs write it: what an edit changes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ notes = """
 trusted_hash = "sha256:1"'''
 
 
-def test_a_table_goes_to_the_end_and_comes_out_again() -> None:
+def test_a_table_is_added_at_the_end_and_removed_again() -> None:
     edited = TOML.put(CODEX, PATH, SERVER)
     assert edited == CODEX + "\n\n" + BLOCK.removesuffix("\n")
     assert TOML.drop(edited, PATH, prune=True) == CODEX
@@ -59,7 +59,7 @@ def test_a_table_goes_to_the_end_and_comes_out_again() -> None:
         ("[a]\r\nb = 1\r\n", "[a]\r\nb = 1\r\n\r\n" + BLOCK.replace("\n", "\r\n")),
     ],
 )
-def test_put_writes_as_the_file_is_written(text: str, edited: str) -> None:
+def test_put_follows_the_style_of_the_file(text: str, edited: str) -> None:
     assert TOML.put(text, PATH, SERVER) == edited
 
 
@@ -76,12 +76,12 @@ def test_put_writes_as_the_file_is_written(text: str, edited: str) -> None:
         ("[k]\nz.y = 1\n[m]\nb.c = 1", "[k]\nz.y = 1\n[m]\nb.c = 1\nx = 1"),
     ],
 )
-def test_a_key_joins_its_table_in_the_form_that_has(text: str, edited: str) -> None:
+def test_a_key_is_added_in_the_notation_of_its_table(text: str, edited: str) -> None:
     assert TOML.put(text, ("m", "x"), 1) == edited
     assert TOML.drop(edited, ("m", "x")) == text
 
 
-def test_an_own_table_is_renewed_where_it_stands_with_its_sub_tables() -> None:
+def test_an_existing_table_is_updated_in_place_with_its_subtables() -> None:
     text = """\
 [mcp_servers.a]
 command = "a"
@@ -154,13 +154,13 @@ def test_a_hook_is_added_to_an_array_of_tables_however_it_is_written(text: str, 
     assert TOML.drop_item(edited, ("hooks",), last, prune=text != "hooks = []\n") == text
 
 
-def test_one_table_of_an_array_is_taken_out_with_all_below_it() -> None:
+def test_one_table_of_an_array_is_removed_with_its_subtables() -> None:
     text = "[[h]]\na = 1\n[h.x]\nb = 1\n[[h.y]]\nc = 1\n\n# two\n[[h]]\na = 2\n[h.x]\nb = 2\n"
     assert TOML.drop_item(text, ("h",), 0) == "\n# two\n[[h]]\na = 2\n[h.x]\nb = 2\n"
     assert TOML.drop_item(text, ("h",), 1) == "[[h]]\na = 1\n[h.x]\nb = 1\n[[h.y]]\nc = 1\n\n# two\n"
 
 
-def test_a_table_below_one_of_an_array_joins_that_one() -> None:
+def test_a_subtable_is_added_to_its_element_of_an_array() -> None:
     text = "[[h]]\na = 1\n\n[[h]]\na = 2\n"
     edited = TOML.put(text, ("h", 0, "x"), {"y": 1})
     assert edited == "[[h]]\na = 1\n\n[h.x]\ny = 1\n\n[[h]]\na = 2\n"
@@ -168,7 +168,7 @@ def test_a_table_below_one_of_an_array_joins_that_one() -> None:
     assert TOML.put(text, ("h", 0, "b"), 1) == "[[h]]\na = 1\nb = 1\n\n[[h]]\na = 2\n"
 
 
-def test_empty_parents_go_only_if_asked_and_only_if_nobody_wrote_in_them() -> None:
+def test_empty_parents_are_removed_only_with_prune_and_without_comments() -> None:
     assert TOML.drop("[m]\n\n[m.a]\nx = 1\n", ("m", "a")) == "[m]\n"
     assert TOML.drop("[m]\n\n[m.a]\nx = 1\n", ("m", "a"), prune=True) == ""
     assert TOML.drop("[m] # mine\n\n[m.a]\nx = 1\n", ("m", "a"), prune=True) == "[m] # mine\n"
@@ -179,7 +179,7 @@ def test_empty_parents_go_only_if_asked_and_only_if_nobody_wrote_in_them() -> No
 @pytest.mark.parametrize(
     "value", ["C:\\a", "it's \\", 'say "hi"', "tab\t\x00\x7f\u2028", "line\nfeed\r", "", "'''", "é😀"]
 )
-def test_every_string_comes_back_as_it_went_in(value: str) -> None:
+def test_every_string_is_read_back_unchanged(value: str) -> None:
     assert TOML.read(TOML.put("", ("a", value), [value]))["a"][value] == [value]
 
 
@@ -192,7 +192,7 @@ def test_every_string_comes_back_as_it_went_in(value: str) -> None:
         ("[[m]]\n", "m is a list, not an object. m.x cannot be put there."),
     ],
 )
-def test_what_cannot_be_edited_is_refused_with_its_line_and_reason(text: str, message: str) -> None:
+def test_a_file_that_cannot_be_edited_is_refused_with_line_and_reason(text: str, message: str) -> None:
     with pytest.raises(Unparsable) as refused:
         TOML.put(text, ("m", "x"), {"y": 1})
     assert str(refused.value) == message

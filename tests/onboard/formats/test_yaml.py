@@ -1,4 +1,4 @@
-"""YAML as people and programs leave it: what an edit changes, and what it refuses."""
+"""YAML as people and programs write it: what an edit changes, and what it refuses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ALIAS: *model
 """
 
 
-def test_an_extension_goes_behind_the_last_one_in_the_style_of_the_file() -> None:
+def test_an_entry_is_added_after_the_last_one_in_the_style_of_the_file() -> None:
     edited = YAML.put(GOOSE, PATH, EXTENSION)
     assert (
         edited
@@ -105,7 +105,7 @@ ALIAS: *model
         ("a: {c: 1}\na: {d: 1}\n", 'a: {c: 1}\na: {d: 1, "b": 1}\n'),
     ],
 )
-def test_put_writes_as_the_file_is_written(text: str, edited: str) -> None:
+def test_put_follows_the_style_of_the_file(text: str, edited: str) -> None:
     assert YAML.put(text, ("a", "b"), 1) == edited
 
 
@@ -165,18 +165,18 @@ def test_a_server_is_added_to_a_list_however_it_is_written(servers: str, edited:
         ("a:\n  x: 0\n  b: 1", "a:\n  x: 0"),
     ],
 )
-def test_drop_takes_one_entry_and_nothing_beside_it(text: str, edited: str) -> None:
+def test_drop_removes_one_entry_and_nothing_beside_it(text: str, edited: str) -> None:
     assert YAML.drop(text, ("a", "b")) == edited
 
 
-def test_an_element_keeps_its_dash_when_its_first_key_goes() -> None:
+def test_an_element_keeps_its_dash_when_its_first_key_is_removed() -> None:
     assert YAML.drop("a:\n  - b: 1\n    c: 2\n", ("a", 0, "b")) == "a:\n  - c: 2\n"
     assert YAML.drop("a:\n  - b: 1\n", ("a", 0, "b")) == "a:\n  - {}\n"
     with pytest.raises(Unparsable, match="line 2 has a comment that would be lost"):
         YAML.drop("a:\n  - b: 1 # mine\n    c: 2\n", ("a", 0, "b"))
 
 
-def test_empty_parents_go_only_if_asked_and_only_if_nobody_wrote_in_them() -> None:
+def test_empty_parents_are_removed_only_with_prune_and_without_comments() -> None:
     assert YAML.drop("a:\n  b:\n    c: 1\n", ("a", "b", "c")) == "a:\n  b: {}\n"
     assert YAML.drop("a:\n  b:\n    c: 1\n", ("a", "b", "c"), prune=True) == ""
     assert YAML.drop("a:\n  x: 1\n  b:\n    c: 1\n", ("a", "b", "c"), prune=True) == "a:\n  x: 1\n"
@@ -223,7 +223,7 @@ STRINGS = [
 @pytest.mark.parametrize(
     "value", [*STRINGS, "line\nfeed\r\t", "\x00\x7f\u2028\ufeff", "é😀", "@x", "%x", "&x", "*x", "!x", "=", "<<"]
 )
-def test_every_string_comes_back_as_it_went_in(value: str) -> None:
+def test_every_string_is_read_back_unchanged(value: str) -> None:
     assert YAML.read(YAML.put("", ("a", value), [value]))["a"][value] == [value]
     assert YAML.read(YAML.put("a: {b: c}", ("a", value), [value]))["a"][value] == [value]
 
@@ -245,13 +245,13 @@ def test_every_string_comes_back_as_it_went_in(value: str) -> None:
         ("--- {}\n", "the file is written in a way that cannot be edited safely. Edit it by hand."),
     ],
 )
-def test_what_cannot_be_edited_is_refused_with_its_line_and_reason(text: str, message: str) -> None:
+def test_a_file_that_cannot_be_edited_is_refused_with_line_and_reason(text: str, message: str) -> None:
     with pytest.raises(Unparsable) as refused:
         YAML.put(text, ("a", "b"), 1)
     assert str(refused.value) == message
 
 
-def test_a_date_is_the_text_that_it_is() -> None:
+def test_a_date_is_read_as_text() -> None:
     assert YAML.read("a: 2001-99-99\nb: 2001-01-01\n") == {"a": "2001-99-99", "b": "2001-01-01"}
 
 

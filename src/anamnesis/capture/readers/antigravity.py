@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from anamnesis.capture.asks import inside, without
+from anamnesis.capture.asks import inside_tag, without_tag
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import Paths, edited, local_path
 from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, text_of, type_of
 
-_WANTED = (b"USER_INPUT", b"PLANNER_RESPONSE", b"CODE_ACTION")
+_RELEVANT_TYPES = (b"USER_INPUT", b"PLANNER_RESPONSE", b"CODE_ACTION")
 _EDITORS = ("write_to_file", "replace_file_content", "multi_replace_file_content")
-_ADDED = ("ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE")
+_PROGRAM_TAGS = ("ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE")
 _CREATED = re.compile(r"^Created file (file://\S.*?) with requested content", re.MULTILINE)
 
 
@@ -21,13 +21,13 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     written: set[str] = set()
     for line in lines:
         kind = type_of(line)
-        if (kind is None or kind in _WANTED) and (entry := decode_line(line)):
-            _take(entry, draft, written)
+        if (kind is None or kind in _RELEVANT_TYPES) and (entry := decode_line(line)):
+            _record(entry, draft, written)
     is_in_logs = path.parent.name == "logs"
     draft.place(session_id=path.parent.parent.parent.name if is_in_logs else path.stem)
 
 
-def _take(step: Entry, draft: Draft, written: set[str]) -> None:
+def _record(step: Entry, draft: Draft, written: set[str]) -> None:
     kind, time, content = step.get("type"), text_of(step, "created_at"), text_of(step, "content").strip()
     if kind == "USER_INPUT" and step.get("source") == "USER_EXPLICIT":
         draft.ask([_typed(content)], time)
@@ -43,14 +43,14 @@ def _take(step: Entry, draft: Draft, written: set[str]) -> None:
 
 
 def _typed(content: str) -> str:
-    text = inside(content, "USER_REQUEST")
-    for tag in _ADDED:
-        text = without(text, tag)
+    text = inside_tag(content, "USER_REQUEST")
+    for tag in _PROGRAM_TAGS:
+        text = without_tag(text, tag)
     return text.strip()
 
 
 def _edited_by(call: Entry) -> Paths:
-    """The values of a call are JSON texts. Artifacts are the agent's own plans and reports, not the user's files."""
+    """The files that a call edits. Its values are JSON texts. Artifacts are the agent's plans, not the user's files."""
     given = {key: value.strip('"') for key, value in dict_of(call, "args").items() if isinstance(value, str)}
     tool = text_of(call, "name").rpartition(":")[2]
     return {} if given.get("IsArtifact") == "true" else edited(tool, given, _EDITORS)

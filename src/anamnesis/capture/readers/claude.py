@@ -28,17 +28,17 @@ _SUFFIX = ".jsonl"
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
-    reading = _Reading(draft, path.stem)
+    parser = _ClaudeParser(draft, path.stem)
     for line in lines:
-        reading.take(line)
+        parser.read(line)
     for subagent in _subagents(path):
         for line in read_lines(subagent):
-            reading.take_edits(line)
-    draft.session_id = reading.session_id()
+            parser.read_edits(line)
+    draft.session_id = parser.session_id()
 
 
-class _Reading:
-    """The state while a transcript is read."""
+class _ClaudeParser:
+    """Parses one transcript, line by line, into a draft."""
 
     def __init__(self, draft: Draft, name: str) -> None:
         self._draft = draft
@@ -46,8 +46,8 @@ class _Reading:
         self._named = False
         self._empty = True
 
-    def take(self, line: bytes) -> None:
-        """Read a line of the main file. Until id and start are known, any line may hold them."""
+    def read(self, line: bytes) -> None:
+        """Read a line of the main file. Until id and start are known, any line may contain them."""
         draft = self._draft
         placed = draft.session_id and draft.started_at
         if placed and not _may_matter(line, draft.edits.waiting):
@@ -56,19 +56,19 @@ class _Reading:
         if entry is None:
             return
         self._place(entry)
-        _take_edits(entry, draft)
+        _record_edits(entry, draft)
         if entry.get("type") == "assistant":
-            _take_answer(entry, draft)
+            _record_answer(entry, draft)
         else:
             draft.ask(_asked(entry), text_of(entry, "timestamp"))
 
-    def take_edits(self, line: bytes) -> None:
-        """Read a line of a subagent's file: its edits count, its prompts are not the user's."""
+    def read_edits(self, line: bytes) -> None:
+        """Read a line of a subagent's file: its edits count, its prompts do not."""
         if _may_matter(line, self._draft.edits.waiting) and (entry := decode_line(line)):
-            _take_edits(entry, self._draft)
+            _record_edits(entry, self._draft)
 
     def session_id(self) -> str:
-        """The session's id. A fork begins with lines of its origin: the file's own name wins if a line has it."""
+        """The session's id. A fork begins with lines of its origin, so the file's name wins if any line has it."""
         if self._named:
             return self._name
         return self._draft.session_id or ("" if self._empty else self._name)
@@ -82,14 +82,14 @@ class _Reading:
         draft.place(
             session_id=session_id,
             cwd=text_of(entry, "cwd"),
-            # Claude Code writes HEAD where there is no branch
+            # Claude Code writes HEAD if there is no branch
             branch="" if branch == "HEAD" else branch,
             started_at=text_of(entry, "timestamp"),
         )
 
 
 def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line may hold an ask, an answer or the result of a waiting call."""
+    """Whether a line may contain an ask, an answer or the result of a waiting call."""
     kind = type_of(line)
     if kind is None:
         return b'"assistant"' in line or b'"user"' in line or b'"queued_command"' in line
@@ -123,7 +123,7 @@ def _queued_prompt(entry: Entry) -> Entry | None:
     return queued if queued.get("commandMode") == "prompt" and not queued.get("isMeta") else None
 
 
-def _take_answer(entry: Entry, draft: Draft) -> None:
+def _record_answer(entry: Entry, draft: Draft) -> None:
     """Record an answer of the main thread, except for messages that Claude Code generates itself."""
     message = dict_of(entry, "message")
     if entry.get("isSidechain") or message.get("model") == "<synthetic>" or entry.get("isApiErrorMessage"):
@@ -133,7 +133,7 @@ def _take_answer(entry: Entry, draft: Draft) -> None:
     draft.answer(texts_of(message.get("content")), text_of(entry, "timestamp"), message.get("id"))
 
 
-def _take_edits(entry: Entry, draft: Draft) -> None:
+def _record_edits(entry: Entry, draft: Draft) -> None:
     """Record the calls or the results in a line."""
     kind, content = entry.get("type"), dict_of(entry, "message").get("content")
     if kind == "assistant":
@@ -154,7 +154,7 @@ def _take_edits(entry: Entry, draft: Draft) -> None:
 
 
 def _says_created(block: Entry, result: object) -> bool:
-    """Subagents' results have no `toolUseResult`; the text for the model says it."""
+    """Whether a result reports a new file. Subagents' results have no `toolUseResult`, only the text for the model."""
     if isinstance(result, dict):
         return result.get("type") == "create"
     return any(text.startswith("File created successfully") for text in texts_of(block.get("content")))

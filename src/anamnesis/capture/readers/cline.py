@@ -13,7 +13,7 @@ from anamnesis.capture.entries import (
     dict_of,
     dicts_of,
     moment,
-    read_lines,
+    read_object,
     text_of,
     texts_of,
 )
@@ -25,16 +25,16 @@ _INPUT = "<user_input"
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     document = decode_line(b"".join(lines)) or {}
     session = text_of(document, "sessionId")
-    beside = decode_line(b"".join(read_lines(str(path.with_name(f"{path.parent.name}.json"))))) or {}
+    about = read_object(path.with_name(f"{path.parent.name}.json"))
     if document.get("agent") != "lead":
         return
     for message in dicts_of(document.get("messages")):
-        _take(message, draft)
-    git = dict_of(dict_of(beside, "metadata"), "git")
-    draft.place(session_id=session, cwd=text_of(beside, "cwd"), branch=text_of(git, "branch"))
+        _record(message, draft)
+    git = dict_of(dict_of(about, "metadata"), "git")
+    draft.place(session_id=session, cwd=text_of(about, "cwd"), branch=text_of(git, "branch"))
 
 
-def _take(message: Entry, draft: Draft) -> None:
+def _record(message: Entry, draft: Draft) -> None:
     content, time = message.get("content"), moment(message.get("ts"))
     if message.get("role") == "user":
         if dict_of(message, "metadata").get("displayRole") != "system":
@@ -47,10 +47,10 @@ def _take(message: Entry, draft: Draft) -> None:
         draft.answer(texts_of(content), time, text_of(message, "id"))
         for block in dicts_of(content):
             if block.get("type") == "tool_use":
-                _take_call(block, draft)
+                _record_call(block, draft)
 
 
-def _take_call(block: Entry, draft: Draft) -> None:
+def _record_call(block: Entry, draft: Draft) -> None:
     given = dict_of(block, "input")
     paths = edited(block.get("name"), given, _EDITORS)
     if block.get("name") == "editor" and given.get("old_text") is None and given.get("insert_line") is None:
@@ -59,7 +59,7 @@ def _take_call(block: Entry, draft: Draft) -> None:
 
 
 def _typed(text: str) -> str:
-    """What stands in Cline's wrapper, which has attributes; the whole text if there is none."""
+    """The content of Cline's wrapper tag, which has attributes; the whole text without one."""
     if not text.startswith(_INPUT):
         return text
     return text.partition(">")[2].rpartition("</user_input>")[0]

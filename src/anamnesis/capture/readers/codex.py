@@ -28,12 +28,12 @@ _PAYLOAD = re.compile(rb'"payload"\s*:\s*\{\s*"type"\s*:\s*"(\w+)"')
 _PAYLOAD_START = 500
 _RESULTS = (b"function_call_output", b"custom_tool_call_output")
 _RESULT_OF = b'"call_id":"'
-_WANTED = (
+_RELEVANT_TYPES = (
     *(b"message", b"function_call", b"custom_tool_call", b"local_shell_call"),
     *(b"user_message", b"patch_apply_end", b"thread_rolled_back"),
 )
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
-# Injected context is a message that one tagged block fills, or the project's instructions.
+# Injected context: a message that is one tagged block, or the project's instructions.
 _INJECTED = re.compile(r"<([\w-]+)[\s>].*</\1>|# AGENTS\.md instructions\b.*", re.DOTALL)
 _IDE_ASK = "## My request for Codex:"
 _BEGIN = "*** Begin Patch"
@@ -41,11 +41,11 @@ _DONE = "Success. Updated the following files:"
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
-    reading = _Reading(draft)
+    parser = _RolloutParser(draft)
     for line in lines:
-        if _may_matter(line, draft.edits.waiting) and (entry := decode_line(line)) and not reading.take(entry):
+        if _may_matter(line, draft.edits.waiting) and (entry := decode_line(line)) and not parser.read(entry):
             return
-    reading.finish()
+    parser.finish()
     draft.place(session_id=path.stem if draft.turns or draft.asks else "")
 
 
@@ -60,11 +60,11 @@ def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
         return answers(line, _RESULT_OF, waiting)
     if found[1] == b"item_completed":
         return b'"UserMessage"' in line or b'"FileChange"' in line
-    return found[1] in _WANTED
+    return found[1] in _RELEVANT_TYPES
 
 
-class _Reading:
-    """The state while a rollout is read."""
+class _RolloutParser:
+    """Parses one rollout, entry by entry, into a draft."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -73,8 +73,8 @@ class _Reading:
         # The last ask: the kind of its event, the turn and the texts.
         self._last_ask: tuple[str, int, list[str]] = ("", 0, [])
 
-    def take(self, entry: Entry) -> bool:
-        """Read a line; False if the session is not a person's, so that the rest can be skipped."""
+    def read(self, entry: Entry) -> bool:
+        """Read an entry; False if the session is not a person's, so the rest can be skipped."""
         kind, payload, time = entry.get("type"), dict_of(entry, "payload"), text_of(entry, "timestamp")
         if kind == "session_meta":
             return self._start(payload)
@@ -82,9 +82,9 @@ class _Reading:
             self._draft.place(cwd=text_of(payload, "cwd"))
             self._draft.model = text_of(payload, "model") or self._draft.model
         elif kind == "response_item":
-            self._take_item(payload, time)
+            self._record_item(payload, time)
         elif kind == "event_msg":
-            self._take_event(payload, time)
+            self._record_event(payload, time)
         return True
 
     def finish(self) -> None:
@@ -105,7 +105,7 @@ class _Reading:
         own = any(word in source for word in ("subagent", "internal")) if isinstance(source, str | dict) else False
         return not own and thread in (None, "", "user")
 
-    def _take_item(self, item: Entry, time: str) -> None:
+    def _record_item(self, item: Entry, time: str) -> None:
         kind, draft = item.get("type"), self._draft
         if kind == "message" and item.get("role") == "user":
             texts = texts_of(item.get("content"), ("input_text",))
@@ -121,31 +121,31 @@ class _Reading:
         else:
             draft.edits.result(text_of(item, "call_id"), made=_DONE in str(item.get("output")))
 
-    def _take_event(self, event: Entry, time: str) -> None:
+    def _record_event(self, event: Entry, time: str) -> None:
         kind, item = event.get("type"), dict_of(event, "item")
         if kind == "user_message":
             if event.get("kind") in (None, "plain"):
                 text = text_of(event, "message")
-                self._take_ask("message", [text.rpartition(_IDE_ASK)[2].strip()], time)
+                self._record_ask("message", [text.rpartition(_IDE_ASK)[2].strip()], time)
         elif item.get("type") == "UserMessage":
             texts = texts_of(item.get("content"))
-            self._take_ask("item", [text.rpartition(_IDE_ASK)[2].strip() for text in texts], time)
+            self._record_ask("item", [text.rpartition(_IDE_ASK)[2].strip() for text in texts], time)
         elif kind == "patch_apply_end":
-            self._take_changes(text_of(event, "call_id"), event, made=event.get("success") is not False)
+            self._record_changes(text_of(event, "call_id"), event, made=event.get("success") is not False)
         elif item.get("type") == "FileChange":
-            self._take_changes(text_of(item, "id"), item, made=True)
+            self._record_changes(text_of(item, "id"), item, made=True)
         elif kind == "thread_rolled_back" and isinstance(count := event.get("num_turns"), int) and count > 0:
             del self._draft.asks[-count:]
 
-    def _take_ask(self, event: str, texts: list[str], time: str) -> None:
-        """Record an ask, once if both kinds of events hold it."""
+    def _record_ask(self, event: str, texts: list[str], time: str) -> None:
+        """Record an ask once, although both kinds of events may contain it."""
         self._sent = None
         before, turn, same = self._last_ask
         self._last_ask = (event, self._draft.turns, texts)
         if event == before or turn != self._draft.turns or texts != same:
             self._draft.ask(texts, time)
 
-    def _take_changes(self, call: str, event: Entry, *, made: bool) -> None:
+    def _record_changes(self, call: str, event: Entry, *, made: bool) -> None:
         """Record the files that a patch changed: more complete than the tool's call, but unordered."""
         paths: Paths = {}
         for path, change in sorted(dict_of(event, "changes").items()):

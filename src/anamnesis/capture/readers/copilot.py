@@ -9,7 +9,7 @@ from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import edited
 from anamnesis.capture.entries import Entry, answers, decode_line, dict_of, dicts_of, text_of, type_of
 
-_WANTED = (
+_RELEVANT_TYPES = (
     *(b"session.start", b"session.resume", b"session.model_change"),
     *(b"user.message", b"assistant.message", b"tool.execution_start"),
 )
@@ -25,12 +25,12 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     for line in lines:
         kind = type_of(line)
         done = kind == b"tool.execution_complete" and answers(line, _RESULT_OF, draft.edits.waiting)
-        if (kind is None or kind in _WANTED or done) and (entry := decode_line(line)):
-            _take(entry, draft)
+        if (kind is None or kind in _RELEVANT_TYPES or done) and (entry := decode_line(line)):
+            _record(entry, draft)
     draft.place(session_id=path.parent.name if path.name == "events.jsonl" else path.stem)
 
 
-def _take(entry: Entry, draft: Draft) -> None:
+def _record(entry: Entry, draft: Draft) -> None:
     kind, data, time = entry.get("type"), dict_of(entry, "data"), text_of(entry, "timestamp")
     # Events of subagents have `agentId`; before 1.0, the id of the call that started the agent.
     side = bool(entry.get("agentId") or data.get("parentToolCallId"))
@@ -50,14 +50,14 @@ def _take(entry: Entry, draft: Draft) -> None:
             draft.model = text_of(data, "model") or draft.model
             draft.answer([text] if text else [], time, text_of(data, "messageId"))
         for request in dicts_of(data.get("toolRequests")):
-            _take_call(text_of(request, "name"), request, draft)
+            _record_call(text_of(request, "name"), request, draft)
     elif kind == "tool.execution_start":
-        _take_call(text_of(data, "toolName"), data, draft)
+        _record_call(text_of(data, "toolName"), data, draft)
     elif kind == "tool.execution_complete":
         draft.edits.result(text_of(data, "toolCallId"), made=data.get("success") is not False)
 
 
-def _take_call(tool: str, call: Entry, draft: Draft) -> None:
+def _record_call(tool: str, call: Entry, draft: Draft) -> None:
     given = call.get("arguments")
     command = given.get("command") if isinstance(given, dict) else None
     if tool == "str_replace_editor" and command == "view":

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from anamnesis.capture.asks import inside
+from anamnesis.capture.asks import inside_tag
 from anamnesis.capture.draft import Draft
 from anamnesis.capture.edited_files import edited
 from anamnesis.capture.entries import blocks_of, decode_line, dict_of, read_lines, read_object, text_of, texts_of
@@ -31,19 +31,19 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
             for text in texts_of(content):
                 # All text around the query is added by the program; older versions add none and have no tag.
                 if f"<{_QUERY}>" in text or not text.startswith("<"):
-                    draft.ask([inside(text, _QUERY)], _time(text))
+                    draft.ask([inside_tag(text, _QUERY)], _time(text))
         elif entry.get("role") == "assistant":
             texts = (text.replace(_HIDDEN, "").strip() for text in texts_of(content))
             draft.answer(text for text in texts if text)
-            _take_calls(content, draft)
+            _record_calls(content, draft)
     for file in sorted((path.parent / _SUBAGENTS).glob("*.jsonl")):
         for line in read_lines(str(file)):
             entry = decode_line(line) or {}
-            _take_calls(dict_of(entry, "message").get("content"), draft)
+            _record_calls(dict_of(entry, "message").get("content"), draft)
     draft.place(session_id=path.stem if draft.turns or draft.asks else "", cwd=_workspace(path))
 
 
-def _take_calls(content: object, draft: Draft) -> None:
+def _record_calls(content: object, draft: Draft) -> None:
     for block in blocks_of(content):
         if block.get("type") == "tool_use":
             draft.edits.call(block.get("id"), edited(block.get("name"), block.get("input"), _EDITORS))
@@ -62,7 +62,7 @@ def _time(text: str) -> str:
 
 
 def _workspace(path: Path) -> str:
-    """The session's folder. The project's folder name cannot be decoded, but a file in it holds the path."""
+    """The session's folder. The project's folder name cannot be decoded, but a file in it contains the path."""
     for folder in path.parents:
         if folder.parent.name == "projects":
             return text_of(read_object(folder / _TRUSTED), "workspacePath")

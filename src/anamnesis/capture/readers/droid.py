@@ -25,7 +25,7 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
             if entry.get("callingSessionId"):
                 return  # a subagent's
         elif entry.get("type") == "message":
-            _take(entry, draft)
+            _record(entry, draft)
     draft.place(session_id=path.stem)
 
 
@@ -35,7 +35,7 @@ def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
     return type_of(line) in (None, b"session_start", b"message")
 
 
-def _take(entry: Entry, draft: Draft) -> None:
+def _record(entry: Entry, draft: Draft) -> None:
     message, time = dict_of(entry, "message"), text_of(entry, "timestamp")
     blocks = blocks_of(message.get("content"))
     if message.get("role") == "assistant":
@@ -43,7 +43,7 @@ def _take(entry: Entry, draft: Draft) -> None:
         draft.answer(texts_of(blocks), time, text_of(entry, "id"))
         for block in blocks:
             if block.get("type") == "tool_use":
-                _take_call(block, draft)
+                _record_call(block, draft)
     elif message.get("role") == "user":
         results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
@@ -52,7 +52,7 @@ def _take(entry: Entry, draft: Draft) -> None:
             draft.ask(texts_of(blocks), time)
 
 
-def _take_call(block: Entry, draft: Draft) -> None:
+def _record_call(block: Entry, draft: Draft) -> None:
     tool = text_of(block, "name")
     paths = edited(tool, block.get("input"), _EDITORS)
     draft.edits.call(block.get("id"), dict.fromkeys(paths, True) if tool == "Create" else paths)

@@ -32,15 +32,15 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         if undone := text_of(entry, "$rewindTo"):
             _rewind(messages, undone)
         for message in (entry, *dicts_of(entry.get("messages"))):
-            _take(message, draft, messages)
+            _record(message, draft, messages)
     for asked in messages.values():
         draft.ask(asked)
-    _take_subagents(path.parent / draft.session_id, draft)
+    _record_subagents(path.parent / draft.session_id, draft)
     draft.place(cwd=_project(path))
 
 
-def _take(message: Entry, draft: Draft, messages: dict[str, list[str]]) -> None:
-    """Read a message. `messages` holds the asks of each, which a rewind may remove."""
+def _record(message: Entry, draft: Draft, messages: dict[str, list[str]]) -> None:
+    """Read a message. `messages` has the asks of each, which a rewind may remove."""
     name, time = text_of(message, "id"), text_of(message, "timestamp")
     if message.get("type") == "user":
         texts = spoken(message.get("displayContent") or message.get("content"))
@@ -51,10 +51,10 @@ def _take(message: Entry, draft: Draft, messages: dict[str, list[str]]) -> None:
         messages.setdefault(name, [])
         draft.model = text_of(message, "model") or draft.model
         draft.answer(spoken(message.get("content")), time, name)
-        _take_calls(message, draft)
+        _record_calls(message, draft)
 
 
-def _take_calls(message: Entry, draft: Draft) -> None:
+def _record_calls(message: Entry, draft: Draft) -> None:
     for call in dicts_of(message.get("toolCalls")):
         paths = edited(call.get("name"), call.get("args"), EDITORS)
         if paths and (name := text_of(call, "id")):
@@ -69,14 +69,14 @@ def _rewind(messages: dict[str, list[str]], undone: str) -> None:
         pass
 
 
-def _take_subagents(folder: Path, draft: Draft) -> None:
+def _record_subagents(folder: Path, draft: Draft) -> None:
     """Subagents' files are in a folder with the session's id. Their edits count."""
     if not draft.session_id or not folder.is_dir():
         return
     for file in sorted(folder.glob("*.jsonl")):
         for line in read_lines(str(file)):
             if b'"toolCalls"' in line and not line.startswith(_UPDATE) and (entry := decode_line(line)):
-                _take_calls(entry, draft)
+                _record_calls(entry, draft)
 
 
 def _project(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Grok: updates of the Agent Client Protocol, in `sessions/<folder>/<id>/updates.jsonl`. A text comes in chunks."""
+"""Grok: updates of the Agent Client Protocol, in `sessions/<folder>/<id>/updates.jsonl`. Texts arrive in chunks."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.capture.draft import Draft
-from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, moment, read_lines, text_of, texts_of
+from anamnesis.capture.entries import Entry, decode_line, dict_of, dicts_of, moment, read_object, text_of, texts_of
 
 _ASK, _ANSWER = "user_message_chunk", "agent_message_chunk"
 
 
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
-    summary = decode_line(b"".join(read_lines(str(path.with_name("summary.json"))))) or {}
+    summary = read_object(path.with_name("summary.json"))
     if summary.get("session_kind") == "subagent":
         return
-    reading = _Reading(draft)
+    parser = _UpdateParser(draft)
     for line in lines:
         if entry := decode_line(line):
-            reading.take(dict_of(dict_of(entry, "params"), "update"), moment(entry.get("timestamp")))
-    reading.finish()
+            parser.read(dict_of(dict_of(entry, "params"), "update"), moment(entry.get("timestamp")))
+    parser.finish()
     draft.place(session_id=path.parent.name, cwd=text_of(dict_of(summary, "info"), "cwd"))
     draft.place(branch=text_of(summary, "head_branch"))
     draft.model = text_of(summary, "current_model_id")
 
 
-class _Reading:
-    """The state while updates are read: chunks of one kind are one text until another kind follows."""
+class _UpdateParser:
+    """Parses updates into a draft. Consecutive chunks of one kind form one text."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
         self._kind = self._time = ""
         self._chunks: list[str] = []
 
-    def take(self, update: Entry, time: str) -> None:
+    def read(self, update: Entry, time: str) -> None:
         kind = text_of(update, "sessionUpdate")
         if not kind:
             return
@@ -48,7 +48,7 @@ class _Reading:
             self._draft.edits.call(None, _changed(update))
 
     def finish(self) -> None:
-        """Record a text that is complete."""
+        """Record the text of the chunks read so far."""
         texts = texts_of("".join(self._chunks))
         if self._kind == _ASK:
             self._draft.ask(texts, self._time)

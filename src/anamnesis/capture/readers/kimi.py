@@ -33,11 +33,11 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     session, agent = _session(path)
     if agent != "main":
         return
-    reading = _Reading(draft)
+    parser = _WireParser(draft)
     for line in lines:
         if _may_matter(line, draft.edits.waiting) and (entry := decode_line(line)):
-            reading.take(entry)
-    reading.finish()
+            parser.read(entry)
+    parser.finish()
     draft.place(session_id=session.name, cwd=_folder(session))
 
 
@@ -49,14 +49,14 @@ def _session(path: Path) -> tuple[Path, str]:
 
 
 def _may_matter(line: bytes, waiting: Collection[str]) -> bool:
-    """Whether a line may matter. Results are long: one of a waiting call or, in Kimi CLI, one with a diff."""
+    """Whether a line may matter. Results are long: only one of a waiting call counts, in Kimi CLI one with a diff."""
     if _RESULT in line:
         return answers(line, _RESULT_OF, waiting)
     return _OLD_RESULT not in line or _OLD_CHANGE in line
 
 
-class _Reading:
-    """The state while a wire file is read."""
+class _WireParser:
+    """Parses one wire file, entry by entry, into a draft."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -64,10 +64,10 @@ class _Reading:
         # The user's messages for the model, until a prompt record is read.
         self._sent: list[tuple[list[str], str]] | None = []
 
-    def take(self, entry: Entry) -> None:
+    def read(self, entry: Entry) -> None:
         old = dict_of(entry, "message")
         if "payload" in old:
-            self._take_old(text_of(old, "type"), dict_of(old, "payload"), moment(entry.get("timestamp")))
+            self._record_old(text_of(old, "type"), dict_of(old, "payload"), moment(entry.get("timestamp")))
             return
         kind, time, event = entry.get("type"), moment(entry.get("time")), dict_of(entry, "event")
         if kind in _ASKS:
@@ -78,13 +78,13 @@ class _Reading:
             if self._sent is not None:
                 self._sent.append((texts_of(old.get("content")), time))
         elif kind == "context.append_loop_event":
-            self._take_event(event, time)
+            self._record_event(event, time)
 
     def finish(self) -> None:
         for texts, time in self._sent or ():
             self._draft.ask(texts, time)
 
-    def _take_event(self, event: Entry, time: str) -> None:
+    def _record_event(self, event: Entry, time: str) -> None:
         kind, call = event.get("type"), text_of(event, "toolCallId")
         if kind == "step.begin":
             self._step += 1
@@ -96,12 +96,12 @@ class _Reading:
         elif kind == "tool.result":
             self._draft.edits.result(call, made=not dict_of(event, "result").get("isError"))
 
-    def _take_old(self, kind: str, payload: Entry, time: str) -> None:
+    def _record_old(self, kind: str, payload: Entry, time: str) -> None:
         """Read a record of Kimi CLI, whose tools show their changes in their results."""
         if kind == "SubagentEvent":
             inner = dict_of(payload, "event")
             if inner.get("type") == "ToolResult":
-                self._take_result(dict_of(inner, "payload"))
+                self._record_result(dict_of(inner, "payload"))
         elif kind in _OLD_ASKS:
             self._draft.ask(texts_of(payload.get("user_input")), time)
         elif kind == "StepBegin":
@@ -109,9 +109,9 @@ class _Reading:
         elif kind in ("ContentPart", "ToolCall"):
             self._draft.answer(texts_of([payload]), time, self._step)
         elif kind == "ToolResult":
-            self._take_result(payload)
+            self._record_result(payload)
 
-    def _take_result(self, payload: Entry) -> None:
+    def _record_result(self, payload: Entry) -> None:
         result = dict_of(payload, "return_value")
         if not result.get("is_error"):
             shown = [block for block in dicts_of(result.get("display")) if block.get("type") == "diff"]

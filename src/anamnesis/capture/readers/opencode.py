@@ -24,11 +24,11 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
             start = moment(dict_of(info, "time").get("created"))
             draft.place(session_id=text_of(info, "id"), cwd=text_of(info, "directory"), started_at=start)
         for message in (entry, *dicts_of(entry.get("messages"))):
-            _take(message, draft, undone)
+            _record(message, draft, undone)
     draft.place(session_id=path.stem if draft.turns or draft.asks else "")
 
 
-def _take(message: Entry, draft: Draft, undone: str) -> None:
+def _record(message: Entry, draft: Draft, undone: str) -> None:
     """Read a message, unless the user has undone it. Ids sort by time."""
     info, parts = dict_of(message, "info"), dicts_of(message.get("parts"))
     name, time = text_of(info, "id"), moment(dict_of(info, "time").get("created"))
@@ -36,14 +36,14 @@ def _take(message: Entry, draft: Draft, undone: str) -> None:
         return
     texts = texts_of([part for part in parts if not _is_added(part)])
     if message.get("subagent"):
-        _take_calls(parts, draft)
+        _record_calls(parts, draft)
     elif info.get("role") == "user":
         draft.ask([_unquoted(text) for text in texts], time)
     elif info.get("role") == "assistant" and not info.get("summary"):
         draft.place(cwd=text_of(dict_of(info, "path"), "cwd"))
         draft.model = text_of(info, "modelID") or draft.model
         draft.answer(texts, time, name)
-        _take_calls(parts, draft)
+        _record_calls(parts, draft)
 
 
 def _is_added(part: Entry) -> bool:
@@ -58,7 +58,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1].replace('\\"', '"') if quoted else text
 
 
-def _take_calls(parts: list[Entry], draft: Draft) -> None:
+def _record_calls(parts: list[Entry], draft: Draft) -> None:
     for part in parts:
         state = dict_of(part, "state")
         paths = edited(text_of(part, "tool"), dict_of(state, "input"), _EDITORS)

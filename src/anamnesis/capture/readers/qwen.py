@@ -21,11 +21,11 @@ def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
         if kind == b"system" or (kind == b"tool_result" and not answers(line, _RESULT_OF, draft.edits.waiting)):
             continue
         if entry := decode_line(line):
-            _take(entry, draft)
+            _record(entry, draft)
     draft.place(session_id=path.stem if draft.turns or draft.asks else "")
 
 
-def _take(entry: Entry, draft: Draft) -> None:
+def _record(entry: Entry, draft: Draft) -> None:
     kind, time, content = entry.get("type"), text_of(entry, "timestamp"), dict_of(entry, "message").get("parts")
     side = bool(entry.get("isSidechain") or entry.get("agentId"))
     draft.place(session_id=text_of(entry, "sessionId"), cwd=text_of(entry, "cwd"), branch=text_of(entry, "gitBranch"))

@@ -15,11 +15,11 @@ _EDIT = "code_action"
 def read(lines: Iterable[bytes], path: Path, draft: Draft) -> None:
     for line in lines:
         if entry := decode_line(line):
-            _take(entry, draft)
+            _record(entry, draft)
     draft.place(session_id=path.stem)
 
 
-def _take(step: Entry, draft: Draft) -> None:
+def _record(step: Entry, draft: Draft) -> None:
     kind = text_of(step, "type")
     data = dict_of(step, kind)
     if kind == "user_input":

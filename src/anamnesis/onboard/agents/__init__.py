@@ -58,7 +58,7 @@ AGENTS: dict[str, Callable[[Place, Program], Agent]] = {
 
 
 def all_agents(place: Place, program: Program) -> list[Agent]:
-    """Every agent as declared for a machine, with the launcher that it starts, if there is one."""
+    """Every agent as declared for a machine, with an edit for the launcher if the program is one."""
     launcher = (Launcher(Path(program.words[0]), program.runs),) if program.runs else ()
     agents = [declare(place, program) for declare in AGENTS.values()]
     return [replace(agent, edits=(*launcher, *agent.edits)) if agent.edits else agent for agent in agents]

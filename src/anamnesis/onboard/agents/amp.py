@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent, line_in
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -17,7 +17,9 @@ def amp(place: Place, program: Program) -> Agent:
         programs=("amp",),
         signs=(folder,),
         edits=(
-            Settings(folder / "settings.json", "jsonc", (Server(("amp.mcpServers", "anamnesis"), program.server()),)),
+            SettingsEdit(
+                folder / "settings.json", "jsonc", (Server(("amp.mcpServers", "anamnesis"), program.server()),)
+            ),
         ),
         instructions=line_in(folder / "AGENTS.md"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import START, TURN
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place
@@ -30,7 +30,7 @@ def antigravity(place: Place, program: Program) -> Agent:
         programs=("agy", "antigravity"),
         signs=(folder / "antigravity", folder / "antigravity-cli", folder / "config"),
         edits=(
-            *(Settings(file, "json", (server,)) for file in files),
-            Settings(folder / "config/hooks.json", "json", tuple(hooks)),
+            *(SettingsEdit(file, "json", (server,)) for file in files),
+            SettingsEdit(folder / "config/hooks.json", "json", tuple(hooks)),
         ),
     )

@@ -1,4 +1,4 @@
-"""Claude Code: the server at user scope, the hooks as shell commands, which some other hosts run as well."""
+"""Claude Code: the server at user scope, and hooks as shell commands in a form that some other hosts also run."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START_ALONE, On, group
+from anamnesis.onboard.edits import SettingsEdit
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, PULL, START_ALONE, HookEvent, group
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
 
 def hooks(program: Program) -> tuple[Item, ...]:
-    """The hooks, also for our plugin, which holds the same ones."""
+    """The hooks. Our plugin contains the same ones."""
     items = []
     for on in (START_ALONE, PULL, PROMPT, COMPACT, END):
         background = {"async": True} if on is PULL else {}
@@ -24,8 +24,8 @@ def hooks(program: Program) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _launch(program: Program, on: On) -> dict[str, Any]:
-    """The call. On Windows one of three shells with different quoting runs hooks, so it is started without a shell."""
+def _launch(program: Program, on: HookEvent) -> dict[str, Any]:
+    """The call. On Windows any of three shells with different quoting may run hooks, so no shell is used."""
     command, *args = program.call(on.verb, *on.options)
     return {"command": command, "args": args} if program.windows else {"command": program.line(on.verb, *on.options)}
 
@@ -41,8 +41,8 @@ def claude(place: Place, program: Program) -> Agent:
         programs=("claude",),
         signs=(folder, state),
         edits=(
-            Settings(state, "json", (Server(("mcpServers", "anamnesis"), program.server(type="stdio")),)),
-            Settings(settings, "json", hooks(program)),
+            SettingsEdit(state, "json", (Server(("mcpServers", "anamnesis"), program.server(type="stdio")),)),
+            SettingsEdit(settings, "json", hooks(program)),
         ),
     )
     found = re.search(rb'"(anamnesis@[\w.-]+)"\s*:\s*true', settings.read_bytes()) if settings.is_file() else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from anamnesis.onboard.agent import Agent, own_file
-from anamnesis.onboard.edits import Settings, Whole
+from anamnesis.onboard.edits import OwnFile, SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
+from anamnesis.onboard.plugin import plugin
 from anamnesis.onboard.program import Program
 
 
@@ -25,19 +25,16 @@ def cline(place: Place, program: Program) -> Agent:
         title="Cline",
         programs=("cline",),
         signs=(folder, *place.extensions(name)),
-        edits=(*(Settings(path, "json", (server,)) for path in files), _plugin(folder / "plugins", program)),
+        edits=(*(SettingsEdit(path, "json", (server,)) for path in files), _plugin(folder / "plugins", program)),
     )
 
 
-def _plugin(folder: Path, program: Program) -> Whole:
-    """The plugin, with the commands that start us. At a session's first prompt, `recall` gives the notes of a start."""
-    template = Path(__file__).with_name("cline.js").read_text("utf-8")
-    words = {
+def _plugin(folder: Path, program: Program) -> OwnFile:
+    calls = {
         "recall": program.call("recall", "--host=cline"),
         "capture": program.call("capture", "--no-sync", "--host=cline"),
     }
-    text = template.replace("CALLS", json.dumps(words), 1)
-    return Whole(folder / "anamnesis.js", text, ("inject", "recall", "capture"))
+    return plugin(folder, "cline", calls)
 
 
 def roo(place: Place, program: Program) -> Agent:
@@ -50,6 +47,6 @@ def roo(place: Place, program: Program) -> Agent:
         title="Roo Code",
         programs=(),
         signs=(folder, *storages, *place.extensions(name)),
-        edits=tuple(Settings(storage / "settings/mcp_settings.json", "json", (server,)) for storage in storages),
+        edits=tuple(SettingsEdit(storage / "settings/mcp_settings.json", "json", (server,)) for storage in storages),
         instructions=own_file(folder / "rules/anamnesis.md"),
     )

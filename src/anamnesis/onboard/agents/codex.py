@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, group
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
@@ -25,8 +25,8 @@ def codex(place: Place, program: Program) -> Agent:
         programs=("codex",),
         signs=(folder,),
         edits=(
-            Settings(folder / "config.toml", "toml", (Server(("mcp_servers", "anamnesis"), program.server()),)),
-            Settings(folder / "hooks.json", "json", tuple(hooks)),
+            SettingsEdit(folder / "config.toml", "toml", (Server(("mcp_servers", "anamnesis"), program.server()),)),
+            SettingsEdit(folder / "hooks.json", "json", tuple(hooks)),
         ),
         remark="Codex runs no hook before you trust it: start codex, type /hooks and trust those of anamnesis.",
     )

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent, own_file
-from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.pieces import Item, Needed
+from anamnesis.onboard.edits import SettingsEdit
+from anamnesis.onboard.pieces import Item, RequiredValue
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
-_FRAME = (Needed(("name",), "Local Config"), Needed(("version",), "1.0.0"), Needed(("schema",), "v1"))
+_FRAME = (
+    RequiredValue(("name",), "Local Config"),
+    RequiredValue(("version",), "1.0.0"),
+    RequiredValue(("schema",), "v1"),
+)
 
 
 def continue_(place: Place, program: Program) -> Agent:
@@ -19,6 +23,6 @@ def continue_(place: Place, program: Program) -> Agent:
         title="Continue",
         programs=("cn",),
         signs=(folder,),
-        edits=(Settings(folder / "config.yaml", "yaml", (*_FRAME, server)),),
+        edits=(SettingsEdit(folder / "config.yaml", "yaml", (*_FRAME, server)),),
         instructions=own_file(folder / "rules/anamnesis.md"),
     )

@@ -7,9 +7,9 @@ from typing import Any
 
 from anamnesis.config import HOME_VARIABLE
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
-from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, On
-from anamnesis.onboard.pieces import Item, Needed, Server
+from anamnesis.onboard.edits import SettingsEdit
+from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, HookEvent
+from anamnesis.onboard.pieces import Item, RequiredValue, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
@@ -27,7 +27,7 @@ def copilot(place: Place, program: Program) -> Agent:
         programs=("copilot",),
         signs=(folder / "config.json", folder / "session-state"),  # VS Code uses the folder as well
         edits=(
-            Settings(folder / "mcp-config.json", "json", (Server(("mcpServers", "anamnesis"), server),)),
+            SettingsEdit(folder / "mcp-config.json", "json", (Server(("mcpServers", "anamnesis"), server),)),
             _hooks(folder, program),
         ),
     )
@@ -43,7 +43,7 @@ def vscode(place: Place, program: Program) -> Agent:
         programs=("code", "code-insiders", "codium"),
         signs=tuple(users),
         edits=(
-            *(Settings(folder / "mcp.json", "jsonc", (server,)) for folder in folders),
+            *(SettingsEdit(folder / "mcp.json", "jsonc", (server,)) for folder in folders),
             _hooks(place.named("COPILOT_HOME", ".copilot"), program),
         ),
         ignored=("recall", "capture"),
@@ -51,12 +51,12 @@ def vscode(place: Place, program: Program) -> Agent:
     )
 
 
-def _hooks(folder: Path, program: Program) -> Settings:
+def _hooks(folder: Path, program: Program) -> SettingsEdit:
     items = [Item(("hooks", event), on.verb, _handler(on, program)) for event, on in _EVENTS.items()]
-    return Settings(folder / "hooks/anamnesis.json", "json", (Needed(("version",), 1), *items), own=True)
+    return SettingsEdit(folder / "hooks/anamnesis.json", "json", (RequiredValue(("version",), 1), *items), own=True)
 
 
-def _handler(on: On, program: Program) -> dict[str, Any]:
+def _handler(on: HookEvent, program: Program) -> dict[str, Any]:
     options = (*on.options, "--host=copilot")
     shell = {"powershell": program.powershell} if program.windows else {"bash": program.line}
     lines = {key: write(on.verb, *options) for key, write in shell.items()}

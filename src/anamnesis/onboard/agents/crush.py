@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anamnesis.onboard.agent import Agent, line_in
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -21,6 +21,6 @@ def crush(place: Place, program: Program) -> Agent:
         title="Crush",
         programs=("crush",),
         signs=(folder,),
-        edits=(Settings(folder / "crush.json", "json", (server,)),),
+        edits=(SettingsEdit(folder / "crush.json", "json", (server,)),),
         instructions=line_in(folder / "CRUSH.md"),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import COMPACT, END, START
-from anamnesis.onboard.pieces import Item, Needed, Server
+from anamnesis.onboard.pieces import Item, RequiredValue, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
@@ -24,8 +24,8 @@ def cursor(place: Place, program: Program) -> Agent:
         programs=("cursor", "cursor-agent"),
         signs=(folder,),
         edits=(
-            Settings(folder / "mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)),
-            Settings(folder / "hooks.json", "json", (Needed(("version",), 1), *hooks)),
+            SettingsEdit(folder / "mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)),
+            SettingsEdit(folder / "hooks.json", "json", (RequiredValue(("version",), 1), *hooks)),
         ),
         remark="Enable the server once: in the settings of the IDE, or with cursor-agent mcp enable anamnesis.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place, present
 from anamnesis.onboard.program import Program
@@ -18,6 +18,6 @@ def desktop(place: Place, program: Program) -> Agent:
         title="Claude Desktop",
         programs=("claude-desktop",),
         signs=tuple(folders),
-        edits=tuple(Settings(folder / "claude_desktop_config.json", "json", (server,)) for folder in folders),
+        edits=tuple(SettingsEdit(folder / "claude_desktop_config.json", "json", (server,)) for folder in folders),
         remark="Quit Claude Desktop completely and start it again.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, grouped
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
@@ -21,7 +21,7 @@ def droid(place: Place, program: Program) -> Agent:
         programs=("droid",),
         signs=(folder,),
         edits=(
-            Settings(folder / "mcp.json", "json", (server,)),
-            Settings(hooks, "jsonc", grouped(program, "droid", START, PROMPT, COMPACT, END)),
+            SettingsEdit(folder / "mcp.json", "json", (server,)),
+            SettingsEdit(hooks, "jsonc", grouped(program, "droid", START, PROMPT, COMPACT, END)),
         ),
     )

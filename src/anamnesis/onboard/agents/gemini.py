@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import COMPACT, END, PROMPT, START, TURN, grouped
-from anamnesis.onboard.pieces import Former, Member, Piece, Server
+from anamnesis.onboard.pieces import AllowListEntry, Piece, RetiredItem, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
 
 def gemini(place: Place, program: Program) -> Agent:
-    """Gemini CLI runs PreCompress before every request, and does not wait for SessionEnd: a turn's end captures.
+    """Gemini CLI runs PreCompress before every request and does not wait for SessionEnd, so the end of a turn captures.
 
-    The notes of a session's start come with its first prompt, because a run without a terminal puts the answer of
-    SessionStart before the prompt, and drops such a prompt when the session is resumed.
+    The first prompt brings the notes of the session's start: a run without a terminal puts the output of SessionStart
+    before the prompt, and drops such a prompt when the session is resumed.
     """
     settings = place.named("GEMINI_CLI_HOME", "") / ".gemini/settings.json"
     moments = (
@@ -27,8 +27,8 @@ def gemini(place: Place, program: Program) -> Agent:
         replace(END, seconds=10),
     )
     former = (
-        Former(("hooks", "PreCompress"), "capture"),
-        Former(("hooks", "SessionStart"), "inject"),
+        RetiredItem(("hooks", "PreCompress"), "capture"),
+        RetiredItem(("hooks", "SessionStart"), "inject"),
     )
     return Agent(
         name="gemini",
@@ -41,7 +41,7 @@ def gemini(place: Place, program: Program) -> Agent:
 
 
 def qwen(place: Place, program: Program) -> Agent:
-    """Qwen Code reports the end of a session only where it has a terminal, and defers the tools of servers."""
+    """Qwen Code reports the end of a session only with a terminal, and defers the tools of servers."""
     folder = place.named("QWEN_HOME", ".qwen")
     moments = (START, PROMPT, COMPACT, TURN, END)
     server = {**program.server(), "alwaysLoadTools": True}
@@ -54,6 +54,6 @@ def qwen(place: Place, program: Program) -> Agent:
     )
 
 
-def _settings(file: Path, server: dict[str, Any], *hooks: Piece) -> Settings:
-    allowed = Member(("mcp", "allowed"), "anamnesis")
-    return Settings(file, "jsonc", (Server(("mcpServers", "anamnesis"), server), allowed, *hooks))
+def _settings(file: Path, server: dict[str, Any], *hooks: Piece) -> SettingsEdit:
+    allowed = AllowListEntry(("mcp", "allowed"), "anamnesis")
+    return SettingsEdit(file, "jsonc", (Server(("mcpServers", "anamnesis"), server), allowed, *hooks))

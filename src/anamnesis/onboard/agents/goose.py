@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent, line_in
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -32,6 +32,6 @@ def goose(place: Place, program: Program) -> Agent:
         title="Goose",
         programs=("goose",),
         signs=(folder,),
-        edits=(Settings(folder / "config.yaml", "yaml", (Server(("extensions", "anamnesis"), value),)),),
+        edits=(SettingsEdit(folder / "config.yaml", "yaml", (Server(("extensions", "anamnesis"), value),)),),
         instructions=line_in(folder / ".goosehints"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent, own_file
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import COMPACT, END, grouped
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
@@ -18,8 +18,8 @@ def grok(place: Place, program: Program) -> Agent:
         programs=("grok",),
         signs=(folder,),
         edits=(
-            Settings(folder / "config.toml", "toml", (Server(("mcp_servers", "anamnesis"), program.server()),)),
-            Settings(folder / "hooks/anamnesis.json", "json", grouped(program, "grok", COMPACT, END), own=True),
+            SettingsEdit(folder / "config.toml", "toml", (Server(("mcp_servers", "anamnesis"), program.server()),)),
+            SettingsEdit(folder / "hooks/anamnesis.json", "json", grouped(program, "grok", COMPACT, END), own=True),
         ),
         instructions=own_file(folder / "rules/anamnesis.md"),
     )

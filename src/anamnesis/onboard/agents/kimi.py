@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import COMPACT, END, PROMPT, TURN
 from anamnesis.onboard.pieces import Item, Server
 from anamnesis.onboard.place import Place, present
@@ -21,8 +21,8 @@ def kimi(place: Place, program: Program) -> Agent:
         edit
         for folder in present(folders)
         for edit in (
-            Settings(folder / "mcp.json", "json", (server,)),
-            Settings(folder / "config.toml", "toml", hooks),
+            SettingsEdit(folder / "mcp.json", "json", (server,)),
+            SettingsEdit(folder / "config.toml", "toml", hooks),
         )
     ]
     return Agent("kimi", "Kimi CLI", ("kimi",), tuple(folders), tuple(edits))

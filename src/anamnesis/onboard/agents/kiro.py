@@ -1,11 +1,11 @@
-"""Kiro, the IDE and the CLI: our hooks are in a file of their own."""
+"""Kiro, the IDE and the CLI: our hooks are in a separate file."""
 
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.hooks import PROMPT, START, TURN
-from anamnesis.onboard.pieces import Item, Needed, Server
+from anamnesis.onboard.pieces import Item, RequiredValue, Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
@@ -32,8 +32,12 @@ def kiro(place: Place, program: Program) -> Agent:
         programs=("kiro", "kiro-cli"),
         signs=(folder,),
         edits=(
-            Settings(folder / "settings/mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)),
-            Settings(folder / "hooks/anamnesis.json", "json", (Needed(("version",), "v1"), *hooks), own=True),
+            SettingsEdit(
+                folder / "settings/mcp.json", "json", (Server(("mcpServers", "anamnesis"), program.server()),)
+            ),
+            SettingsEdit(
+                folder / "hooks/anamnesis.json", "json", (RequiredValue(("version",), "v1"), *hooks), own=True
+            ),
         ),
         remark="Some versions of the IDE ignore hooks at user level; the CLI runs them.",
     )

@@ -1,38 +1,10 @@
-// Written by `anamnesis init`, which updates it when it is outdated; `anamnesis uninstall` removes it.
-// Tells the model its notes at the start of a session and beside a prompt, and captures the session after each turn and
-// at the end. Whatever fails, the session goes on.
-import { spawn } from "node:child_process"
+// OpenCode and Kilo Code.
 
-const calls = CALLS
+const TIMEOUT = 15000
 
-function run(verb, event) {
-  return new Promise((resolve) => {
-    const [program, ...words] = calls[verb]
-    const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"], timeout: 15000, windowsHide: true })
-    const parts = []
-    child.on("error", () => resolve(""))
-    child.on("close", () => resolve(Buffer.concat(parts).toString("utf8")))
-    child.stdout.on("data", (part) => parts.push(part))
-    child.stdin.on("error", () => {})
-    child.stdin.end(JSON.stringify(event))
-  }).catch(() => "")
-}
-
-// Resolves when the program has its event. It outlives OpenCode, which may exit at any time.
-function start(verb, event) {
-  return new Promise((resolve) => {
-    const [program, ...words] = calls[verb]
-    const child = spawn(program, words, { stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
-    child.on("error", resolve)
-    child.stdin.on("error", resolve)
-    child.stdin.end(JSON.stringify(event), resolve)
-    child.unref()
-  }).catch(() => {})
-}
-
-// A process that collects events and starts the program with each of them when OpenCode ends. A signal ends OpenCode
-// without a word to its plugins, but it closes the pipe.
-function heir(verb) {
+// Starts a process that collects events, and runs the program with each of them when OpenCode ends. A signal ends
+// OpenCode without an event for its plugins, but closes the pipe.
+function collector(verb) {
   if (process.platform === "win32") return
   const script = 'sort -u | while IFS= read -r event; do printf %s "$event" | "$@"; done'
   const stdio = ["pipe", "ignore", "ignore"]
@@ -49,26 +21,26 @@ function memory(directory) {
   const open = new Map()
   let atExit
 
-  function keep(session) {
+  function track(session) {
     if (open.has(session)) return
     const event = { session_id: session, cwd: directory, hook_event_name: "SessionEnd" }
     open.set(session, event)
-    atExit ??= heir("end")
+    atExit ??= collector("end")
     atExit?.stdin.write(JSON.stringify(event) + "\n")
   }
 
   return {
     atStart(session) {
-      if (!started.has(session)) started.set(session, run("inject", { session_id: session, cwd: directory }))
+      if (!started.has(session)) started.set(session, run("inject", { session_id: session, cwd: directory }, TIMEOUT))
       return started.get(session)
     },
     atPrompt(session, prompt) {
-      keep(session)
-      return run("recall", { session_id: session, cwd: directory, prompt })
+      track(session)
+      return run("recall", { session_id: session, cwd: directory, prompt }, TIMEOUT)
     },
     atCompaction: (session) => started.delete(session),
     atTurn(session) {
-      keep(session)
+      track(session)
       return start("turn", { session_id: session, cwd: directory, hook_event_name: "Stop" })
     },
     atDeletion(session) {
@@ -85,7 +57,7 @@ function memory(directory) {
   }
 }
 
-// What OpenCode asks its model for by itself: a session's title, and the summary at a compaction.
+// OpenCode's own requests to its model: a session's title, and the summary at a compaction.
 const OWN_REQUEST = /^You are (a title generator|an? [a-z ]*context summarization |a helpful AI assistant tasked with summ)/
 
 // OpenCode 1 and Kilo Code.
@@ -93,7 +65,7 @@ export const Anamnesis = async ({ directory }) => {
   const notes = memory(directory)
 
   return {
-    // Called before every step of the model: the same words each time, so that the provider's cache holds.
+    // Called before every step of the model. The text stays the same, so the provider can cache it.
     "experimental.chat.system.transform": async (input, output) => {
       if (!input?.sessionID || OWN_REQUEST.test(output.system[0])) return
       const text = await notes.atStart(input.sessionID)

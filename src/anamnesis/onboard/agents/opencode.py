@@ -1,18 +1,18 @@
 """OpenCode and its fork Kilo Code: servers of the same shape, hooks as a JavaScript plugin.
 
-OpenCode 2 accepts only a default export with `setup`, and OpenCode 1 ignores that but for `server`; Kilo Code has the
-loader of an older OpenCode 1, which calls every export.
+OpenCode 2 accepts only a default export with `setup`; OpenCode 1 uses only `server` of it. Kilo Code has the loader of
+an older OpenCode 1, which calls every export.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from anamnesis.onboard.agent import Agent
-from anamnesis.onboard.edits import Settings, Whole
+from anamnesis.onboard.edits import OwnFile, SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place, present
+from anamnesis.onboard.plugin import plugin
 from anamnesis.onboard.program import Program
 
 _EXPORT = '\nexport default { id: "anamnesis", server: Anamnesis, setup }\n'
@@ -37,7 +37,7 @@ def kilo(place: Place, program: Program) -> Agent:
     (settings, *_) = present(folder / name for name in ("kilo.jsonc", "kilo.json"))
     before_the_fork = [path / "settings/mcp_settings.json" for path in place.extension("kilocode.kilo-code")]
     old = [
-        Settings(path, "json", (Server(("mcpServers", "anamnesis"), program.server()),))
+        SettingsEdit(path, "json", (Server(("mcpServers", "anamnesis"), program.server()),))
         for path in before_the_fork
         if path.exists()
     ]
@@ -50,19 +50,16 @@ def kilo(place: Place, program: Program) -> Agent:
     )
 
 
-def _server(file: Path, program: Program) -> Settings:
+def _server(file: Path, program: Program) -> SettingsEdit:
     value = {"type": "local", "command": program.call("serve"), **program.environment("environment"), "enabled": True}
-    return Settings(file, "jsonc", (Server(("mcp", "anamnesis"), value),))
+    return SettingsEdit(file, "jsonc", (Server(("mcp", "anamnesis"), value),))
 
 
-def _plugin(folder: Path, program: Program, host: str, export: str = "") -> Whole:
-    """The plugin, with the commands that start us."""
-    template = Path(__file__).with_name("opencode.js").read_text("utf-8") + export
-    words = {
+def _plugin(folder: Path, program: Program, host: str, export: str = "") -> OwnFile:
+    calls = {
         "inject": program.call("inject", "--sync"),
         "recall": program.call("recall"),
         "turn": program.call("capture", "--no-sync", f"--host={host}"),
         "end": program.call("capture", f"--host={host}"),
     }
-    text = template.replace("CALLS", json.dumps(words), 1)
-    return Whole(folder / "anamnesis.js", text, ("inject", "recall", "capture"))
+    return plugin(folder, "opencode", calls, export)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from anamnesis.onboard.agent import Agent, line_in
-from anamnesis.onboard.edits import Settings
+from anamnesis.onboard.edits import SettingsEdit
 from anamnesis.onboard.pieces import Server
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
 
 
 def zed(place: Place, program: Program) -> Agent:
-    # Also on macOS it is ~/.config, not Application Support.
+    # ~/.config on macOS too, not Application Support.
     folder = place.app_data("Zed") if place.system == "windows" else place.config("zed")
     server = Server(("context_servers", "anamnesis"), program.server(source="custom"))
     return Agent(
@@ -18,6 +18,6 @@ def zed(place: Place, program: Program) -> Agent:
         title="Zed",
         programs=("zed", "zeditor"),
         signs=(folder,),
-        edits=(Settings(folder / "settings.json", "jsonc", (server,)),),
+        edits=(SettingsEdit(folder / "settings.json", "jsonc", (server,)),),
         instructions=line_in(folder / "AGENTS.md"),
     )

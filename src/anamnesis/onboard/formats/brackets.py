@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from anamnesis.onboard.formats.editing import Edit, Path, Step, Unparsable
+from anamnesis.onboard.formats.editing import KeyPath, Splice, Step, Unparsable
 
 NEWLINE = re.compile(r"\r\n|\n|\r")
 _BLANKS = re.compile(r"[ \t]*")
 _REST = re.compile(r"([ \t]*)([^\r\n]?)")
-# What can be between two entries; the group is a comment that ends with its line.
+# Text between two entries; the group is a comment that ends with its line.
 _BETWEEN = re.compile(r"(//|\#)[^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)|,")
 
 
@@ -27,7 +27,7 @@ class Node:
     entries: list[Entry] = field(default_factory=list)
 
     def index(self, step: Step) -> int:
-        """The entry with this key or number; of a repeated key the last, which is the one that counts."""
+        """The entry with this key or number; of a repeated key the last, which parsers use."""
         found = [index for index, entry in enumerate(self.entries) if entry.key == step]
         if not found:
             raise Unparsable(f"{step} is written in a way that cannot be edited safely", "Edit it by hand.")
@@ -73,8 +73,8 @@ def own_indent(text: str, entry: Entry | None) -> str | None:
     return indent if entry and text.endswith(("\n" + indent, "\r" + indent), 0, entry.start) else None
 
 
-def find(text: str, root: Node, path: Path, inline: bool) -> tuple[Node, bool]:
-    """The value at `path`, and whether its entries share a line. Empty ones inherit it, first `inline`."""
+def find(text: str, root: Node, path: KeyPath, inline: bool) -> tuple[Node, bool]:
+    """The value at `path`, and whether its entries share a line. An empty one inherits that, the root from `inline`."""
     node, inline = root, _is_inline(text, root, inline)
     for step in path:
         node = node.entries[node.index(step)].node
@@ -92,7 +92,7 @@ def _is_inline(text: str, node: Node, around: bool) -> bool:
 
 def insertion(
     text: str, container: Node, inline: bool, layout: Layout, spell: Callable[[str, bool], str]
-) -> list[Edit]:
+) -> list[Splice]:
     """Insert a last entry after the comments of the one before, with a trailing comma if that has one.
     `spell` formats it for an indent, on one line or not."""
     last = container.entries[-1] if container.entries else None
@@ -107,12 +107,12 @@ def insertion(
     entry = spell(indent, inline) + ("," if comma else "")
     lead = layout.gap if inline else layout.newline + indent
     if last or between:
-        edits: list[Edit] = [(start, start, ",")] if last and not comma else []
+        edits: list[Splice] = [(start, start, ",")] if last and not comma else []
         return [*edits, (at, at, lead + entry)]
     return [(start, inner_end, entry if inline else lead + entry + layout.newline + outer)]
 
 
-def removal(text: str, container: Node, index: int) -> list[Edit]:
+def removal(text: str, container: Node, index: int) -> list[Splice]:
     """Remove an entry with its comma and surrounding blanks, but no comment beside it."""
     entry = container.entries[index]
     start = container.entries[index - 1].node.end if index else container.start + 1
@@ -122,7 +122,7 @@ def removal(text: str, container: Node, index: int) -> list[Edit]:
     commas = [mark for mark in (*after, *reversed(before)) if mark[0] == ","]
     if len(container.entries) == 1 and before + after == commas:
         return [(container.start + 1, container.end - 1, "")]
-    edits: list[Edit] = [(entry.start, entry.node.end, "")]
+    edits: list[Splice] = [(entry.start, entry.node.end, "")]
     edits += [(*comma.span(), "") for comma in commas[:1]]
     start = before[-1].end() if before else start
     rest = _REST.match(text, after[0].end() if after and after[0][0] == "," else entry.node.end)

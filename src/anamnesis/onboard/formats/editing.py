@@ -1,4 +1,4 @@
-"""The part all formats share: where a value goes, what the file must then say, and the check that it does.
+"""Shared by all formats: where a value goes, what the file must then contain, and the check of the result.
 Knows no syntax."""
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from anamnesis.errors import AnamnesisError
 
 # A string is a key, a number an index.
 Step = str | int
-Path = Sequence[Step]
-Edit = tuple[int, int, str]
+KeyPath = Sequence[Step]
+Splice = tuple[int, int, str]
 
 _BOM = "\ufeff"
 
 
 class Unparsable(AnamnesisError):
-    """A settings file that is invalid, or that cannot be edited without changing what is not ours."""
+    """A settings file that is invalid, or cannot be edited without changing entries of others."""
 
 
 class Dialect(Protocol):
@@ -28,17 +28,17 @@ class Dialect(Protocol):
     def parse(self, text: str) -> Any:
         """The document; None if there are only blanks and comments."""
 
-    def replace(self, text: str, path: Path, value: Any) -> str:
+    def replace(self, text: str, path: KeyPath, value: Any) -> str:
         """Replace the value at `path`; the empty path is an empty document."""
 
-    def insert(self, text: str, path: Path, value: Any) -> str:
+    def insert(self, text: str, path: KeyPath, value: Any) -> str:
         """Add `value` as the last entry of the container at `path[:-1]`."""
 
-    def remove(self, text: str, path: Path) -> str:
+    def remove(self, text: str, path: KeyPath) -> str:
         """Remove the entry at `path`."""
 
-    def bare(self, text: str, path: Path) -> bool:
-        """Whether the empty container at `path` holds no comments either."""
+    def bare(self, text: str, path: KeyPath) -> bool:
+        """Whether the empty container at `path` contains no comments either."""
 
 
 @contextlib.contextmanager
@@ -51,8 +51,8 @@ def _within_reason() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Edits the text of one format; returns a text that was parsed again and verified, or raises `Unparsable`.
-    Texts have the file's line ends and byte order mark."""
+    """Edits the text of one format; each result was parsed again and verified, else `Unparsable` is raised.
+    Texts keep the file's line ends and byte order mark."""
 
     dialect: Dialect
 
@@ -63,7 +63,7 @@ class Engine:
         return {} if document is None else document
 
     @_within_reason()
-    def put(self, text: str, path: Path, value: Any) -> str:
+    def put(self, text: str, path: KeyPath, value: Any) -> str:
         """Set the value at `path`, creating missing parents."""
         document = self._parse(text)
         depth, found = _follow(document, path)
@@ -79,7 +79,7 @@ class Engine:
         return self._proven(mark + body, [_with(document, path, value)])
 
     @_within_reason()
-    def append(self, text: str, path: Path, value: Any) -> str:
+    def append(self, text: str, path: KeyPath, value: Any) -> str:
         """Append to the list at `path`, creating it and its parents if missing."""
         depth, found = _follow(self._parse(text), path)
         if depth < len(path) or found is None:
@@ -89,7 +89,7 @@ class Engine:
         return self.put(text, (*path, len(found)), value)
 
     @_within_reason()
-    def drop(self, text: str, path: Path, prune: bool = False) -> str:
+    def drop(self, text: str, path: KeyPath, prune: bool = False) -> str:
         """Remove the entry at `path`, if any; with `prune` also parents that become empty."""
         document = self._parse(text)
         if not path or _follow(document, path)[0] < len(path):
@@ -102,7 +102,7 @@ class Engine:
             return self.drop(text, parent, prune)
         return text
 
-    def drop_item(self, text: str, path: Path, index: int, prune: bool = False) -> str:
+    def drop_item(self, text: str, path: KeyPath, index: int, prune: bool = False) -> str:
         """Remove one element of the list at `path`, if any."""
         return self.drop(text, (*path, index), prune)
 
@@ -117,7 +117,7 @@ class Engine:
         raise Unparsable("the file is written in a way that cannot be edited safely", "Edit it by hand.")
 
 
-def splice(text: str, edits: Iterable[Edit]) -> str:
+def splice(text: str, edits: Iterable[Splice]) -> str:
     """The text with each span replaced. Spans do not overlap; inserts at one position keep their order."""
     pieces, done = [], 0
     for start, end, new in sorted(edits, key=lambda edit: edit[:2]):
@@ -126,7 +126,7 @@ def splice(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces) + text[done:]
 
 
-def spell(path: Path) -> str:
+def spell(path: KeyPath) -> str:
     """A path for a message."""
     return ".".join(map(str, path)) or "the whole file"
 
@@ -135,7 +135,7 @@ def _split_mark(text: str) -> tuple[str, str]:
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 
 
-def _follow(document: Any, path: Path) -> tuple[int, Any]:
+def _follow(document: Any, path: KeyPath) -> tuple[int, Any]:
     """How many steps of the path exist, and the value there."""
     for depth, step in enumerate(path):
         if not _has(document, step):
@@ -156,7 +156,7 @@ def _takes(container: Any, step: Step) -> bool:
     return isinstance(container, list) and step == len(container)
 
 
-def _misfit(path: Path, depth: int, found: Any) -> Unparsable:
+def _misfit(path: KeyPath, depth: int, found: Any) -> Unparsable:
     kind = "an object" if isinstance(found, dict) else "a list" if isinstance(found, list) else "a plain value"
     wanted = "an object" if isinstance(path[depth], str) else "a list"
     if wanted == kind:
@@ -164,7 +164,7 @@ def _misfit(path: Path, depth: int, found: Any) -> Unparsable:
     return Unparsable(f"{spell(path[:depth])} is {kind}, not {wanted}", f"{spell(path)} cannot be put there.")
 
 
-def _nest(path: Path, value: Any) -> Any:
+def _nest(path: KeyPath, value: Any) -> Any:
     for step in reversed(path):
         if isinstance(step, int) and step != 0:
             raise Unparsable(f"there is no list yet that could have an element {step}")
@@ -172,7 +172,7 @@ def _nest(path: Path, value: Any) -> Any:
     return value
 
 
-def _with(document: Any, path: Path, value: Any) -> Any:
+def _with(document: Any, path: KeyPath, value: Any) -> Any:
     if not path:
         return value
     step, rest = path[0], path[1:]
@@ -183,8 +183,8 @@ def _with(document: Any, path: Path, value: Any) -> Any:
     return [*items[:step], _with(items[step] if step < len(items) else None, rest, value), *items[step + 1 :]]
 
 
-def _without(document: Any, path: Path) -> Iterable[Any]:
-    """The documents that are right without one entry. A parent may disappear with its last entry."""
+def _without(document: Any, path: KeyPath) -> Iterable[Any]:
+    """The valid results of removing one entry. A parent may disappear with its last entry."""
     parent = _follow(document, path[:-1])[1]
     kept = (
         {key: value for key, value in parent.items() if key != path[-1]}
@@ -197,7 +197,7 @@ def _without(document: Any, path: Path) -> Iterable[Any]:
 
 
 def _same(one: Any, other: Any, seen: set[tuple[int, int]] | None = None) -> bool:
-    """Equality that distinguishes true, 1 and 1.0, and compares what YAML's aliases repeat only once."""
+    """Equality that distinguishes true, 1 and 1.0, and compares aliased parts of YAML only once."""
     if type(one) is not type(other):
         return False
     if not isinstance(one, (dict, list)):

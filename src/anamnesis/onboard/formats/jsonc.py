@@ -18,7 +18,7 @@ from anamnesis.onboard.formats.brackets import (
     own_indent,
     removal,
 )
-from anamnesis.onboard.formats.editing import Path, Step, Unparsable, splice
+from anamnesis.onboard.formats.editing import KeyPath, Step, Unparsable, splice
 
 _TOKEN = re.compile(
     r"""(?P<skip>[ \t\r\n]+|//[^\r\n]*|/\*[\s\S]*?\*/)
@@ -39,7 +39,7 @@ def parse(text: str) -> Any:
         return _Reader(text).root.value
 
 
-def replace(text: str, path: Path, value: Any) -> str:
+def replace(text: str, path: KeyPath, value: Any) -> str:
     root = _Reader(text, path).root
     layout = _layout(text, root)
     if root.start == root.end:
@@ -50,7 +50,7 @@ def replace(text: str, path: Path, value: Any) -> str:
     return splice(text, [(node.start, node.end, _spell(value, layout, indent_of(text, node.start), inline))])
 
 
-def insert(text: str, path: Path, value: Any) -> str:
+def insert(text: str, path: KeyPath, value: Any) -> str:
     root = _Reader(text, path).root
     layout = _layout(text, root)
     key = json.dumps(path[-1], ensure_ascii=False) + layout.colon if isinstance(path[-1], str) else ""
@@ -62,7 +62,7 @@ def insert(text: str, path: Path, value: Any) -> str:
     return splice(text, insertion(text, container, inline, layout, spell))
 
 
-def remove(text: str, path: Path) -> str:
+def remove(text: str, path: KeyPath) -> str:
     container, _ = find(text, _Reader(text, path).root, path[:-1], False)
     index = container.index(path[-1])
     text = splice(text, removal(text, container, index))
@@ -70,7 +70,7 @@ def remove(text: str, path: Path) -> str:
     return remove(text, path) if twice else text
 
 
-def bare(text: str, path: Path) -> bool:
+def bare(text: str, path: KeyPath) -> bool:
     node, _ = find(text, _Reader(text, path).root, path, False)
     return text[node.start : node.end] in ("{}", "[]")
 
@@ -91,15 +91,15 @@ def _spell(value: Any, layout: Layout, indent: str, inline: bool) -> str:
     return lines.replace("\n", layout.newline + indent)
 
 
-def _rest(path: Path | None, step: Step) -> Path | None:
+def _rest(path: KeyPath | None, step: Step) -> KeyPath | None:
     return path[1:] if path and path[0] == step else None
 
 
 class _Reader:
-    """The tree of a text along `path`. Other values are skipped fast, unless they hold comments.
+    """The tree of a text along `path`. Other values are skipped fast, unless they contain comments.
     A text of blanks and comments has an empty root."""
 
-    def __init__(self, text: str, path: Path | None = None) -> None:
+    def __init__(self, text: str, path: KeyPath | None = None) -> None:
         self._text = text
         self._at = 0
         token = self._next()
@@ -120,7 +120,7 @@ class _Reader:
     def _is(self, token: _Token, mark: str) -> bool:
         return token[0] == "mark" and self._text.startswith(mark, token[1])
 
-    def _value(self, token: _Token, path: Path | None) -> Node:
+    def _value(self, token: _Token, path: KeyPath | None) -> Node:
         kind, start, end = token
         if kind in ("string", "scalar"):
             return Node(start, end, self._scalar(start, end))
@@ -141,7 +141,7 @@ class _Reader:
             return None
         return Node(start, self._at, value)
 
-    def _container(self, start: int, path: Path | None) -> Node:
+    def _container(self, start: int, path: KeyPath | None) -> Node:
         close = {"{": "}", "[": "]"}[self._text[start]]
         node = Node(start, start, {} if close == "}" else [])
         token = self._next()
@@ -155,7 +155,7 @@ class _Reader:
         node.end = token[2]
         return node
 
-    def _entry(self, container: Node, token: _Token, path: Path | None) -> None:
+    def _entry(self, container: Node, token: _Token, path: KeyPath | None) -> None:
         kind, start, end = token
         if isinstance(container.value, list):
             index = len(container.entries)

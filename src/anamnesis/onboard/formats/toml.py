@@ -1,5 +1,5 @@
-"""TOML: finds the lines of each table and key, and formats new ones. `tomllib` validates; nothing here has to reject a
-broken file."""
+"""TOML: finds the lines of each table and key, and formats new ones. `tomllib` validates, so broken files need no
+handling here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from anamnesis.onboard.formats import whole_lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
-from anamnesis.onboard.formats.editing import Path, Step, Unparsable, spell, splice
+from anamnesis.onboard.formats.editing import KeyPath, Step, Unparsable, spell, splice
 
 _NAME = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]++|\\.)*+"|'[^'\n]*+')"""
 _NAMES = re.compile(_NAME)
@@ -50,7 +50,7 @@ def parse(text: str) -> Any:
         raise Unparsable(str(error)) from None
 
 
-def replace(text: str, path: Path, value: Any) -> str:
+def replace(text: str, path: KeyPath, value: Any) -> str:
     statements = _read(text)
     if host := _host(statements, path):
         node, _ = find(text, *host, True)
@@ -64,7 +64,7 @@ def replace(text: str, path: Path, value: Any) -> str:
     return "".join(whole.cut(lines, {number + len(new) if number >= first else number for number in old}))
 
 
-def insert(text: str, path: Path, value: Any) -> str:
+def insert(text: str, path: KeyPath, value: Any) -> str:
     statements = _read(text)
     if host := _host(statements, path[:-1]):
         container, inline = find(text, *host, True)
@@ -80,7 +80,7 @@ def insert(text: str, path: Path, value: Any) -> str:
     return "".join(whole.insert(lines, at, [f"{name} = {_inline(value)}"], newline_of(text)))
 
 
-def remove(text: str, path: Path) -> str:
+def remove(text: str, path: KeyPath) -> str:
     statements = _read(text)
     host = _host(statements, path[:-1])
     if host:
@@ -90,7 +90,7 @@ def remove(text: str, path: Path) -> str:
     return "".join(whole.cut(lines, _lines_of(statements, lines, path)))
 
 
-def bare(text: str, path: Path) -> bool:
+def bare(text: str, path: KeyPath) -> bool:
     statements = _read(text)
     if host := _host(statements, path):
         node, _ = find(text, *host, True)
@@ -101,8 +101,8 @@ def bare(text: str, path: Path) -> bool:
     return not text[statements[index].end : after].strip()
 
 
-def _place_for_key(statements: list[_Statement], lines: list[str], table: Path) -> tuple[int, Path]:
-    """Before which line a new key of `table` goes, and in which table that line is; in a parent, the key is dotted."""
+def _place_for_key(statements: list[_Statement], lines: list[str], table: KeyPath) -> tuple[int, KeyPath]:
+    """The line before which a new key of `table` goes, and the table of that line; in a parent, the key is dotted."""
     for size in range(len(table), -1, -1):
         for each in reversed(statements):
             if _is_within(each.path, table[:size]) and _is_within(table[:size], each.table):
@@ -113,13 +113,13 @@ def _place_for_key(statements: list[_Statement], lines: list[str], table: Path) 
     return at, ()
 
 
-def _place_for_table(statements: list[_Statement], table: Path, end: int) -> int:
-    """Before which line a new table in `table` goes: at the end, or after the enclosing array element."""
+def _place_for_table(statements: list[_Statement], table: KeyPath, end: int) -> int:
+    """The line before which a new table in `table` goes: at the end, or after the enclosing array element."""
     size = max((depth + 1 for depth, step in enumerate(table) if isinstance(step, int)), default=0)
     return max(each.last for each in statements if _is_within(each.path, table[:size])) + 1 if size else end
 
 
-def _lines_of(statements: list[_Statement], lines: list[str], path: Path) -> set[int]:
+def _lines_of(statements: list[_Statement], lines: list[str], path: KeyPath) -> set[int]:
     """The lines at or below `path`: of a table up to its last key, with the blank line before it."""
     numbers: set[int] = set()
     for each in statements:
@@ -134,7 +134,7 @@ def _lines_of(statements: list[_Statement], lines: list[str], path: Path) -> set
     return numbers
 
 
-def _host(statements: list[_Statement], path: Path) -> tuple[Node, Path] | None:
+def _host(statements: list[_Statement], path: KeyPath) -> tuple[Node, KeyPath] | None:
     """The inline value that contains `path`, and the rest of the path inside it."""
     for each in statements:
         if each.node is not None and _is_within(path, each.path):
@@ -142,7 +142,7 @@ def _host(statements: list[_Statement], path: Path) -> tuple[Node, Path] | None:
     return None
 
 
-def _is_within(path: Path, outer: Path) -> bool:
+def _is_within(path: KeyPath, outer: KeyPath) -> bool:
     return tuple(path[: len(outer)]) == tuple(outer)
 
 
@@ -177,7 +177,7 @@ def _read(text: str) -> list[_Statement]:
 
 
 def _resolve(names: list[str], is_element: bool, counts: dict[tuple[Step, ...], int]) -> tuple[Step, ...]:
-    """The path of a header: through an array of tables it means the last element."""
+    """The path of a header; an array of tables in it means its last element."""
     path: tuple[Step, ...] = ()
     for name in names[:-1]:
         path = (*path, name)
@@ -224,7 +224,7 @@ def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
 # Writing.
 
 
-def _block(path: Path, value: Any) -> list[str]:
+def _block(path: KeyPath, value: Any) -> list[str]:
     """The lines of one or more tables, each after a blank line. One with only subtables needs no header."""
     if isinstance(value, list):
         return [line for item in value for line in _block((*path, 0), item)]

@@ -1,4 +1,4 @@
-"""Inserts and removes whole lines such that the end of the file stays as it was."""
+"""Inserts and removes whole lines; the file ends with or without a newline as before."""
 
 from __future__ import annotations
 

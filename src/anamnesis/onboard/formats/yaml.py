@@ -12,7 +12,7 @@ import yaml
 
 from anamnesis.onboard.formats import whole_lines as whole
 from anamnesis.onboard.formats.brackets import Entry, Layout, Node, find, insertion, newline_of, removal
-from anamnesis.onboard.formats.editing import Path, Unparsable, spell, splice
+from anamnesis.onboard.formats.editing import KeyPath, Unparsable, spell, splice
 
 _COLON = re.compile(r"\s*:")
 _DASH = re.compile(r"(?:\s++|#.*+|[&!]\S*+)*+-")
@@ -54,7 +54,7 @@ def parse(text: str) -> Any:
         raise Unparsable(str(error).partition("\n")[0]) from None
 
 
-def replace(text: str, path: Path, value: Any) -> str:
+def replace(text: str, path: KeyPath, value: Any) -> str:
     root = _read(text)
     if not path:
         return _replace_root(text, root, value)
@@ -74,7 +74,7 @@ def replace(text: str, path: Path, value: Any) -> str:
     return splice("".join(lines), [(entry.head, entry.head, first)])
 
 
-def insert(text: str, path: Path, value: Any) -> str:
+def insert(text: str, path: KeyPath, value: Any) -> str:
     root = _read(text)
     container, rest = _walk(root, path[:-1])
     if container.value == _FLOW and not rest and not text[container.start + 1 : container.end - 1].strip():
@@ -96,7 +96,7 @@ def insert(text: str, path: Path, value: Any) -> str:
     return "".join(whole.insert(lines, at, new_lines, newline_of(text)))
 
 
-def remove(text: str, path: Path) -> str:
+def remove(text: str, path: KeyPath) -> str:
     container, rest = _walk(_read(text), path[:-1])
     flow = container.value == _FLOW
     if flow:
@@ -112,7 +112,7 @@ def remove(text: str, path: Path) -> str:
     return remove(text, path) if twice else text
 
 
-def bare(text: str, path: Path) -> bool:
+def bare(text: str, path: KeyPath) -> bool:
     container, rest = _walk(_read(text), path)
     node, _ = find(text, container, rest, True)
     beside = "" if rest else text[node.end :].partition("\n")[0]
@@ -135,7 +135,7 @@ def _cut_entry(text: str, container: Node, index: int) -> str:
     if not text[text.rfind("\n", 0, entry.start) + 1 : entry.start].strip():
         lines = whole.split(text)
         if index and _ends_in_text(container.entries[index - 1].node):
-            lines[last] += "\n"  # so that the block scalar before keeps its line end if this line is the last
+            lines[last] += "\n"  # keeps the line end of the block scalar before, if this line is the last
         return "".join(whole.cut(lines, range(first, last + 1)))
     following = container.entries[index + 1].start if index + 1 < len(container.entries) else entry.node.end
     if "#" in text[entry.node.end : following]:
@@ -182,7 +182,7 @@ def _item(text: str, container: Node, value: yaml.Node) -> Entry:
 
 
 def _last_line(text: str, start: int, end: int) -> int:
-    """The end of a block scalar; blank lines below it belong to it only if it keeps them."""
+    """The end of a block scalar; blank lines below it belong to it only with `+`."""
     own = text[start:end]
     return start + len(own.removesuffix("\n") if _KEEP.match(own) else own.rstrip())
 
@@ -194,7 +194,7 @@ def _ends_in_text(node: Node) -> bool:
     return bool(node.value == _LINES)
 
 
-def _walk(node: Node, path: Path) -> tuple[Node, Path]:
+def _walk(node: Node, path: KeyPath) -> tuple[Node, KeyPath]:
     """The value at `path`; inside brackets, the outermost pair and the rest of the path."""
     for depth, step in enumerate(path):
         if node.value == _FLOW:
@@ -229,7 +229,7 @@ def _indents(text: str, node: Node) -> Iterator[tuple[bool, int]]:
 # Writing.
 
 
-def _entry(path: Path, value: Any) -> Any:
+def _entry(path: KeyPath, value: Any) -> Any:
     return {path[-1]: value} if isinstance(path[-1], str) else [value]
 
 

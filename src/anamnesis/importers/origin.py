@@ -1,11 +1,11 @@
-"""The origin of an imported note and its foreign fields, as one mapping in the front matter. Pure.
+"""The origin and the foreign fields of an imported note, as one mapping in its front matter. Pure.
 
     imported:
       from: claude-mem
       key: "observation/4f3a/12"
       files_read: ["src/a.py"]
 
-One level of its own: a foreign key can be none of ours, and none that marks a note as edited or outdated.
+The nesting prevents that a foreign key is taken for one of ours, or marks a note as edited or outdated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BLOCK = re.compile(r"^imported:\n(?:  .*\n)*", re.MULTILINE)
 _PLAIN_KEY = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z_][\w-]{0,60}", re.ASCII | re.IGNORECASE)
 # Values that YAML reads as this text.
 _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][\w./-]{0,60}", re.ASCII | re.IGNORECASE)
-# What JSON writes as it is, and YAML cannot read or takes for a line end.
+# Characters that JSON does not escape, but YAML rejects or reads as line ends.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _DEEPEST = 20
 
@@ -37,7 +37,7 @@ def with_origin(note: Memory, fields: Mapping[str, Any]) -> Memory:
 
 
 def plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Foreign values as JSON has them, without empty ones and without secrets."""
+    """Foreign values as JSON values, without empty ones and without secrets."""
     clean = {redact(str(key)): _clean(value, redact(str(key))) for key, value in fields.items()}
     return {key: value for key, value in clean.items() if value not in (None, "", [], {})}
 
@@ -60,7 +60,7 @@ def _json(value: Any) -> str:
 
 
 def _clean(value: Any, name: str, depth: int = 0) -> Any:
-    """A value of JSON. A secret may be recognised only by the name before it."""
+    """A JSON value without secrets, some of which are recognised only by their key."""
     if isinstance(value, bool | int) or value is None:
         return value
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Notes that `anamnesis export jsonl` wrote: here, on another machine, or by somebody else."""
+"""Notes in the format of `anamnesis export jsonl`, from any machine or person."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 from anamnesis.errors import InvalidNote
-from anamnesis.importers.frame import Importer
+from anamnesis.importers.foreign_files import lines_in
+from anamnesis.importers.foreign_record import ImportItems, Record, Unreadable
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.reading import lines_in
-from anamnesis.importers.record import Broken, Reading, Record
+from anamnesis.importers.pipeline import Importer
 from anamnesis.notes.lines import from_value
 
 
@@ -17,16 +17,16 @@ def _find(_: Machine) -> list[Path]:
     return []
 
 
-def _read(place: Path, _: Machine) -> Reading:
+def _read(place: Path, _: Machine) -> ImportItems:
     for found in lines_in(place):
-        if isinstance(found, Broken):
+        if isinstance(found, Unreadable):
             yield found
             continue
         number, line = found
         try:
             note = from_value(json.loads(line))
         except (ValueError, RecursionError, InvalidNote) as error:
-            yield Broken(f"{place}, line {number:,}", str(error))
+            yield Unreadable(f"{place}, line {number:,}", str(error))
         else:
             yield Record(note.id, note.title, note.body, project=note.project, whole=note)
 

@@ -1,4 +1,4 @@
-"""What an importer yields: memories of other programs as values, and what could not be read. Pure."""
+"""The items that an importer yields: memories of other programs, and parts that could not be read. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from anamnesis.notes import Memory, MemoryType
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One memory of another program, as it is there: secrets included, times and texts in any form.
+    """One memory of another program, unchanged: secrets included, times and texts in any form.
 
-    `key` names it for ever: by its id there, where that is the same on every machine, else by machine and path.
-    `fields` is what has no place in a note. What was a note once is `whole`; what was exported from here, and may have
-    been edited there, names its note by `note_id`.
+    `key` is permanent: the id there if that is the same on every machine, else machine and path. `fields` has what a
+    note has no place for. `whole` is the original note of an export. `note_id` is set for a file that was exported
+    from this home and may have been edited.
     """
 
     key: str
@@ -33,18 +33,18 @@ class Record:
     note_id: str = ""
 
 
-class Broken(NamedTuple):
+class Unreadable(NamedTuple):
     """A part that could not be read, and why."""
 
     place: str
     reason: str
 
 
-class Skipped(NamedTuple):
+class SkippedConversation(NamedTuple):
     """A conversation that is not worth a note."""
 
     place: str
 
 
-Read = Record | Broken | Skipped
-Reading = Iterator[Read]
+ImportItem = Record | Unreadable | SkippedConversation
+ImportItems = Iterator[ImportItem]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-# Variables that override the agent's folder, the default folder, and the pattern of a transcript in it.
+# For each agent: variables that override its folder, the default folder, and the pattern of a transcript in it.
 _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "claude": (("CLAUDE_CONFIG_DIR", ".claude", "projects/*/{id}.jsonl"),),
     "cline": (
@@ -31,7 +31,7 @@ _PLACES: dict[str, tuple[tuple[str, str, str], ...]] = {
         for name in ("transcript_full.jsonl", "transcript.jsonl")
     ),
 }
-# Agents with a database: the folder in that of the user's data, and the variable that names another file.
+# Agents with a database: its folder under XDG_DATA_HOME, and the variable that names another file.
 _DATABASES = {"opencode": ("opencode", "OPENCODE_DB"), "kilo": ("kilo", "KILO_DB")}
 # The id comes from another program: it must not be a path.
 _ID = re.compile(r"\w[\w.-]{0,127}")
@@ -65,10 +65,10 @@ def _folder(variables: str, default: str, home: Path, environ: Mapping[str, str]
 
 
 def _rollouts(codex: Path, session_id: str) -> Iterator[Path]:
-    """Codex sorts rollouts by the local day of the start, which the id gives except for the time zone."""
+    """The files of a Codex session. Folders are local dates, and the id gives the date in UTC: three days are tried."""
     folders = [codex / "archived_sessions"]
-    if born := _UUID7.fullmatch(session_id):
-        start = datetime.fromtimestamp(int(born[1] + born[2], 16) / 1000, UTC)
+    if created := _UUID7.fullmatch(session_id):
+        start = datetime.fromtimestamp(int(created[1] + created[2], 16) / 1000, UTC)
         folders[:0] = [codex / "sessions" / f"{start + timedelta(days):%Y/%m/%d}" for days in (0, -1, 1)]
     else:
         folders[:0] = sorted((codex / "sessions").glob("*/*/*"), reverse=True)
@@ -78,13 +78,13 @@ def _rollouts(codex: Path, session_id: str) -> Iterator[Path]:
 
 
 def _chats(home: Path, environ: Mapping[str, str], session_id: str) -> Iterator[Path]:
-    """Gemini CLI names a chat by the beginning of its id. The variable names the parent of `.gemini`."""
+    """The files of a Gemini CLI session, named by the beginning of its id. The variable is the parent of `.gemini`."""
     tmp = home / environ.get("GEMINI_CLI_HOME", "").removeprefix("~/") / ".gemini/tmp"
     yield from sorted(tmp.glob(f"*/chats/session-*-{session_id[:8]}.json*"), reverse=True)
 
 
 def _stored(host: str, home: Path, environ: Mapping[str, str], session_id: str) -> Path | None:
-    """A session in a database. Each release channel has its own, so that the one with the session is looked for."""
+    """A session in a database. Each release channel has its own database, so all are searched."""
     from anamnesis.capture.opencode_database import SUFFIX, has_session
 
     name, variable = _DATABASES[host]

@@ -1,4 +1,4 @@
-"""Recognises an agent's transcript by its first lines. Imports only the reader that is needed."""
+"""Recognises which agent wrote a transcript, by its first lines. Imports only that agent's reader."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def _is_claude(entry: Entry) -> bool:
     return spoken or ("type" in entry and any(key in entry for key in ("sessionId", "uuid", "leafUuid", "snapshot")))
 
 
-# Each agent by the module that reads its transcripts. Claude is last: Qwen's records look the same except for the parts
-# of their messages.
+# By the module that reads the transcripts. Claude is last: Qwen's records differ from its own only in the parts of
+# messages.
 FORMATS: dict[str, Callable[[Entry], bool]] = {
     "codex": _is_codex,
     "gemini": _is_gemini,

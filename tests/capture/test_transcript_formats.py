@@ -1,4 +1,4 @@
-"""A transcript that cannot be read makes no note, and the log says why in one sentence."""
+"""An unreadable transcript gives no note, and the log gives the reason in one sentence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("content", UNKNOWN)
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.txt"])
-def test_an_unknown_format_is_said_to_be_unknown(tmp_path: Path, content: str, name: str) -> None:
+def test_an_unknown_format_is_reported(tmp_path: Path, content: str, name: str) -> None:
     path = tmp_path / name
     path.write_text(content)
     session = parse_transcript(path, "A last message that is long enough for a note of its own.")
@@ -59,7 +59,7 @@ def test_the_log_has_one_sentence_and_the_store_no_note(tmp_path: Path, store: M
     assert logged["reason"] == parse_transcript(path).problem
 
 
-def test_lines_of_later_versions_may_stand_before_the_first_that_is_known(tmp_path: Path) -> None:
+def test_lines_of_unknown_kinds_may_precede_the_first_known_one(tmp_path: Path) -> None:
     path = tmp_path / "s1.jsonl"
     path.write_bytes(b'{"type":"new","value":1}\n' * 40 + line(TODAY.ask("go")))
     assert parse_transcript(path).prompts == ["go"]

@@ -1,4 +1,4 @@
-"""Reads foreign files leniently: texts, front matter, sections, JSON, folders. Follows no link and writes nothing."""
+"""Reads foreign files leniently: texts, front matter, sections, JSON, folders. Follows no link, writes nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from anamnesis.importers.record import Broken
+from anamnesis.importers.foreign_record import Unreadable
 from anamnesis.notes import file_time
 
 LARGEST_FILE = 5_000_000
@@ -21,39 +21,39 @@ _DEEPEST = 50
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"(#{1,3})[ \t]++(\S.*)")
 _FENCES = ("```", "~~~")
-_PASSED_OVER = ("node_modules", "__pycache__", "venv")
+_SKIPPED_FOLDERS = ("node_modules", "__pycache__", "venv")
 
 
 class Section(NamedTuple):
-    """A heading with those above it, and the text below it up to the next."""
+    """A heading with its parent headings, and the text up to the next heading."""
 
     path: tuple[str, ...]
     text: str
 
 
-def text_in(path: Path) -> str | Broken:
-    """The text of a regular file of reasonable size, with line feeds alone."""
+def text_in(path: Path) -> str | Unreadable:
+    """The text of a regular file of reasonable size, with LF line ends."""
     text = exact_text_in(path)
-    if isinstance(text, Broken):
+    if isinstance(text, Unreadable):
         return text
-    return Broken(str(path), "It is not text.") if "\0" in text else text.replace("\r\n", "\n")
+    return Unreadable(str(path), "It is not text.") if "\0" in text else text.replace("\r\n", "\n")
 
 
-def exact_text_in(path: Path) -> str | Broken:
+def exact_text_in(path: Path) -> str | Unreadable:
     """The text of a regular file of reasonable size."""
     try:
         if path.is_symlink() or not path.is_file():
-            return Broken(str(path), "It is a link or no file.")
+            return Unreadable(str(path), "It is a link or not a file.")
         if path.stat().st_size > LARGEST_FILE:
-            return Broken(str(path), f"It is larger than {LARGEST_FILE // 1_000_000} MB.")
+            return Unreadable(str(path), f"It is larger than {LARGEST_FILE // 1_000_000} MB.")
         data = path.read_bytes()
     except OSError as error:
-        return Broken(str(path), error.strerror or str(error))
+        return Unreadable(str(path), error.strerror or str(error))
     return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def lines_in(path: Path) -> Iterator[tuple[int, bytes] | Broken]:
-    """The lines of a file that are not blank, with their numbers. One that is too long is broken."""
+def lines_in(path: Path) -> Iterator[tuple[int, bytes] | Unreadable]:
+    """The lines of a file that are not blank, with their numbers. Overlong lines are unreadable."""
     with path.open("rb") as file:
         number = 0
         while line := file.readline(_LONGEST_LINE):
@@ -61,7 +61,7 @@ def lines_in(path: Path) -> Iterator[tuple[int, bytes] | Broken]:
             if len(line) == _LONGEST_LINE and not line.endswith(b"\n"):
                 while (rest := file.readline(_LONGEST_LINE)) and not rest.endswith(b"\n"):
                     pass
-                yield Broken(f"{path}, line {number:,}", f"It is longer than {_LONGEST_LINE >> 20} MB.")
+                yield Unreadable(f"{path}, line {number:,}", f"It is longer than {_LONGEST_LINE >> 20} MB.")
             elif line.strip():
                 yield number, line
 
@@ -71,13 +71,13 @@ def written_at(path: Path) -> str:
 
 
 def files_under(folder: Path, *suffixes: str) -> Iterator[Path]:
-    """The files with these suffixes, in order, without hidden folders, links, and folders of programs; or one file."""
+    """The files with these suffixes, sorted, without links and hidden or generated folders; or the one given file."""
     if folder.is_file():
         yield folder
         return
     count = 0
     for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _PASSED_OVER)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             path = Path(place, name)
             if name.lower().endswith(suffixes) and not name.startswith(".") and not path.is_symlink():
@@ -94,7 +94,7 @@ def parts_of(text: str) -> tuple[dict[str, Any], str]:
 
 
 def front_values(front: str) -> dict[str, Any]:
-    """The values of a front matter as far as it can be parsed: a stray colon must not lose a memory."""
+    """The values of a front matter. If YAML fails, simple lines are read: a stray colon must not lose a memory."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         _refuse_growth(yaml.parse(front, Loader=loader))
@@ -105,7 +105,7 @@ def front_values(front: str) -> dict[str, Any]:
 
 
 def _refuse_growth(events: Iterator[yaml.Event]) -> None:
-    """Refuse aliases, which can grow exponentially, and nesting that overflows the stack."""
+    """Refuse aliases, which can expand exponentially, and deep nesting."""
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -114,9 +114,9 @@ def _refuse_growth(events: Iterator[yaml.Event]) -> None:
 
 
 def sections_of(text: str) -> Iterator[Section]:
-    """The parts of a text under its headings of the first three levels; code blocks have none. Empty ones are left out.
+    """The non-empty sections of a text, by headings of the first three levels outside of code blocks.
 
-    What comes before the first heading has no path.
+    Text before the first heading has no path.
     """
     path: tuple[str, ...] = ()
     lines: list[str] = []
@@ -136,7 +136,7 @@ def sections_of(text: str) -> Iterator[Section]:
 
 
 def _title(text: str) -> str:
-    """A heading without the marks that may close it."""
+    """A heading without closing `#` marks."""
     open_end = text.rstrip().rstrip("#")
     return open_end.strip() if open_end[-1:].isspace() else text.strip()
 
@@ -148,13 +148,13 @@ def _section(path: tuple[str, ...], lines: list[str]) -> Iterator[Section]:
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, without its marks."""
+    """The first non-empty line, without list and heading marks."""
     lines = (line.strip().lstrip("#>*-+ ").strip() for line in text.splitlines())
     return next((line for line in lines if line), "")
 
 
 def as_text(value: object) -> str:
-    """A foreign value as text; "" for what is none."""
+    """A foreign value as text; "" for None and containers."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, dict | list) or value is None:
@@ -175,9 +175,9 @@ def as_list(value: object) -> list[str]:
 
 
 def json_in(path: Path) -> Any:
-    """The value of a JSON file; None if it cannot be read, for files that only say where things are."""
+    """The value of a JSON configuration file; None if it cannot be read."""
     text = text_in(path)
     try:
-        return None if isinstance(text, Broken) else json.loads(text)
+        return None if isinstance(text, Unreadable) else json.loads(text)
     except (ValueError, RecursionError):
         return None

@@ -9,7 +9,7 @@ import pytest
 from anamnesis.capture import find_transcript
 
 ID = "7e0f5a1c-22d4-4b7e-9d5a-1c2b3d4e5f60"
-# Born on 2026-05-05 at 10:28:34 UTC, as its first digits tell.
+# Created on 2026-05-05 at 10:28:34 UTC, by its first digits.
 ROLLOUT = "019df7ae-b036-76c2-a499-fe10385d955a"
 NAME = f"rollout-2026-05-05T18-28-34-{ROLLOUT}.jsonl"
 
@@ -43,7 +43,7 @@ def lay(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("host", "session", "place", "variable"), PLACES)
-def test_it_is_found_where_the_agent_keeps_it(
+def test_it_is_found_where_the_agent_stores_it(
     tmp_path: Path, host: str, session: str, place: str, variable: str
 ) -> None:
     assert find_transcript(host, session, tmp_path, {}) is None
@@ -63,12 +63,12 @@ def test_a_variable_moves_the_agents_folder(tmp_path: Path, host: str, session: 
     assert find_transcript(host, session, tmp_path, {variable: "~/moved"}) == path
 
 
-def test_a_variable_that_is_empty_moves_nothing(tmp_path: Path) -> None:
+def test_an_empty_variable_is_ignored(tmp_path: Path) -> None:
     path = lay(tmp_path / PLACES[6][2])
     assert find_transcript("copilot", ID, tmp_path, {"COPILOT_HOME": ""}) == path
 
 
-def test_the_whole_log_goes_before_the_shortened_one(tmp_path: Path) -> None:
+def test_the_full_log_is_preferred_to_the_shortened_one(tmp_path: Path) -> None:
     logs = tmp_path / ".gemini/antigravity/brain" / ID / ".system_generated/logs"
     lay(logs / "transcript.jsonl")
     path = lay(logs / "transcript_full.jsonl")
@@ -90,6 +90,6 @@ def test_an_unknown_agent_has_no_place(tmp_path: Path) -> None:
     assert find_transcript("zed", ID, tmp_path, {}) is None
 
 
-def test_a_folder_with_the_name_is_no_transcript(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_is_not_a_transcript(tmp_path: Path) -> None:
     (tmp_path / PLACES[6][2]).mkdir(parents=True)
     assert find_transcript("copilot", ID, tmp_path, {}) is None

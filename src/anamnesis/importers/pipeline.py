@@ -1,7 +1,7 @@
-"""Brings the memories of other programs here as notes: each once, and again when it changes there.
+"""Imports the memories of other programs as notes: each once, and again when it changes there.
 
-An importer is a name, a finder of places and a reader that yields records; everything else is done here. A note that
-the user deleted stays deleted, and one that the user edited is not changed. Other programs' files are only read.
+An importer is a name, a finder of places and a reader that yields records; the rest is common and done here. A note
+that the user deleted stays deleted, and one that the user edited is not changed. Other programs' files are only read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from anamnesis.importers.front import plain_fields, with_origin
-from anamnesis.importers.ledger import Entry, Ledger, note_digest, record_digest, whole_digest
+from anamnesis.importers.foreign_record import ImportItem, ImportItems, Record, SkippedConversation, Unreadable
+from anamnesis.importers.import_ledger import ImportLedger, LedgerEntry, note_digest, record_digest, whole_digest
 from anamnesis.importers.machine import Machine
-from anamnesis.importers.record import Broken, Read, Reading, Record, Skipped
+from anamnesis.importers.origin import plain_fields, with_origin
 from anamnesis.notes import PINNED, REFLECTED, TYPES, Memory, derived_id, ending_of, utc_time
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
 from anamnesis.notes.marks import EDITED_BY, with_mark, with_marks
@@ -32,7 +32,7 @@ from anamnesis.store.ids import utcnow
 from anamnesis.store.placing import without_secrets
 from anamnesis.store.tombstones import purged_ids
 
-# A note that another program may not claim to be.
+# Tags with a meaning here, which an imported note may not claim.
 _OURS = (REVIEWED, TO_REVIEW, CLAUDE_CODE, PINNED, REFLECTED)
 _BATCH = 500
 _LONGEST_TITLE = 200
@@ -43,23 +43,23 @@ _UNREADABLE = (sqlite3.Error, zipfile.BadZipFile, zlib.error, EOFError, RuntimeE
 
 
 class Importer(NamedTuple):
-    """A name, what it reads, where that is on this machine, and its records.
+    """A source: its name and label, how to find it on this machine, and how to read its records.
 
-    The memory `is_own` that is the user's beyond doubt; others are foreign until they are reviewed. What holds
+    Memories that are certainly the user's own have `is_own`; others are foreign until reviewed. A source of
     `conversations` is imported only after a preview.
     """
 
     name: str
     label: str
     find: Callable[[Machine], Iterable[Path]]
-    read: Callable[[Path, Machine], Reading]
+    read: Callable[[Path, Machine], ImportItems]
     is_own: bool = False
     conversations: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """The counts of an import, and the first of the parts that could not be read."""
+class ImportResult:
+    """The counts of an import, and the first problems."""
 
     new: int = 0
     updated: int = 0
@@ -73,12 +73,12 @@ class Imported:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Of the notes alone."""
+        """The counts of notes alone."""
         return {name: getattr(self, name) for name in ("new", "updated", "unchanged", "left")}
 
 
 class Survey(NamedTuple):
-    """How many records a place has, how many of them were imported, and how many cannot be read."""
+    """How many records a place has, how many of them were imported already, and how many cannot be read."""
 
     found: int
     here: int
@@ -86,17 +86,17 @@ class Survey(NamedTuple):
 
 
 def survey(store: MemoryStore, importer: Importer, place: Path, machine: Machine) -> Survey:
-    """Count what is at a place, without looking at what it says."""
-    names, found, here, broken = _Names(store, Ledger(store.root), importer.name), 0, 0, 0
+    """Count the records at a place, without comparing their content."""
+    names, found, here, broken = _NoteIds(store, ImportLedger(store.root), importer.name), 0, 0, 0
     for each in _guarded(importer, place, machine):
         if isinstance(each, Record):
             found += 1
             here += names.is_known(names.id_of(each))
-        broken += isinstance(each, Broken)
+        broken += isinstance(each, Unreadable)
     return Survey(found, here, broken)
 
 
-def bring(
+def run_import(
     store: MemoryStore,
     importer: Importer,
     place: Path,
@@ -105,54 +105,54 @@ def bring(
     project: str | None = None,
     dry_run: bool = False,
     progress: Callable[[int], None] | None = None,
-) -> Imported:
-    """Import what is at a place; all of it as notes of the `project`, if one is given.
+) -> ImportResult:
+    """Import the records at a place, all as notes of `project` if it is given.
 
-    What is written stays if this is interrupted, and the next import goes on there: a note that is here and says what
-    the record says counts as imported.
+    Notes written before an interruption stay, and the next import continues: an existing note with the content of
+    its record counts as imported.
     """
-    ledgers = Ledger(store.root), Ledger(store.root, place)
-    bringing = _Bringing(store, importer, ledgers, machine, project)
+    ledgers = ImportLedger(store.root), ImportLedger(store.root, place)
+    run = _ImportRun(store, importer, ledgers, machine, project)
     reading = iter(_guarded(importer, place, machine))
     done = saved = 0
     try:
         while batch := [*islice(reading, _BATCH)]:
-            bringing.take(batch, dry_run=dry_run)
+            run.import_batch(batch, dry_run=dry_run)
             done += len(batch)
             if progress:
                 progress(done)
-            # So that a kill loses little: without its entry, a note that changes there next counts as edited here.
+            # Saved now and then, because a note without an entry counts as edited when its record changes.
             if not dry_run and done >= 1.5 * saved:
                 ledgers[0].save()
                 saved = done
     finally:
         for ledger in () if dry_run else ledgers:
             ledger.save()
-    return bringing.imported()
+    return run.imported()
 
 
-def together(parts: Iterable[Imported]) -> Imported:
+def total_of(parts: Iterable[ImportResult]) -> ImportResult:
     """The sum of several imports."""
     done = [*parts]
-    counts = {name: sum(getattr(each, name) for each in done) for name in (*Imported().counts, "skipped", "broken")}
+    counts = {name: sum(getattr(each, name) for each in done) for name in (*ImportResult().counts, "skipped", "broken")}
     problems = tuple(problem for each in done for problem in each.problems)
-    return Imported(**counts, problems=problems, coming=tuple(note for each in done for note in each.coming))
+    return ImportResult(**counts, problems=problems, coming=tuple(note for each in done for note in each.coming))
 
 
-def _guarded(importer: Importer, place: Path, machine: Machine) -> Iterator[Read]:
-    """The records of a place. What ends the reading early is the last broken part."""
+def _guarded(importer: Importer, place: Path, machine: Machine) -> Iterator[ImportItem]:
+    """The records of a place. An error that ends the reading becomes the last item."""
     try:
         yield from importer.read(place, machine)
     except OSError as error:
-        yield Broken(str(error.filename or place), error.strerror or str(error))
+        yield Unreadable(str(error.filename or place), error.strerror or str(error))
     except _UNREADABLE as error:
-        yield Broken(str(place), str(error) or type(error).__name__)
+        yield Unreadable(str(place), str(error) or type(error).__name__)
 
 
-class _Names:
-    """The ids of the notes of records: derived from what names a record, and kept when its time changes."""
+class _NoteIds:
+    """The note ids of records, derived from the key of a record and stable when its time changes."""
 
-    def __init__(self, store: MemoryStore, ledger: Ledger, source: str) -> None:
+    def __init__(self, store: MemoryStore, ledger: ImportLedger, source: str) -> None:
         self._store = store
         self._ledger = ledger
         self._source = source
@@ -162,7 +162,7 @@ class _Names:
         self._live: dict[str, str] | None = None
 
     def id_of(self, record: Record) -> str:
-        """The id of the note that a record has, even of a deleted one, or else of a new one."""
+        """The id of a record's note: existing, deleted or new."""
         if given := record.note_id or (record.whole and record.whole.id):
             return given
         self._seen[record.key] += 1
@@ -184,14 +184,14 @@ class _Names:
         return self._live
 
 
-class _Bringing:
-    """An import under way."""
+class _ImportRun:
+    """One import: decides about each record and counts the outcomes."""
 
     def __init__(
         self,
         store: MemoryStore,
         importer: Importer,
-        ledgers: tuple[Ledger, Ledger],
+        ledgers: tuple[ImportLedger, ImportLedger],
         machine: Machine,
         project: str | None,
     ) -> None:
@@ -200,25 +200,25 @@ class _Bringing:
         self._imports, self._exports = ledgers
         self._machine = machine
         self._project = project
-        self._names = _Names(store, ledgers[0], importer.name)
+        self._names = _NoteIds(store, ledgers[0], importer.name)
         self._counts: Counter[str] = Counter()
         self._problems: list[str] = []
         self._coming: list[tuple[str, Memory]] = []
 
-    def take(self, batch: Iterable[Read], *, dry_run: bool) -> None:
-        """Decide about the records of a batch, and write those that are new or changed."""
+    def import_batch(self, batch: Iterable[ImportItem], *, dry_run: bool) -> None:
+        """Write the new and changed notes of a batch of records."""
         records: dict[str, Record] = {}
         for each in batch:
-            if isinstance(each, Broken):
-                self._tell(each)
-            elif isinstance(each, Skipped):
+            if isinstance(each, Unreadable):
+                self._report(each)
+            elif isinstance(each, SkippedConversation):
                 self._counts["skipped"] += 1
             elif len(each.body) > _MOST_CHARACTERS:
-                self._tell(Broken(each.key, f"It has more than {_MOST_CHARACTERS:,} characters."))
+                self._report(Unreadable(each.key, f"It has more than {_MOST_CHARACTERS:,} characters."))
             else:
                 records[self._names.id_of(each)] = each
         here = self._store.hashes_of(records)
-        changed: list[tuple[Memory, Entry]] = []
+        changed: list[tuple[Memory, LedgerEntry]] = []
         for note_id, record in records.items():
             outcome, note, entry = self._decide(note_id, record, is_here=note_id in here)
             self._counts[outcome] += 1
@@ -232,20 +232,20 @@ class _Bringing:
         for note, entry in changed:
             self._ledger(records[note.id]).set(note.id, entry)
 
-    def imported(self) -> Imported:
-        return Imported(**self._counts, problems=tuple(self._problems), coming=tuple(self._coming))
+    def imported(self) -> ImportResult:
+        return ImportResult(**self._counts, problems=tuple(self._problems), coming=tuple(self._coming))
 
-    def _tell(self, broken: Broken) -> None:
+    def _report(self, broken: Unreadable) -> None:
         self._counts["broken"] += 1
         if len(self._problems) < _MOST_PROBLEMS:
             place, reason = (redact(" ".join(text.split())) for text in broken)
             self._problems.append(f"{place}: {reason}")
 
-    def _ledger(self, record: Record) -> Ledger:
+    def _ledger(self, record: Record) -> ImportLedger:
         return self._exports if record.note_id else self._imports
 
-    def _decide(self, note_id: str, record: Record, *, is_here: bool) -> tuple[str, Memory | None, Entry | None]:
-        """What becomes of a record, the note to write if there is one, and the entry for it."""
+    def _decide(self, note_id: str, record: Record, *, is_here: bool) -> tuple[str, Memory | None, LedgerEntry | None]:
+        """The outcome of a record, the note to write if any, and its ledger entry."""
         if record.note_id:
             return self._decide_edit(record, is_here=is_here)
         project = self._project or record.project
@@ -256,7 +256,7 @@ class _Bringing:
             return "unchanged", None, entry
         existing = self._store.find(note_id) if is_here else None
         note = self._note(note_id, record, project)
-        new = Entry(note_digest(note), said)
+        new = LedgerEntry(note_digest(note), said)
         if existing is None:
             return "new", note, new
         is_same = note_digest(existing) == new.note
@@ -267,8 +267,8 @@ class _Bringing:
         is_ready = record.whole and self._importer.is_own
         return "updated", note if is_ready else self._updated(existing, note, is_same=is_same), new
 
-    def _decide_edit(self, record: Record, *, is_here: bool) -> tuple[str, Memory | None, Entry | None]:
-        """What becomes of a file that was exported from here: an edit there is merged with what was edited here."""
+    def _decide_edit(self, record: Record, *, is_here: bool) -> tuple[str, Memory | None, LedgerEntry | None]:
+        """The outcome of an exported file: an edit there is merged with edits here."""
         entry, said = self._exports.get(record.note_id), record_digest(record, "")
         existing = self._store.find(record.note_id) if is_here else None
         if existing is None or entry is None:
@@ -285,12 +285,12 @@ class _Bringing:
         if both.other:
             return "left", None, entry
         if whole_digest(both.note) == whole_digest(existing):
-            return "unchanged", None, Entry(whole_digest(existing), said)
+            return "unchanged", None, LedgerEntry(whole_digest(existing), said)
         note = with_mark(replace(both.note, updated_at=utcnow()), EDITED_BY, "human")
-        return "updated", note, Entry(whole_digest(note), said)
+        return "updated", note, LedgerEntry(whole_digest(note), said)
 
     def _note(self, note_id: str, record: Record, project: str) -> Memory:
-        """What a record says, as a note."""
+        """A record as a note."""
         if record.whole:
             note = replace(record.whole, project=self._project or record.whole.project)
             return note if self._importer.is_own else self._foreign(_without_claims(note))
@@ -326,7 +326,7 @@ class _Bringing:
         )
 
     def _updated(self, existing: Memory, note: Memory, *, is_same: bool) -> Memory:
-        """The existing note with what the record says now; a new text has to be reviewed and reflected again."""
+        """The existing note with the record's content. Changed text has to be reviewed and reflected again."""
         if not is_same and not self._importer.is_own:
             existing = as_foreign(existing, self._importer.name)
         kept = [tag for tag in existing.tags if is_same or tag != REFLECTED]
@@ -345,7 +345,7 @@ class _Bringing:
 
 
 def edited(existing: Memory, record: Record) -> Memory:
-    """A note as a person edited it elsewhere: all but where it comes from."""
+    """A note with a person's edits from elsewhere; its provenance stays."""
     there = record.whole or existing
     changed = replace(
         existing,
@@ -362,7 +362,7 @@ def edited(existing: Memory, record: Record) -> Memory:
 
 
 def _without_claims(note: Memory) -> Memory:
-    """Somebody else's note, which can neither replace notes of ours nor be a twin of an observation."""
+    """A foreign note without marks and links: it can neither replace notes of ours nor be a twin of an observation."""
     extra = {key: redact(lines) for key, lines in note.extra.items()}
     return with_marks(replace(without_secrets(note), extra=extra, supersedes="", engram={}), {})
 
@@ -375,7 +375,7 @@ def _with_block_of(note: Memory, changed: Memory) -> Memory:
 
 
 def _time(text: str) -> str:
-    """A time in the form of notes, not in the future; "" if the text is none."""
+    """A time in the notes' form, at most now; "" if the text is not a time."""
     try:
         moment = datetime.fromisoformat(utc_time(text))
         return min(moment.astimezone(UTC), datetime.now(UTC)).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
-"""What was imported, by the id of its note, so that edits here and changes there are told apart.
+"""Records imported and exported versions by note id, to distinguish edits here from changes there.
 
-What comes from other programs is in imported.json; what was exported to a folder is in a file of its own for each, so
-that an edit there comes back to its note, and nothing from another folder does.
+Imports are in imported.json. Each export folder has its own file, so that edits in that folder, and in no other, go
+back to their notes.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anamnesis.disk import write_atomically
-from anamnesis.importers.record import Record
+from anamnesis.importers.foreign_record import Record
 from anamnesis.notes import Memory, render
 
 _FILE = "imported.json"
 _EXPORTS = "exported"
 
 
-class Entry(NamedTuple):
-    """The digests of a note as it was imported, and of the record; "" in what earlier releases wrote."""
+class LedgerEntry(NamedTuple):
+    """The digests of an imported note and of its record; earlier releases wrote no `record`."""
 
     note: str
     record: str = ""
 
 
-class Ledger:
-    """The entries of one home, or of one folder that notes of it were exported to. They are written by `save`."""
+class ImportLedger:
+    """The entries of one home, or of one export folder. `save` writes them."""
 
     def __init__(self, root: Path, exported_to: Path | None = None) -> None:
         self._path = root / _FILE
@@ -46,11 +46,11 @@ class Ledger:
     def __contains__(self, note_id: str) -> bool:
         return note_id in self._entries
 
-    def get(self, note_id: str) -> Entry | None:
+    def get(self, note_id: str) -> LedgerEntry | None:
         found = self._entries.get(note_id)
-        return Entry(*found.split(" ", 1)) if found is not None else None
+        return LedgerEntry(*found.split(" ", 1)) if found is not None else None
 
-    def set(self, note_id: str, entry: Entry) -> None:
+    def set(self, note_id: str, entry: LedgerEntry) -> None:
         self._is_changed = self._is_changed or self.get(note_id) != entry
         self._entries[note_id] = " ".join(filter(None, entry))
 
@@ -66,13 +66,13 @@ def note_digest(note: Memory) -> str:
 
 
 def whole_digest(note: Memory) -> str:
-    """Of all that a person may edit."""
+    """The digest of everything that a person may edit."""
     return _digest([render(replace(note, updated_at="", engram={}, newline="\n"))])
 
 
 def record_digest(record: Record, project: str) -> str:
-    """Of all but the times: a record that says the same is the same. Of a file that was exported, of its front matter
-    and text as they are: its links may lead to files that come and go.
+    """The digest of a record without its times. For an exported file, that of its exact front matter and text, because
+    the titles that its links are translated to may change.
     """
     if record.note_id and record.whole:
         return _digest([render(replace(record.whole, newline="\n"))])
