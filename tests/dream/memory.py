@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from anamnesis.dream.database import WAITING, DreamDatabase, Found
+from anamnesis.dream.dream_database import WAITING, DreamDatabase, NewProposal
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
@@ -29,7 +29,7 @@ def propose(store: MemoryStore, proposal: Proposal, phase: str = "consolidate") 
     ids = {*proposal.notes, *(note.id for note in proposal.after)}
     hashes = {id: hash.hex() for id, hash in store.hashes_of(ids).items()}
     with contextlib.closing(DreamDatabase(store.root)) as database:
-        database.save([Found(proposal, WAITING, phase)], hashes, "2026-01-01T00:00:00+00:00")
+        database.save([NewProposal(proposal, WAITING, phase)], hashes, "2026-01-01T00:00:00+00:00")
 
 
 def proposals(store: MemoryStore, *statuses: str) -> list[Proposal]:

@@ -17,7 +17,7 @@ from tests.dream.memory import TEXT, proposals, propose, tree, write
 
 from anamnesis.disk import locked
 from anamnesis.dream.cycle import Options, Stopped, dream, rehearse
-from anamnesis.dream.database import WAITING, DreamDatabase
+from anamnesis.dream.dream_database import WAITING, DreamDatabase
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.undoing import undo
 from anamnesis.engram import database as engram

@@ -52,7 +52,7 @@ def test_an_undo_gives_back_bytes_that_nobody_would_write(store: MemoryStore) ->
     assert store.superseded_ids() == {"odd"}
     assert "stale:" in tree(store)["memory/semantic/odd.md"].decode()
 
-    assert changeset.undo(store, change.id) == changeset.Undone(["odd", "m"], [])
+    assert changeset.undo(store, change.id) == changeset.UndoResult(["odd", "m"], [])
 
     assert tree(store) == before
     assert store.superseded_ids() == set()
@@ -88,7 +88,7 @@ def test_an_undo_gives_back_the_bytes_of_any_file_that_is_a_note(tmp_path: Path,
         for after in (with_mark(note, STALE, "gone"), replace(note, type="procedural", scope="machine-local")):
             change = changeset.apply(store, [after], kind="dream", reason="Test.")
             assert tree(store) != before
-            assert changeset.undo(store, change.id) == changeset.Undone([note.id], [])
+            assert changeset.undo(store, change.id) == changeset.UndoResult([note.id], [])
             assert tree(store) == before
             assert [each.id for each in store.list()] == [note.id]
 
@@ -137,7 +137,7 @@ def test_an_undo_keeps_what_was_edited_since_and_restores_the_rest(store: Memory
     store.update(note.id, body="Edited.")
     store.write(type="semantic", title="Another", body="Later.")
 
-    assert changeset.undo(store, change.id) == changeset.Undone(["odd"], [note.id])
+    assert changeset.undo(store, change.id) == changeset.UndoResult(["odd"], [note.id])
     assert store.get(note.id).body == "Edited."
     assert tree(store)["memory/semantic/odd.md"] == ODD
 
@@ -159,7 +159,7 @@ def test_an_undo_overwrites_no_other_note(store: MemoryStore) -> None:
     store.refresh()
     before = tree(store)
 
-    assert changeset.undo(store, change.id) == changeset.Undone([], ["odd"])
+    assert changeset.undo(store, change.id) == changeset.UndoResult([], ["odd"])
 
     assert tree(store) == before
 
@@ -200,9 +200,9 @@ def test_changes_are_undone_in_reverse_and_an_older_one_leaves_what_a_newer_one_
     second = changeset.apply(store, [with_mark(store.get("odd"), STALE, "second"), new("m")], kind="d", reason="Test.")
     changed = tree(store)
 
-    assert changeset.undo(store, first.id) == changeset.Undone([], ["odd"])
+    assert changeset.undo(store, first.id) == changeset.UndoResult([], ["odd"])
     assert tree(store) == changed
-    assert changeset.undo(store, second.id) == changeset.Undone(["odd", "m"], [])
+    assert changeset.undo(store, second.id) == changeset.UndoResult(["odd", "m"], [])
     assert tree(store) == between
     third = changeset.apply(store, [with_mark(store.get("odd"), STALE, "third")], kind="dream", reason="Test.")
     changeset.undo(store, third.id)
@@ -219,7 +219,7 @@ def test_an_undo_that_failed_is_completed_by_the_next_try(store: MemoryStore) ->
         changeset.undo(store, change.id)
     folder.unlink()
 
-    assert changeset.undo(store, change.id) == changeset.Undone(["odd"], [])
+    assert changeset.undo(store, change.id) == changeset.UndoResult(["odd"], [])
     assert tree(store) == before
     with pytest.raises(InvalidArgument, match="undone already"):
         changeset.undo(store, change.id)

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from anamnesis.disk import sync_files
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore, faults, writing
+from anamnesis.store import MemoryStore, RefreshCounts, faults, writing
 from anamnesis.store.files import Folder, NoteFile, NoteFiles
 from anamnesis.store.index import Connection
 from anamnesis.store.refresh import refresh
 
-NOTHING = Changes(0, 0, 0)
+NOTHING = RefreshCounts(0, 0, 0)
 
 
 def text(note: str, body: str, updated_at: str = "2026-01-01", type: str = "semantic") -> str:
@@ -73,7 +73,7 @@ def test_an_edit_that_takes_the_word_out_takes_the_note_out(store: MemoryStore, 
 
 def test_an_edit_in_place_is_seen_by_refresh(store: MemoryStore, path: Path) -> None:
     path.write_text(text("x", "after"), "utf-8")
-    assert store.refresh() == Changes(added=0, updated=1, removed=0)
+    assert store.refresh() == RefreshCounts(added=0, updated=1, removed=0)
     assert found(store, "after") == ["x"]
     assert store.list()[0].body == "after"
     assert store.refresh() == NOTHING
@@ -87,7 +87,7 @@ def test_get_always_reads_the_file_as_it_is(store: MemoryStore, path: Path) -> N
 def test_a_file_of_unchanged_content_and_new_time_changes_nothing(store: MemoryStore, path: Path) -> None:
     before = store.list()
     os.utime(path, ns=(1, 1))
-    assert store.refresh() == Changes(added=0, updated=1, removed=0)
+    assert store.refresh() == RefreshCounts(added=0, updated=1, removed=0)
     assert store.refresh() == NOTHING
     assert store.list() == before
 

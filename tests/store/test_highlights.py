@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.store.marking import matches
+from anamnesis.store.highlights import matches
 
 
 def marked(text: str, query: str) -> list[str]:
