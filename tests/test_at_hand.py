@@ -1,4 +1,4 @@
-"""What is at hand in a folder, as words for a search."""
+"""The current work in a folder, as words for a search."""
 
 from __future__ import annotations
 

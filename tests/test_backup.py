@@ -1,4 +1,4 @@
-"""A backup holds everything that is not derived, is consistent while others write, and comes back as it was."""
+"""A backup has everything that is not derived, is consistent while others write, and restores every byte."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_file_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("anamnesis-backup.json", json.dumps(manifest))
         archive.writestr(name, b"")
-    with pytest.raises(InvalidArgument, match="no backup"):
+    with pytest.raises(InvalidArgument, match="not a readable backup"):
         restore(file, tmp_path / "home", tmp_path / "engram.db", "now")
     assert [path.name for path in tmp_path.iterdir()] == ["evil.zip"]
 
@@ -135,7 +135,7 @@ def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path: Path) -> None
     assert (home / "memory" / "bare.md").exists()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("other.txt", "no backup")
-    with pytest.raises(InvalidArgument, match="no backup"):
+    with pytest.raises(InvalidArgument, match="not a readable backup"):
         restore(file, home, tmp_path / "engram.db", "now", replace=True)
 
 

@@ -1,4 +1,4 @@
-"""The history of a note: git, journal, trash and present file as one list, and the way back."""
+"""The history of a note: git, journal, trash and the current file as one list, and restoring a revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only entry points read the environment, config.json and the home folder; everything below is given what it needs."""
+"""Only entry points read the environment, config.json and the home folder; they pass the values down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that agents start import before they answer. Seconds depend on the machine; modules do not."""
+"""The modules that commands of agents import before they answer. Seconds depend on the machine; modules do not."""
 
 from __future__ import annotations
 

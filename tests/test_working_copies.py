@@ -1,4 +1,4 @@
-"""The working copies of projects: remembered by hooks, checked before they are used."""
+"""The working copies of projects: saved by hooks, and checked before use."""
 
 from __future__ import annotations
 

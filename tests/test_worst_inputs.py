@@ -1,4 +1,4 @@
-"""What reads texts from outside takes time in proportion to them, also where they are made to take long."""
+"""Reading texts from outside takes time proportional to their length, even for adversarial texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for what another process or thread does; how long it takes is nobody's concern."""
+"""Waits for another process or thread, without an assertion about the time."""
 
 from __future__ import annotations
 

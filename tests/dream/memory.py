@@ -1,4 +1,4 @@
-"""Notes of an agent, and what dreams have found in them."""
+"""Notes of an agent, and proposals of earlier dreams about them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tree(store: MemoryStore) -> dict[str, bytes]:
 
 
 def propose(store: MemoryStore, proposal: Proposal, phase: str = "consolidate") -> None:
-    """What a finder would have found in an earlier cycle."""
+    """Save a proposal as if an earlier cycle had found it."""
     ids = {*proposal.notes, *(note.id for note in proposal.after)}
     hashes = {id: hash.hex() for id, hash in store.hashes_of(ids).items()}
     with contextlib.closing(DreamDatabase(store.root)) as database:

@@ -1,4 +1,4 @@
-"""One note stays for those that say the same: nothing of them is lost, and every machine comes to the same result."""
+"""Of notes that say the same, one remains: nothing is lost, and every machine gets the same result."""
 
 from __future__ import annotations
 

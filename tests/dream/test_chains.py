@@ -1,4 +1,4 @@
-"""Chains of superseded notes: what is hidden stays hidden without the notes between, and circles show their newest."""
+"""Chains of superseded notes: a hidden note stays hidden without the notes between, and a circle shows its newest."""
 
 from __future__ import annotations
 

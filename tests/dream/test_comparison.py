@@ -1,4 +1,4 @@
-"""Notes that say the same are told from near misses, whatever they are worded in."""
+"""Notes that say the same are distinguished from near misses, whatever their wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate refuses what is known and nothing else, and whatever it refuses can be read back."""
+"""The gate refuses known notes and nothing else, and every refused note can be read back."""
 
 from __future__ import annotations
 

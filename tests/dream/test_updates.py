@@ -1,4 +1,4 @@
-"""Updates and contradictions are told from notes that merely differ, linked, tagged, found and undone."""
+"""Updates and contradictions are distinguished from notes that merely differ; they are linked, tagged and undone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def found_in(one: Memory, other: Memory) -> list[Proposal]:
 
 
 def sureness(one: str, other: str) -> float:
-    """How sure a dream is that two notes exclude each other; the same whichever comes first."""
+    """The confidence of a dream that two notes exclude each other, in either order."""
     first, second = note(one), note(other, NEWER, 2)
     sure = {each.confidence for pair in ((first, second), (second, first)) for each in found_in(*pair)}
     assert len(sure) <= 1

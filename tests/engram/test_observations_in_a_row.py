@@ -1,4 +1,4 @@
-"""Observations that are saved in a row leave what the same ones leave that are saved one by one, or nothing."""
+"""Observations saved in one batch leave the same rows as when saved one by one, or none at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vault: every note is there once, is valid, and goes when its memory goes; nothing outside of it is touched."""
+"""The vault has every observation once, as a valid note that is removed with it; nothing outside is touched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recall is measured on a real store with the real model, and the measures are what they are called."""
+"""Recall is measured on a real store with the real model, and each measure matches its definition."""
 
 from __future__ import annotations
 

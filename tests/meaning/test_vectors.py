@@ -1,4 +1,4 @@
-"""Vectors on disk and in memory: nothing is computed twice, a damaged file is made anew, and scores are exact."""
+"""Vectors on disk and in memory: nothing is computed twice, a damaged file is rebuilt, and scores are exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identifiers and paths are found by their parts as well, and their parts by them."""
+"""Identifiers and paths are also found by their parts, and the parts by the identifiers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query asks for, of any text."""
+"""The terms of a query, for any text."""
 
 from __future__ import annotations
 

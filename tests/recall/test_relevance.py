@@ -1,4 +1,4 @@
-"""Which prompts a note is recalled at, in memories of 1 to 5,000 notes."""
+"""The prompts at which a note is recalled, in memories of 1 to 5,000 notes."""
 
 from __future__ import annotations
 

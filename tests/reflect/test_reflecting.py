@@ -1,4 +1,4 @@
-"""Reflection on a store: one change that can be undone, what a person owns is left to them, a kill loses nothing."""
+"""Reflection on a store: one change that can be undone; a person's notes are left alone, and a kill loses nothing."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def changed(store: MemoryStore) -> dict[str, bytes | None]:
 
 
 def process(store: MemoryStore) -> dict[str, bytes | None]:
-    """What was pending for the follower, which it processes."""
+    """Process the pending changes of the follower, and return them."""
     found = pending(store)
     store.log.advance(FOLLOWER, found)
     return {change.note_id: change.hash for change in found.changes}
@@ -326,7 +326,7 @@ def test_a_follower_beside_writers_and_a_reindex_ends_with_what_the_files_say(st
 
 
 class Log(RuleBasedStateMachine):
-    """Whatever is done to the files: who follows the log knows every file that stands for a note."""
+    """After any sequence of changes to the files, a follower of the log knows the standing file of every note."""
 
     names = st.sampled_from(["a", "b", "c"])
     files = st.sampled_from(["a.md", "b.md", "c.md", "x.md", "sub/y.md"])

@@ -106,7 +106,7 @@ def test_a_file_that_is_no_note_is_never_part_of_a_change(store: MemoryStore) ->
 
 @pytest.mark.parametrize("how", ["edited", "removed", "deleted", "made"])
 def test_what_was_changed_since_a_change_was_derived_is_not_overwritten(store: MemoryStore, how: str) -> None:
-    """Not even if it was changed so recently that the index does not know it, and if it is only to be hidden."""
+    """Not even if the index has not seen the edit yet, and if the change would only hide the note."""
     other = store.write(type="semantic", title="Other", body="Other.")
     expected = {id: hash.hex() for id, hash in store.hashes_of(["odd", other.id]).items()} | {"m": ""}
     path = store.memory_dir / f"semantic/{other.id}.md"
@@ -284,7 +284,7 @@ def test_killed_at_any_rename_it_leaves_all_or_nothing(store: MemoryStore, at: i
 
 
 def _half_done(store: MemoryStore) -> dict[str, bytes]:
-    """Let a change be killed after its first notes were written; the files as they were before."""
+    """Kill a change after its first notes were written; returns the files before the change."""
     before = tree(store)
     store.close()
     process = multiprocessing.get_context("spawn").Process(target=_killed, args=(store.root, 6))
@@ -373,7 +373,7 @@ print(added)
 
 
 def test_an_edit_survives_changes_and_undos_that_go_on_beside_it(store: MemoryStore, tmp_path: Path) -> None:
-    """An editor saves two notes again and again; of the same notes, changes are made and undone."""
+    """An editor keeps saving two notes while changes of the same notes are made and undone."""
     notes = [store.write(type="semantic", title=f"Note {number}", body="Text.") for number in range(2)]
     paths = [store.memory_dir / f"semantic/{note.id}.md" for note in notes]
     with subprocess.Popen(

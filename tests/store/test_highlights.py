@@ -1,4 +1,4 @@
-"""What is marked in a text: whole words that a search matched, never letters inside of words."""
+"""Highlights are whole words that a search matched, never letters inside of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One file that is no note never stops the others, and is reported with its path, line and reason."""
+"""A file that is not a note never affects the others, and is reported with its path, line and reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a note was found, and what decides between notes that match alike."""
+"""The reasons for a hit, and the priors that decide between near-ties."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_time_that_cannot_be_read_is_not_recent(store: MemoryStore, moment: st
 
 
 def test_words_count_in_a_project_whatever_other_projects_hold(store: MemoryStore) -> None:
-    """What a word weighs is bounded by what a note with every word would get."""
+    """The weight of a word is bounded by the score of a note with every word."""
     others = [
         note(f"o{number}", f"gateway {number}" if number < 10 else f"text {number}", project="other")
         for number in range(40)

@@ -1,4 +1,4 @@
-"""What other programs do to the files is seen: by the next opening, by refresh, and by the search that hits it."""
+"""Changes of files by other programs are seen by the next opening, by refresh, and by a search that hits the file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def found(store: MemoryStore, query: str) -> list[str]:
 
 
 def assert_index_is_files(root: Path) -> None:
-    """A new opening knows exactly what a rebuilt index would know."""
+    """A newly opened store has exactly the content of a rebuilt index."""
     with MemoryStore(root) as store:
         seen, problems = store.list(), store.problems()
         assert store.refresh() == NOTHING
@@ -216,7 +216,7 @@ def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_ope
 
 @pytest.mark.usefixtures("path")
 def test_a_folder_is_not_listed_again_because_of_a_note_that_was_written_meanwhile(store: MemoryStore) -> None:
-    """The list of many thousand files takes long, and whoever repeats it holds the lock that writers wait for."""
+    """Listing many thousand files takes long, and repeating it would hold the lock that writers wait for."""
     written: list[Memory] = []
 
     def read_then_write(query: Callable[[Connection], object]) -> object:

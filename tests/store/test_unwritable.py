@@ -1,4 +1,4 @@
-"""A store whose disk cannot be written answers from a private index, and from the disk again once that takes writes."""
+"""On a read-only disk, a store answers from a private index, and from index.db again once the disk is writable."""
 
 from __future__ import annotations
 
