@@ -23,11 +23,11 @@ from typing import NamedTuple
 
 from anamnesis.config import DEFAULT_BUDGET
 from anamnesis.dream.cycle import Options, dream
-from anamnesis.dream.database import REVIEW, WAITING, DreamDatabase
+from anamnesis.dream.dream_database import REVIEW, WAITING, DreamDatabase
 from anamnesis.eval.cases import EvalCase
 from anamnesis.eval.intervals import compare, intervals
 from anamnesis.eval.locomo import Conversation, read_locomo
-from anamnesis.eval.report import DEPTH, SHOWN, Outcome, estimate_tokens
+from anamnesis.eval.report import DEPTH, SHOWN, CaseResult, estimate_tokens
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
@@ -128,7 +128,7 @@ def _target(targets: list[str], name: str, wanted: str, measured: str, is_met: b
 
 
 def _recall(conversations: list[Conversation], unit: str, folder: Path, targets: list[str]) -> str:
-    found: dict[tuple[str, str], list[Outcome]] = {}
+    found: dict[tuple[str, str], list[CaseResult]] = {}
     for conversation in conversations:
         notes = _agents(conversation.notes)
         planted = plant(notes, PARAPHRASES, random.Random(7), round(_SHARE * len(notes)))
@@ -149,7 +149,7 @@ def _recall(conversations: list[Conversation], unit: str, folder: Path, targets:
     return _recall_table(found, unit, targets)
 
 
-def _recall_table(found: Mapping[tuple[str, str], Sequence[Outcome]], unit: str, targets: list[str]) -> str:
+def _recall_table(found: Mapping[tuple[str, str], Sequence[CaseResult]], unit: str, targets: list[str]) -> str:
     columns = [*_MEASURES, *(f"{measure} by dreams" for measure in _MEASURES)]
     rows = [head(f"{unit}s, {len(found['as it is', 'before'])} questions", *columns)]
     for name, when in found:
@@ -185,7 +185,7 @@ def _roots(store: MemoryStore) -> dict[str, str]:
     return {id: root(id) for id in ids}
 
 
-def _ask(store: MemoryStore, cases: Iterable[EvalCase], sources: Mapping[str, str]) -> list[Outcome]:
+def _ask(store: MemoryStore, cases: Iterable[EvalCase], sources: Mapping[str, str]) -> list[CaseResult]:
     stands: dict[str, set[str]] = {}
     for id, root in _roots(store).items():
         stands.setdefault(root, set()).add(sources.get(id, id))
@@ -199,7 +199,7 @@ def _ask(store: MemoryStore, cases: Iterable[EvalCase], sources: Mapping[str, st
             left -= new
         tokens = sum(estimate_tokens(f"{note.title}\n{note.body}") for note in hits[:SHOWN])
         count = len({*case.relevant_ids})
-        outcomes.append(Outcome(case.query, case.kind, count, ranks, min(SHOWN, len(hits)), tokens, 0.0))
+        outcomes.append(CaseResult(case.query, case.kind, count, ranks, min(SHOWN, len(hits)), tokens, 0.0))
     return outcomes
 
 

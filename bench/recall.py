@@ -17,7 +17,7 @@ from pathlib import Path
 from anamnesis.eval.intervals import Interval, compare, intervals
 from anamnesis.eval.locomo import Conversation, read_locomo
 from anamnesis.eval.measuring import Search, ask, by_mode
-from anamnesis.eval.report import Outcome
+from anamnesis.eval.report import CaseResult
 from anamnesis.inject import select_recall
 from anamnesis.notes import Memory
 from anamnesis.recall.pruning import any_term
@@ -57,7 +57,7 @@ _EVERYDAY = (
     *("please push it", "there is an error in the log", "rename the variable", "start over"),
 )
 
-Outcomes = dict[str, list[Outcome]]
+Outcomes = dict[str, list[CaseResult]]
 
 
 def main() -> int:

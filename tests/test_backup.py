@@ -118,7 +118,7 @@ def test_a_path_out_of_the_home_is_refused(tmp_path: Path, name: str) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("anamnesis-backup.json", json.dumps(manifest))
         archive.writestr(name, b"")
-    with pytest.raises(InvalidArgument, match="no backup"):
+    with pytest.raises(InvalidArgument, match="not a readable backup"):
         restore(file, tmp_path / "home", tmp_path / "engram.db", "now")
     assert [path.name for path in tmp_path.iterdir()] == ["evil.zip"]
 
@@ -135,7 +135,7 @@ def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path: Path) -> None
     assert (home / "memory" / "bare.md").exists()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("other.txt", "no backup")
-    with pytest.raises(InvalidArgument, match="no backup"):
+    with pytest.raises(InvalidArgument, match="not a readable backup"):
         restore(file, home, tmp_path / "engram.db", "now", replace=True)
 
 

@@ -1,4 +1,4 @@
-"""Where this machine's settings come from."""
+"""The sources of this machine's settings."""
 
 from __future__ import annotations
 

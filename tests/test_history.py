@@ -21,7 +21,7 @@ from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.record import Observation
 from anamnesis.errors import InvalidArgument, InvalidNote, NoteNotFound, StoreUnavailable
 from anamnesis.history.observation import revisions as revisions_of_observation
-from anamnesis.history.restoring import Restored, restore
+from anamnesis.history.restoring import RestoredNote, restore
 from anamnesis.history.revisions import note_of, revisions
 from anamnesis.history.version import Revision
 from anamnesis.notes import render
@@ -69,7 +69,7 @@ class Home:
     def history(self, note_id: str) -> list[Revision]:
         return revisions(self.store, note_id, self.engram)
 
-    def restore(self, note_id: str, number: int) -> Restored:
+    def restore(self, note_id: str, number: int) -> RestoredNote:
         return restore(self.store, self.history(note_id), number)
 
     def told(self, note_id: str) -> list[tuple[str, str]]:

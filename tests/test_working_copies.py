@@ -13,7 +13,7 @@ import pytest
 from tests.dream.repositories import PROJECT, Repository
 
 from anamnesis.project import find_project
-from anamnesis.working_copies import Known, known_copies, remember
+from anamnesis.working_copies import KnownCopies, known_copies, remember
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def remember_folder(home: Path, folder: Path) -> None:
     remember(home, find_project(folder, home, None), folder)
 
 
-def known(home: Path) -> Known:
+def known(home: Path) -> KnownCopies:
     return known_copies(home, None, lambda _: True)
 
 

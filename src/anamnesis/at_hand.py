@@ -1,6 +1,6 @@
-"""What is at hand: the words of a folder's branch, of changed and committed files, and of what a session left open.
+"""The current work in a folder: the words of its branch, of changed and committed files, and of a session's open ends.
 
-A clone may be hostile: its names are words of a query and nothing else, and git is asked for a second at the most.
+A clone may be hostile: its names become words of a query and nothing else, and git has a timeout of a second.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from anamnesis.project import may_be_in_repository
-from anamnesis.recall.telling import subject
+from anamnesis.recall.relevance import subject
 
 _SECONDS = 1.0
 _MOST_BYTES = 64_000
-# Names alone: git runs no program for signatures, diffs or submodules. A filter that the repository's own configuration
-# defines may run, as in every `git status`; one of the user does not.
+# Only names: git runs no program for signatures, diffs or submodules. A filter in the repository's configuration may
+# run, as in every `git status`; one in the user's configuration does not.
 _PLAIN = ("--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames", "-z")
 _COMMITTED = ("-n3", "--no-show-signature", "--decorate=full", "--format=%x01%D", *_PLAIN)
 _CHANGED = (*_PLAIN, "HEAD", "--")
@@ -24,7 +24,7 @@ _MOST_FILES = 12
 _PARTS = 3
 _LONGEST = 200
 _MOST_OPEN = 6
-# Names of branches and folders that say nothing about what is done there, besides the words of any request.
+# Names of branches and folders that say nothing about the work, besides the words of any request.
 _NAMES = """
 api app apps bugfix chore cmd conftest core dev develop doc docs feat feature head hotfix index init internal lib libs
 master mod packages pkg refs release spec specs src tmp trunk util utils wip
@@ -42,7 +42,7 @@ _OPEN = re.compile(
 
 
 def at_hand(folder: Path) -> list[str]:
-    """What a folder's repository has at hand, as the words of one branch or file each, the most telling first."""
+    """The current work in a folder's repository: the words of the branch and of each file, the most telling first."""
     if not may_be_in_repository(folder):
         return []
     committed = _git(folder, "log", *_COMMITTED)
@@ -56,7 +56,7 @@ def at_hand(folder: Path) -> list[str]:
 
 
 def open_ends(text: str) -> list[str]:
-    """What a session's note says is still to be done, as the words of each point."""
+    """The open ends in a session's note: the words of each point that is still to be done."""
     found: list[str] = []
     is_open = False
     for line in text.splitlines():
@@ -89,7 +89,7 @@ def _end(path: str) -> str:
 
 
 def _words(name: str) -> str:
-    """The words of a name that say what it is about; of fooBar both."""
+    """The words of a name that say what it is about; fooBar has two."""
     words = subject(_HUMP.sub(r"\1 \2", _BETWEEN.sub(" ", name[:_LONGEST]))).split()
     return " ".join(word for word in words if word not in _GENERIC)
 

@@ -1,6 +1,7 @@
-"""One file with everything of a home that is not derived, and its restoring. A backup is verified before it is done.
+"""Backups: one file with everything of a home that is not derived, verified before it replaces an earlier one.
 
-Databases are copied by SQLite's online backup, notes under the lock of their writers: others may work meanwhile.
+Databases are copied by SQLite's online backup, and notes under the lock of their writers, so that other programs may
+keep working.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from anamnesis.errors import InvalidArgument, Unwritable
 _MANIFEST = "anamnesis-backup.json"
 _VERSION = 1
 _HOME, _ENGRAM = "home", "engram/engram.db"
-# In the order in which a sync takes them.
+# In the order in which a sync acquires them.
 _LOCKS = ("memory/.git/anamnesis.lock", "exchange.lock", "store.lock")
-# Made anew from the notes, of this process's time, or no part of a memory.
+# Files that are derived from the notes, that belong to running processes, or that are no part of a memory.
 _DERIVED = ("index.db", "vectors.db", "sketches.db", "staged", "daemon.json", "bin", "sync.begun")
-_PASSED_OVER = (".lock", ".tmp", "-wal", "-shm", "-journal")
-# Folders that a person may keep elsewhere, with a link in their place.
+_EXCLUDED_SUFFIXES = (".lock", ".tmp", "-wal", "-shm", "-journal")
+# Folders that a person may store elsewhere, with a link in their place.
 _TREES = ("memory", "local", "trash")
 _SQLITE = b"SQLite format 3\0"
 _CHUNK = 1 << 20
@@ -38,8 +39,8 @@ _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _DATABASE, _DAMAGED = "database", "damaged database"
 
 
-class Saved(NamedTuple):
-    """What a backup holds, and which databases are damaged: those are saved as they are."""
+class BackupSummary(NamedTuple):
+    """The content of a backup, and the damaged databases, which are saved as they are."""
 
     files: int
     databases: int
@@ -47,8 +48,8 @@ class Saved(NamedTuple):
     damaged: list[str]
 
 
-class _Held(NamedTuple):
-    """A file of a backup: the name in it, its hash, the time of the file, and what it is: a file or a database."""
+class _ArchivedFile(NamedTuple):
+    """A file of a backup: its name in the archive, its hash, its mtime, and whether it is a file or a database."""
 
     name: str
     sha256: str
@@ -56,8 +57,8 @@ class _Held(NamedTuple):
     kind: str = "file"
 
 
-def back_up(home: Path, engram: Path | None, target: Path) -> Saved:
-    """Write everything into one file, in place of an earlier one only when it is complete and verified."""
+def back_up(home: Path, engram: Path | None, target: Path) -> BackupSummary:
+    """Write everything into one file, which replaces an earlier one only when it is complete and verified."""
     if not home.is_dir():
         raise InvalidArgument(f"There is no memory at {home}.")
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
@@ -79,10 +80,10 @@ def back_up(home: Path, engram: Path | None, target: Path) -> Saved:
     return _saved(files, target)
 
 
-def _saved(files: list[_Held], file: Path) -> Saved:
+def _saved(files: list[_ArchivedFile], file: Path) -> BackupSummary:
     kinds = Counter(each.kind for each in files)
     damaged = [each.name for each in files if each.kind == _DAMAGED]
-    return Saved(kinds["file"], kinds[_DATABASE] + kinds[_DAMAGED], file.stat().st_size, damaged)
+    return BackupSummary(kinds["file"], kinds[_DATABASE] + kinds[_DAMAGED], file.stat().st_size, damaged)
 
 
 @contextmanager
@@ -93,7 +94,7 @@ def _created(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _files(home: Path, engram: Path | None, target: Path) -> Iterator[tuple[Path, str]]:
-    """The files to keep, and their names in the backup. Only links in the home itself are followed, as others do."""
+    """The files to save, and their names in the backup. Links are followed only directly in the home."""
     for place, folders, names in os.walk(home, followlinks=True):
         relative = Path(place).relative_to(home)
         is_root = relative == Path()
@@ -106,8 +107,8 @@ def _files(home: Path, engram: Path | None, target: Path) -> Iterator[tuple[Path
         )
         for name in sorted(names):
             path = Path(place, name)
-            is_away = path.is_symlink() and not is_root
-            left_out = (is_root and name in _DERIVED) or name.endswith(_PASSED_OVER) or is_away
+            is_link = path.is_symlink() and not is_root
+            left_out = (is_root and name in _DERIVED) or name.endswith(_EXCLUDED_SUFFIXES) or is_link
             if not left_out and path.is_file() and path.resolve() != target.resolve():
                 yield path, f"{_HOME}/{(relative / name).as_posix()}"
     if engram and engram.is_file() and not engram.resolve().is_relative_to(home.resolve()):
@@ -121,8 +122,8 @@ def _folders(home: Path) -> list[str]:
     return [f"{_HOME}/{path.relative_to(home).as_posix()}" for path in found if path.is_dir()]
 
 
-def _add(archive: zipfile.ZipFile, path: Path, name: str, copies: Path) -> _Held:
-    """Put a file into the backup, of a database a copy of what is committed."""
+def _add(archive: zipfile.ZipFile, path: Path, name: str, copies: Path) -> _ArchivedFile:
+    """Add a file to the backup; of a database, a copy of its committed state."""
     mtime_ns, kind, source = path.stat().st_mtime_ns, "file", path
     with path.open("rb") as file:
         if file.read(len(_SQLITE)) == _SQLITE:
@@ -134,7 +135,7 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str, copies: Path) -> _Held
         while data := file.read(_CHUNK):
             digest.update(data)
             member.write(data)
-    return _Held(name, digest.hexdigest(), mtime_ns, kind)
+    return _ArchivedFile(name, digest.hexdigest(), mtime_ns, kind)
 
 
 def _is_copied(path: Path, target: Path) -> bool:
@@ -148,12 +149,14 @@ def _is_copied(path: Path, target: Path) -> bool:
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode & 0xFF in _CORRUPT:
             return False
-        # A full disk or a lock says nothing about the database, whose file alone is not what is committed.
+        # A full disk or a lock does not mean damage, and the file alone lacks what is committed in the WAL.
         raise Unwritable(f"{path} cannot be copied to {target.parent.parent}: {error}.") from error
 
 
-def restore(file: Path, home: Path, engram: Path, stamp: str, *, replace: bool = False) -> tuple[Saved, list[Path]]:
-    """Make a home of a backup. What is there is moved aside, if it may be replaced; returns where that is now."""
+def restore(
+    file: Path, home: Path, engram: Path, stamp: str, *, replace: bool = False
+) -> tuple[BackupSummary, list[Path]]:
+    """Restore a home from a backup. With `replace`, an existing memory is renamed; returns the new paths of that."""
     files, folders = _verified(file)
     there = [home] if home.is_dir() and any(home.iterdir()) else []
     has_engram = any(each.name == _ENGRAM for each in files)
@@ -168,7 +171,7 @@ def restore(file: Path, home: Path, engram: Path, stamp: str, *, replace: bool =
         is_inside = engram.is_relative_to(home)
         beside = Path(folder, _HOME, engram.relative_to(home)) if is_inside else engram.with_name(f".{engram.name}.tmp")
         try:
-            if has_engram:  # before anything is moved: its disk may be full
+            if has_engram:  # before anything is renamed, because its disk may be full
                 beside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 shutil.move(Path(folder, _ENGRAM), beside)
             aside = [_move_aside(path, stamp) for path in there]
@@ -188,7 +191,7 @@ def restore(file: Path, home: Path, engram: Path, stamp: str, *, replace: bool =
     return _saved(files, file), aside
 
 
-def _unpack(file: Path, files: list[_Held], folder: Path) -> None:
+def _unpack(file: Path, files: list[_ArchivedFile], folder: Path) -> None:
     (folder / _HOME).mkdir(mode=0o700)
     with zipfile.ZipFile(file) as archive:
         for each in files:
@@ -208,15 +211,15 @@ def _move_aside(path: Path, stamp: str) -> Path:
     return aside
 
 
-def _verified(file: Path) -> tuple[list[_Held], list[str]]:
-    """The files and folders of a backup. Each file is there and has its hash, and nothing else is in it."""
+def _verified(file: Path) -> tuple[list[_ArchivedFile], list[str]]:
+    """The files and folders of a backup, after checking that every file is there with its hash, and no other."""
     try:
         with zipfile.ZipFile(file) as archive:
             manifest = json.loads(archive.read(_MANIFEST))
             files = [_held(value) for value in manifest["files"]]
             folders = [_inside(str(name)) for name in manifest["folders"]]
             if sorted(archive.namelist()) != sorted([_MANIFEST, *(each.name for each in files)]):
-                raise InvalidArgument(f"{file} is not as it was written: files are missing or were added.")
+                raise InvalidArgument(f"{file} was changed: files are missing or were added.")
             for each in files:
                 if _digest(archive, each.name) != each.sha256:
                     raise InvalidArgument(f"{file} is damaged: {each.name} is not what was saved.")
@@ -225,22 +228,22 @@ def _verified(file: Path) -> tuple[list[_Held], list[str]]:
     except (OSError, zipfile.BadZipFile, ValueError, KeyError, TypeError, EOFError, RuntimeError) as error:
         if isinstance(error, InvalidArgument):
             raise
-        raise InvalidArgument(f"{file} is no backup that can be read: {error}.") from error
+        raise InvalidArgument(f"{file} is not a readable backup: {error}.") from error
     return files, folders
 
 
-def _held(value: dict[str, Any]) -> _Held:
+def _held(value: dict[str, Any]) -> _ArchivedFile:
     name = str(value["name"])
     kind = str(value["kind"])
-    return _Held(name if name == _ENGRAM else _inside(name), str(value["sha256"]), int(value["mtime_ns"]), kind)
+    return _ArchivedFile(name if name == _ENGRAM else _inside(name), str(value["sha256"]), int(value["mtime_ns"]), kind)
 
 
 def _inside(name: str) -> str:
-    """The name of a file or folder of a home, if it leads nowhere else."""
+    """The name of a file or folder of a home; raises if it leads out of the home."""
     parts = PurePosixPath(name).parts
     is_inside = parts[:1] == (_HOME,) and len(parts) > 1 and ".." not in parts
     if not is_inside or "/".join(parts) != name or "\\" in name or "\0" in name:
-        raise ValueError(f"{name!r} is no file of a home")
+        raise ValueError(f"{name!r} is not a path in a home")
     return name
 
 

@@ -16,7 +16,7 @@ from anamnesis.disk import write_atomically
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.setting import (
     NONE,
-    Resolved,
+    ResolvedSetting,
     Setting,
     git_remote,
     line_of_text,
@@ -30,10 +30,10 @@ from anamnesis.setting import (
 CONFIG_NAME = "config.json"
 # The folders of a home that hold its notes, by scope.
 TREES = {"portable": "memory", "machine-local": "local"}
-# The source of a value that nobody has given.
+# The source of a value that is not set.
 DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
-# Claude Code cuts what a hook prints at 10,000 characters and shows a preview instead.
+# Claude Code shows only a preview of a hook's output beyond 10,000 characters.
 DEFAULT_BUDGET = 8_000
 DEFAULT_VERSIONS = 50
 SETTINGS = (
@@ -44,8 +44,8 @@ SETTINGS = (
     Setting(
         "token",
         "ANAMNESIS_TOKEN",
-        "What every client has to send the daemon as `Authorization: Bearer`, on this machine too; only `GET /health`"
-        " of a daemon on loopback is answered without it. At least 16 characters. Needed beyond loopback.",
+        "The token that every client must send to the daemon as `Authorization: Bearer`, on this machine too; only"
+        " `GET /health` of a daemon on loopback needs none. At least 16 characters. Required beyond loopback.",
         NONE,
         secret_token,
         is_secret=True,
@@ -75,7 +75,7 @@ SETTINGS = (
     Setting(
         "inject_budget",
         "ANAMNESIS_INJECT_BUDGET",
-        "How many characters a starting session is told at the most.",
+        "The most characters of notes that a new session gets.",
         str(DEFAULT_BUDGET),
         whole_number(500, 100_000),
     ),
@@ -89,22 +89,22 @@ SETTINGS = (
     Setting(
         "dream",
         "ANAMNESIS_DREAM",
-        "Whether the daemon tidies the memory while nobody works: `on` or `off`. `anamnesis dream` does it by hand.",
+        "Whether the daemon dreams (tidies the memory) when idle: `on` or `off`. `anamnesis dream` does it by hand.",
         "on",
         one_of("on", "off"),
     ),
     Setting(
         "dream_share",
         "ANAMNESIS_DREAM_SHARE",
-        "How many of a hundred notes of a project one dream may change: 1 to 100.",
+        "The percentage of a project's notes that one dream may change: 1 to 100.",
         "5",
         whole_number(1, 100),
     ),
     Setting(
         "gate",
         "ANAMNESIS_GATE",
-        "Whether notes that agents write with `memory_write` pass the gate, which refuses what is known already: `on`"
-        " or `off`. What people and other programs write never does.",
+        "Whether the gate checks notes that agents write with `memory_write`, and refuses known ones: `on` or `off`."
+        " Notes of people and of other programs are never checked.",
         "on",
         one_of("on", "off"),
     ),
@@ -121,31 +121,36 @@ SETTINGS = (
     Setting(
         "reflection_base_url",
         "ANAMNESIS_REFLECTION_BASE_URL",
-        "Where the model is served, up to `/v1`.",
+        "The address of the model's API, up to `/v1`.",
         "https://api.openai.com/v1",
         web_address,
     ),
     Setting(
-        "reflection_api_key", "ANAMNESIS_REFLECTION_API_KEY", "The key for it.", NONE, line_of_text, is_secret=True
+        "reflection_api_key",
+        "ANAMNESIS_REFLECTION_API_KEY",
+        "The key for that API.",
+        NONE,
+        line_of_text,
+        is_secret=True,
     ),
     Setting(
         "reflection_timeout",
         "ANAMNESIS_REFLECTION_TIMEOUT",
-        "Seconds to wait for it.",
+        "Seconds to wait for the model.",
         "30",
         whole_number(1, 1_000_000),
     ),
     Setting(
         "reflection_max_tokens",
         "ANAMNESIS_REFLECTION_MAX_TOKENS",
-        "How long its answer may be.",
+        "The most tokens of the model's answer.",
         "1000",
         whole_number(1, 1_000_000),
     ),
     Setting(
         "theme",
         "ANAMNESIS_THEME",
-        "The colours of `anamnesis tui`: `dark`, `light`, or `auto` for what the terminal says.",
+        "The colours of `anamnesis tui`: `dark`, `light`, or `auto` for those of the terminal.",
         "auto",
         one_of("auto", "dark", "light"),
     ),
@@ -176,7 +181,7 @@ HUB_VARIABLES = {
 
 
 class Reflection(NamedTuple):
-    """Who summarises sessions, and how it is reached."""
+    """The model or the heuristic that summarises sessions, and how to reach the model."""
 
     provider: str
     model: str
@@ -189,11 +194,11 @@ class Reflection(NamedTuple):
         return f"Reflection({self.provider}, {self.model}, {self.base_url})"  # without the key
 
 
-# A tuple, as the values here are: a frozen dataclass of this size takes a hook 2 ms to declare.
+# A NamedTuple like the others here: declaring a frozen dataclass of this size would cost a hook 2 ms.
 class Settings(NamedTuple):
-    """This machine's settings, as they were when the program read them. A value that its check refuses is the default.
+    """This machine's settings when the program read them. An invalid value is replaced by the default.
 
-    `machine_id`, `remote` and `token` are checked where they are used, and `found` holds all values as they were given.
+    `machine_id`, `remote` and `token` are checked where they are used, and `found` has all values as given.
     """
 
     home: Path
@@ -217,13 +222,13 @@ class Settings(NamedTuple):
     engram_project: str
     hub_key: str
     user: str
-    found: tuple[Resolved, ...]
+    found: tuple[ResolvedSetting, ...]
 
     def __repr__(self) -> str:
-        return f"Settings(home={str(self.home)!r})"  # without the token, and the values as they were given
+        return f"Settings(home={str(self.home)!r})"  # without the token and the given values, which may be secret
 
     def engram_db(self) -> Path:
-        """Where engram.db is: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
+        """The path of engram.db: in ENGRAM_DATA_DIR, else in ~/.engram if there is one, else in ANAMNESIS_HOME."""
         if given := self.engram_data_dir:
             if not Path(given).is_absolute():
                 raise InvalidArgument(
@@ -235,21 +240,21 @@ class Settings(NamedTuple):
 
     @property
     def refused(self) -> list[str]:
-        """The values that cannot be used and fall back to their defaults, a sentence for each."""
+        """A sentence for each invalid value that falls back to its default."""
         return [
             f"{each.fault.rstrip('.')}, so {each.setting.default!r} is used. Change {each.source}."
             for each in self.found
             if each.falls_back
         ]
 
-    def resolved(self, name: str) -> Resolved:
+    def resolved(self, name: str) -> ResolvedSetting:
         """A setting as it was given, with its source."""
         wanted = setting(name)
         return next(each for each in self.found if each.setting == wanted)
 
 
 def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
-    """Read the environment and config.json; a broken config.json counts as empty, so that no program stops at it."""
+    """Read the environment and config.json; a broken config.json counts as empty, so that no program fails on it."""
     home = _folder(environ.get(HOME_VARIABLE) or "~/.anamnesis", user_home)
     try:
         config = read_config(home)
@@ -294,7 +299,7 @@ def resolve_settings() -> Settings:
     try:
         return read_settings(os.environ, Path.home())
     except RuntimeError as error:
-        message = "The home folder of a user is not known."
+        message = "The home folder of the user is not known."
         raise InvalidArgument(message, "Set HOME, and ANAMNESIS_HOME to an absolute path.") from error
 
 
@@ -326,13 +331,13 @@ def setting(name: str) -> Setting:
     raise InvalidArgument(f"There is no setting {name!r}.", hint)
 
 
-def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> Resolved:
+def _resolved(wanted: Setting, environ: Mapping[str, str], config: Mapping[str, Any]) -> ResolvedSetting:
     if value := environ.get(wanted.variable):
-        return Resolved(wanted, value, wanted.variable)
+        return ResolvedSetting(wanted, value, wanted.variable)
     value = config.get(wanted.name)
     if isinstance(value, str) and value:
-        return Resolved(wanted, value, CONFIG_NAME)
-    return Resolved(wanted, _host_name() if wanted.name == "machine_id" else None, DEFAULT)
+        return ResolvedSetting(wanted, value, CONFIG_NAME)
+    return ResolvedSetting(wanted, _host_name() if wanted.name == "machine_id" else None, DEFAULT)
 
 
 def _folder(given: str, user_home: Path) -> Path:
@@ -364,7 +369,7 @@ def read_config(home: Path) -> dict[str, Any]:
 
 
 def change_config(home: Path, name: str, value: str | None) -> None:
-    """Set or, with None, unset a setting in config.json; what else is there stays."""
+    """Set or, with None, unset a setting in config.json; other content stays."""
     wanted = setting(name)
     content = read_config(home)
     if value is None:

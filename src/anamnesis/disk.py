@@ -18,11 +18,11 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _SYNC = os.O_RDWR if sys.platform == "win32" else os.O_RDONLY  # also works for a read-only file
 TEMPORARY_SUFFIX = ".tmp"
 _MANY_FILES = 200
-# RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS, and what systems and file systems answer that do not know it.
+# RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS, and the errors of systems and file systems without it.
 _SWAP = 2
 _AT_FDCWD = -100
 _NO_EXCHANGE = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV, errno.EPERM}
-# Seconds for which a replaced file may stay open in the program that writes to it.
+# Seconds to wait for a program that has a replaced file open to close it.
 _WRITER_SECONDS = 0.5
 
 
@@ -107,7 +107,7 @@ def rename(source: Path | str, target: Path | str) -> None:
 
 
 def size_and_mtime(path: Path | str) -> tuple[int, int] | None:
-    """By which a file is recognised as unchanged; None if there is none."""
+    """The size and mtime of a file, by which a change is detected; None if there is no file."""
     try:
         status = os.stat(path, follow_symlinks=False)
     except (FileNotFoundError, NotADirectoryError):
@@ -116,11 +116,11 @@ def size_and_mtime(path: Path | str) -> tuple[int, int] | None:
 
 
 def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) -> bool:
-    """Rename `staged` to `target` if that still has the size and mtime `seen`, None for no file; returns whether.
+    """Rename `staged` to `target` if that still has the size and mtime `seen` (None for no file); returns whether.
 
-    The two files trade places, so that what another program saves at any moment is found: what was replaced is in
-    `staged` afterwards, for `stays_replaced` and for the caller to remove. Where a file system cannot do that, a change
-    between the look at the file and the renaming is overwritten.
+    The two files are exchanged, so that no concurrent save is lost: the replaced file is in `staged` afterwards, for
+    `stays_replaced` to check and for the caller to remove. On a file system without an exchange, a change between the
+    check and the rename is overwritten.
     """
     if size_and_mtime(target) != seen:
         return False
@@ -143,10 +143,10 @@ def replace_unchanged(staged: str, target: str, seen: tuple[int, int] | None) ->
 
 
 def stays_replaced(staged: str, target: str, seen: tuple[int, int] | None) -> bool:
-    """Whether nobody has written to the file that was replaced, now `staged`, and nobody can; else puts it back.
+    """Whether the replaced file, now `staged`, is unchanged and not open for writing; otherwise it is put back.
 
-    Without a file `seen`, none was replaced. A program that has a file open goes on writing to it under any name, so it
-    is given time to close it.
+    If `seen` is None, no file was replaced. A program that has the file open keeps writing to it under any name, so it
+    gets some time to close it.
     """
     if seen is None:
         return True
@@ -170,7 +170,7 @@ def _put_back(staged: str, target: str) -> None:
 
 
 def _is_open_to_write(path: str) -> bool:
-    """Whether a program has a file open to write to it. Only Linux can tell: it grants a read lease if none has."""
+    """Whether a program has a file open for writing. Only Linux can tell: it grants a read lease if none has."""
     if sys.platform != "linux":
         return False
     from fcntl import F_RDLCK, F_SETLEASE, F_SETSIG, fcntl  # only for notes that change
@@ -183,7 +183,7 @@ def _is_open_to_write(path: str) -> bool:
     try:
         fcntl(descriptor, F_SETSIG, SIGURG)  # instead of SIGIO, which would end this process
         fcntl(descriptor, F_SETLEASE, F_RDLCK)
-    except OSError as error:  # any other: the file system has no leases, or the file is another user's
+    except OSError as error:  # other errors: the file system has no leases, or the file is another user's
         return error.errno == errno.EAGAIN
     finally:
         os.close(descriptor)
@@ -197,13 +197,13 @@ def remove_unchanged(target: str, aside: str, seen: tuple[int, int]) -> bool:
     rename(target, aside)
     if size_and_mtime(aside) == seen and not _is_open_to_write(aside):
         return True
-    with contextlib.suppress(FileExistsError):  # saved once more
+    with contextlib.suppress(FileExistsError):  # another program has saved the file again
         os.link(aside, target)
     return False
 
 
 def exchange(one: str, other: str) -> None:
-    """Let two files trade names atomically."""
+    """Exchange the names of two files atomically."""
     import ctypes  # only for notes that change
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -223,7 +223,7 @@ FileIdentity = tuple[int, int, int]
 
 
 def file_identity(path: Path | str) -> FileIdentity | None:
-    """Which file has this name now, and for which process: a database connection must not cross a fork."""
+    """The identity of the file with this name, and the process, because a connection must not be used after a fork."""
     try:
         status = os.stat(path)  # with a string, twice as fast as `Path.stat`
     except FileNotFoundError:
@@ -288,7 +288,7 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
                     "Wait for it or stop it, then try again.",
                 )
             time.sleep(pause)
-            pause = min(pause * 2, 0.01)  # a busy daemon leaves the lock for a few milliseconds only
+            pause = min(pause * 2, 0.01)  # a busy daemon releases the lock for a few milliseconds only
         yield
     finally:
         os.close(descriptor)
@@ -310,7 +310,7 @@ else:
     import fcntl
 
     def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-        """Lock an open file, alone or shared with others who share it; or fail at once."""
+        """Lock an open file, exclusively or shared; or fail at once."""
         try:
             fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:

@@ -10,7 +10,7 @@ from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.authorship import as_edited
 from anamnesis.notes.foreign import as_reviewed
-from anamnesis.notes.merge import Merged, merge
+from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.ids import utcnow
 from anamnesis.store.recording import record
@@ -52,7 +52,7 @@ def parse_edited(note_id: str, text: str) -> Memory:
     return after
 
 
-def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> Merged:
+def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> MergedNote:
     """Merge an edit of `base` with the current note; the edit counts as the newer version."""
     return merge(base, replace(mine, updated_at=utcnow()), theirs)
 

@@ -15,20 +15,20 @@ from anamnesis.store.question import Question
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
 
-# Seconds without a request after which embedding goes on, and for which it waits for that at the most: each turn takes
-# up to half a second of one processor from clients that write without a pause.
+# Seconds without a request after which embedding continues, and the longest wait for that. Each batch takes up to half
+# a second of one processor from clients that write without a pause.
 _QUIET_SECONDS = 0.1
 _LONGEST_WAIT = 15.0
-# Seconds after a failure, such as a full disk, during which nothing is tried.
+# Seconds to wait after a failure, such as a full disk.
 _PAUSE_SECONDS = 60.0
 # Seconds between two removals of the texts of deleted notes.
 _CLEAN_SECONDS = 3600.0
-# Loads the model and the vectors, so that the first search need not.
+# A question that loads the model and the vectors, so that the first search does not have to.
 _WARMING = Question("warm", Filter(), 1)
 
 
 class Embedder:
-    """Embeds what changed after each `wake`, as each search of the store calls it. The first call starts the thread."""
+    """Embeds what changed after each `wake`, which every search of the store calls. The first call starts a thread."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -42,7 +42,7 @@ class Embedder:
         store.ranking.wake = self.wake
 
     def wake(self, *, requested: bool = True) -> None:
-        """Embed what changed, when no requests arrive any more; this may be `requested` by one."""
+        """Embed what changed, once no requests arrive; `requested` if a request caused this call."""
         if requested:
             self._last_request = time.monotonic()
         self._woken.set()
@@ -52,7 +52,7 @@ class Embedder:
                 self._thread.start()
 
     def close(self) -> None:
-        """Stop, also in the middle of a text."""
+        """Stop, even within a text."""
         with self._starting:
             self._stopping.set()
         self._woken.set()
@@ -69,7 +69,7 @@ class Embedder:
                 return
             try:
                 is_done = self._store.ranking.safely(self._embed)
-            except Exception:  # the outermost boundary of the thread: words find what is not embedded
+            except Exception:  # the outermost boundary of the thread; pending notes are found by their words
                 log_once(self._store.root, "embedding failed", trace=traceback.format_exc())
                 is_done = None
             if not is_done:
@@ -89,7 +89,7 @@ class Embedder:
         return True
 
     def _is_stopping(self) -> bool:
-        """Whether to stop. Waits first while requests arrive: they have the processors to themselves."""
+        """Whether to stop. Waits first while requests arrive, so that these have the processors."""
         deadline = time.monotonic() + _LONGEST_WAIT
         while time.monotonic() < min(deadline, self._last_request + _QUIET_SECONDS):
             if self._stopping.wait(_QUIET_SECONDS):

@@ -41,7 +41,7 @@ class StoreUnavailable(AnamnesisError):
 
 
 class Unwritable(StoreUnavailable):
-    """The disk cannot be written: it is read-only, full, or closed to this user."""
+    """The disk cannot be written: it is read-only, full, or not writable for this user."""
 
 
 class LockHeld(StoreUnavailable):

@@ -20,32 +20,32 @@ from anamnesis.notes import PINNED, REFLECTED, Memory
 from anamnesis.notes.foreign import TO_REVIEW, is_waiting
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
-from anamnesis.recall.telling import is_about, says_something, subject
+from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
-from anamnesis.store.question import Marked, Ranked, is_weak
+from anamnesis.store.question import Marks, Ranked, is_weak
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"]
 
 _DURABLE = ("procedural", "semantic")
 _MAX_EPISODIC = 2
 _PAGE = 50
-# The number of newest global notes that are candidates, unless the budget holds more; and of those that search finds.
+# The number of newest global notes that are candidates, unless the budget fits more; and of those from a search.
 _MOST_GLOBAL = 200
 _MOST_ABOUT = 50
-# The notes about what is at hand, besides the others of the project.
+# The most notes about the current work, besides the others of the project.
 _MOST_AT_HAND = 8
 # No note takes fewer characters, with its heading and origin.
 _SHORTEST_NOTE = 100
-# The part of the budget that one note may have where not all of them fit.
+# One note may have this fraction (1/N) of the budget if not all of them fit.
 _PART = 5
 _LONGEST_RECALLED = 1_000
-# From this probability on, a note is about a prompt with several subject words, whatever words it holds itself; see
+# From this probability on, a note is about a prompt with several subject words, even if it holds none of them; see
 # docs/decisions/recall-at-a-prompt.md.
 _CLEARLY_FITTING = 0.7
 
 
 def resolve_project_key(cwd: str | Path) -> str:
-    """The key of a folder's project, for scripts; what has settings calls `find_project`."""
+    """The key of a folder's project, for scripts; callers with settings use `find_project`."""
     settings = resolve_settings()
     return find_project(cwd, settings.home, settings.user_home).key
 
@@ -53,12 +53,12 @@ def resolve_project_key(cwd: str | Path) -> str:
 def select_inject(
     store: MemoryStore, *, project: str, k: int = 8, budget: int = DEFAULT_BUDGET, at_hand: Sequence[str] = ()
 ) -> list[Memory]:
-    """The notes for the start of a session: the pinned ones, the global ones that `budget` may hold, up to k others of
-    the project, and those about what is `at_hand` or was left open.
+    """The notes for the start of a session: the pinned ones, the global ones that fit into `budget`, up to k others of
+    the project, and those about the current work (`at_hand`) or about what was left open.
 
     Recent durable notes fill the k, except for up to two of the newest episodic ones, which say what was last done.
-    Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere. A note
-    that a newer one outdates is there only if it is pinned or about what is at hand, and after the newer one.
+    Left out: superseded notes, episodes folded into durable notes, and unreviewed global notes from elsewhere. An
+    outdated note is included only if it is pinned or about the current work, and after the newer one.
     """
     from anamnesis.at_hand import open_ends  # that a prompt does not need
 
@@ -79,7 +79,7 @@ def select_inject(
 
 
 def why_injected(note: Memory, *, project: str, at_hand: Sequence[str] = ()) -> str:
-    """Why `select_inject` has chosen a note, in a few words for a person."""
+    """The reason why `select_inject` has chosen a note, in a few words for a person."""
     words = _words(f"{note.title} {note.body}")
     shared = [hint for hint in at_hand if _words(hint) & words]
     about = f", about {', '.join(shared)}" if shared else ""
@@ -98,7 +98,7 @@ def select_recall(store: MemoryStore, prompt: str, *, project: str, known: set[s
     found: dict[str, Ranked] = {}
     for place in dict.fromkeys((project, GLOBAL)):
         hits = store.best(prompt, project=place, k=most)
-        if hits and all(hit.fit is None for hit in hits):  # by words alone, those of any request would decide
+        if hits and all(hit.fit is None for hit in hits):  # by words alone, common words of requests would decide
             hits = store.best(asked, project=place, k=most, mode="words")
         found |= {hit.id: hit for hit in hits if hit.id not in known and not is_weak(hit.fit)}
     held, named, notes, total = store.coverage(telling_words(prompt), list(found))
@@ -146,7 +146,7 @@ def render_recall(memories: Sequence[Memory], *, word: str = "") -> str:
 
 
 def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str] = ()) -> list[Memory]:
-    """The notes with the marks that agents see, and the newest before each outdated one, unless it is known."""
+    """The notes with the marks that agents see, and with the newest note before each outdated one, unless known."""
     found = store.marks(note.id for note in notes)
     if not found and not any(note.extra for note in notes):
         return notes
@@ -158,7 +158,7 @@ def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str]
     all = {note.id: note for note in (*notes, *filter(_is_due, store.live(missing)))}
     found |= store.marks(missing)
     return [
-        with_marks(note, found.get(note.id, Marked()).as_marks()) if note.id in found or note.extra else note
+        with_marks(note, found.get(note.id, Marks()).as_marks()) if note.id in found or note.extra else note
         for note in (all[id] for id in in_order([*all], newer))
     ]
 
@@ -187,7 +187,7 @@ def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memo
 
 
 def _is_later(note: Memory) -> tuple[bool, bool]:
-    """The order in which notes give way where not all fit."""
+    """The order in which notes are dropped if not all fit: pinned ones last, global ones first."""
     return PINNED not in note.tags, note.project == GLOBAL
 
 
@@ -203,7 +203,7 @@ def _recency(note: Memory) -> tuple[str, float]:
 
 
 def _about(store: MemoryStore, project: str, hints: Sequence[str], known: set[str]) -> list[Memory]:
-    """The other notes of the project that are about one of the hints, which are words, the best first."""
+    """The other notes of the project that are about the words of one of the hints, the best first."""
     words = list(dict.fromkeys(word for hint in hints for word in hint.split()))
     if not words:
         return []
@@ -222,7 +222,7 @@ def _about(store: MemoryStore, project: str, hints: Sequence[str], known: set[st
 def _global_notes(
     store: MemoryStore, left_out: set[str], project: str, ours: list[Memory], most: int, hints: Sequence[str]
 ) -> list[Memory]:
-    """The global notes: first those that share words with this project and with what is at hand, then the newest."""
+    """The global notes: first those that share words with this project and the current work, then the newest."""
     notes = _newest(store, left_out, most, project=GLOBAL)
     matters = _words(" ".join([project.rpartition("/")[2], *(note.title for note in ours), *hints]))
     if len(notes) == most:  # older ones may matter more

@@ -1,4 +1,4 @@
-"""Light stand-ins, for hooks: BLAKE2 without OpenSSL, and regular expressions and modules that wait for a first use."""
+"""Light imports for hooks: BLAKE2 without OpenSSL, and regular expressions and modules that load on first use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["LazyPattern", "blake2b", "defer", "lazy_pattern"]
 
 
 def lazy_pattern(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """What `re.compile` returns, compiled when it is first asked for anything."""
+    """A pattern like that of `re.compile`, compiled on first use."""
     return cast("re.Pattern[AnyStr]", LazyPattern(text, flags))
 
 
 class LazyPattern:
-    """Stands for a compiled pattern, whose methods become its own: later calls cost as little as the pattern's."""
+    """A proxy of a compiled pattern. It copies the pattern's methods, so that later calls cost no more than those."""
 
     def __init__(self, text: str | bytes, flags: int) -> None:
         self._given: Any = text, flags
@@ -34,7 +34,7 @@ class LazyPattern:
 
 
 def defer(name: str) -> None:
-    """Let this module be imported when it is first asked for anything, not by its first `import`."""
+    """Import this module on its first use instead of at its first `import` statement."""
     sys.modules.setdefault(name, _Deferred(name))
 
 

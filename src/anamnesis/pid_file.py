@@ -19,7 +19,7 @@ from anamnesis.errors import StoreUnavailable, Unwritable
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A running daemon, with the resolved path of its ANAMNESIS_HOME; those of earlier releases do not name it."""
+    """A running daemon, with the resolved path of its ANAMNESIS_HOME, which earlier releases do not record."""
 
     pid: int
     host: str
@@ -50,13 +50,13 @@ class PidFile:
     @contextlib.contextmanager
     def held(self, host: str, port: int, home: Path) -> Iterator[None]:
         """Hold the lock and keep the pid file while this process is the daemon of a home."""
-        from datetime import UTC, datetime  # not for those who only look for a daemon
+        from datetime import UTC, datetime  # only the daemon needs it
 
         with _writable(self.database.parent):
             self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if running := self.running():
             raise StoreUnavailable(
-                f"The memory in {self.database.parent} is served already, by the daemon with process id {running.pid}"
+                f"The memory in {self.database.parent} is already served by the daemon with process id {running.pid}"
                 f" on {running.url}.",
                 "Use that one, or stop it with `anamnesis daemon stop`.",
             )
@@ -71,7 +71,7 @@ class PidFile:
                 self._file.unlink(missing_ok=True)
 
     def running(self, seconds: float = 1.0) -> Running | None:
-        """The daemon that holds the lock. The file is written right after that: waits for it for some seconds."""
+        """The daemon that holds the lock. Waits some seconds for its file, which is written right after locking."""
         if not self._lock.exists():
             return None
         with contextlib.suppress(StoreUnavailable), locked(self._lock, timeout=0.0):
@@ -79,14 +79,14 @@ class PidFile:
         deadline = time.monotonic() + seconds
         while True:
             with contextlib.suppress(OSError, ValueError, TypeError):
-                told = json.loads(self._file.read_bytes())
-                return Running(**{each.name: told[each.name] for each in fields(Running) if each.name in told})
+                held = json.loads(self._file.read_bytes())
+                return Running(**{each.name: held[each.name] for each in fields(Running) if each.name in held})
             if time.monotonic() >= deadline:
                 return None
             time.sleep(0.01)
 
     def stop(self, seconds: float) -> Running | None:
-        """Stop the daemon once it has answered the requests that it accepted; returns it, or None if none ran."""
+        """Stop the daemon after it has answered its accepted requests; returns it, or None if none was running."""
         running = self.running()
         if running is None:
             return None

@@ -1,4 +1,4 @@
-"""Processes and threads of ours: how they end, which go first, and work that the caller does not wait for."""
+"""Our processes and threads: their end on signals, their priority, and detached processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from subprocess import Popen
 
-# A thread with a lower priority still gets enough of a busy machine to release Python's lock when others wait for it.
+# Low enough for background work, but high enough to release Python's lock soon on a busy machine.
 _NICE = 10
 # On Windows, which has no sessions: CREATE_NEW_PROCESS_GROUP and DETACHED_PROCESS.
 _DETACHED = 0x208 if sys.platform == "win32" else 0
@@ -20,12 +20,12 @@ def exit_on_signals() -> None:
     """Let SIGTERM and SIGHUP end this process as `sys.exit` does, for `atexit` functions. For the main thread."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number and signal.getsignal(number) is signal.SIG_DFL:  # `nohup` lets it be ignored
+        if number and signal.getsignal(number) is signal.SIG_DFL:  # under `nohup`, SIGHUP is ignored
             signal.signal(number, lambda number, _: sys.exit(128 + number))
 
 
 def lower_priority() -> None:
-    """Let short work go before that of this thread, where the system has priorities of threads."""
+    """Lower the priority of this thread, if the system has priorities of threads."""
     if sys.platform == "linux":
         import threading
 

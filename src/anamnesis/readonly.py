@@ -1,4 +1,4 @@
-"""SQLite databases on a disk that cannot be written: how to tell, and how to read them there. Knows no table."""
+"""SQLite databases on a disk that cannot be written: detecting it, and reading them anyway. Knows no table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _NO_WRITE = {
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be created in a folder. A quota or a limit is only found by trying."""
+    """Whether files can be created in a folder. A quota or a limit shows only in an attempt."""
     if not os.access(folder, os.W_OK | os.X_OK):
         return False
     if not hasattr(os, "statvfs"):
         return True
     disk = os.statvfs(folder)
-    return disk.f_bavail > 0 or disk.f_blocks == 0  # some network disks do not say how large they are
+    return disk.f_bavail > 0 or disk.f_blocks == 0  # some network disks do not report their size
 
 
 def is_refused(error: sqlite3.Error | OSError) -> bool:
@@ -36,10 +36,10 @@ def is_refused(error: sqlite3.Error | OSError) -> bool:
 
 
 def read_only_uri(path: Path) -> str:
-    """The address by which SQLite reads a database and writes nothing, for `sqlite3.connect`.
+    """The URI for `sqlite3.connect` by which SQLite reads a database and writes nothing.
 
-    A database in WAL mode without a log is read as one that nobody changes: SQLite would create the log first. With a
-    log, somebody may be writing, and SQLite needs the file that they share; if that is missing, it fails.
+    Without a WAL file, the database is opened as immutable, because SQLite would otherwise create that file. With one,
+    another process may be writing, and SQLite needs the shared-memory file; if that is missing, it fails.
     """
     try:
         has_log = os.stat(f"{path}-wal").st_size > 0

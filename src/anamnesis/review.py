@@ -1,4 +1,4 @@
-"""The review of foreign notes, and of agents' that the gate sends here. Rejected notes go to the trash."""
+"""The review of foreign notes, and of agents' notes that the gate redirects. Rejected notes go to the trash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a setting is: its name, how a value is checked, and the value in force with its source."""
+"""Settings: their names, the checks of their values, and the value in force with its source."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from anamnesis.errors import InvalidArgument
 # The default of a setting that has no value.
 NONE = "none"
 _LEAST_TOKEN = 16
-# They are refused with a sentence where they are used; any other setting falls back to its default.
+# Invalid values of these raise an error where they are used; any other setting falls back to its default.
 _REFUSED_IN_USE = ("machine_id", "remote", "token")
-# Returns a value as it is stored; raises if it cannot be one.
+# Returns a value as it is stored; raises if it is invalid.
 Rule = Callable[[str], str]
 
 
 def machine_name(text: str) -> str:
     if not re.fullmatch(r"[\w.-]{1,64}", text):
         raise InvalidArgument(
-            f"{text!r} has characters that it cannot have.",
+            f"{text!r} has invalid characters or is too long.",
             "Use up to 64 letters, digits, dots, dashes and underscores.",
         )
     return text
 
 
 def git_remote(text: str) -> str:
-    """A git remote that git cannot take for an option or a command."""
+    """A git remote that git cannot mistake for an option or a command."""
     if text.startswith("-") or "::" in text or not text.isprintable() or not text.strip():
         raise InvalidArgument(
             f"{text!r} is not the address of a git repository.",
@@ -75,7 +75,7 @@ def one_of(*values: str) -> Rule:
 
 
 class Setting(NamedTuple):
-    """One setting: its key in config.json, its variable, what it is for, and how a value is checked."""
+    """One setting: its key in config.json, its variable, its purpose, its default, and the check of a value."""
 
     name: str
     variable: str
@@ -92,8 +92,8 @@ class Setting(NamedTuple):
             raise InvalidArgument(f"{self.name} {error.message}", error.hint) from error
 
 
-class Resolved(NamedTuple):
-    """A setting's value and where it comes from: the environment, config.json or the default."""
+class ResolvedSetting(NamedTuple):
+    """A setting's value and its source: the environment, config.json or the default."""
 
     setting: Setting
     value: str | None
@@ -116,12 +116,12 @@ class Resolved(NamedTuple):
 
     @property
     def falls_back(self) -> bool:
-        """Whether the default is in force because the value cannot be used."""
+        """Whether the default is in force because the value is invalid."""
         return self.setting.name not in _REFUSED_IN_USE and bool(self.fault)
 
     @property
     def shown(self) -> str | None:
-        """The value in force as it may be shown: of a secret, its end; None if there is none."""
+        """The value in force as it may be shown, of a secret only the end; None if there is none."""
         if self.setting.is_secret:
             return f"...{self.value[-4:]}" if self.value else None
         value = self.setting.default if self.falls_back else self.value or self.setting.default

@@ -1,4 +1,4 @@
-"""What happened in the memory, the newest first: notes, sessions and prompts, and what sessions were told."""
+"""The timeline of the memory, the newest first: notes, sessions and prompts; and the notes that sessions received."""
 
 from __future__ import annotations
 
@@ -13,50 +13,54 @@ from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 
 
-class Happening(NamedTuple):
-    """A note that was created, a session that was started, or a prompt; `kind` names which."""
+class TimelineEvent(NamedTuple):
+    """A created note, a started session, or a prompt, according to `kind`."""
 
     at: str
     kind: str
     what: Memory | SessionSummary | Prompt
 
 
-class Page(NamedTuple):
-    """What happened in a part of the time, the newest first, and whether there is something older."""
+class TimelinePage(NamedTuple):
+    """The events of a page, the newest first, and whether there are older ones."""
 
-    happened: list[Happening]
+    events: list[TimelineEvent]
     has_older: bool
 
 
-def happenings(store: MemoryStore, engram: sqlite3.Connection | None, project: str, *, most: int) -> list[Happening]:
+def newest_events(
+    store: MemoryStore, engram: sqlite3.Connection | None, project: str, *, most: int
+) -> list[TimelineEvent]:
     """The newest notes, and the sessions and prompts of Engram, of a project or of all, in one order."""
-    return page_of(store, engram, project, most=most, page=1).happened
+    return page_of(store, engram, project, most=most, page=1).events
 
 
-def page_of(store: MemoryStore, engram: sqlite3.Connection | None, project: str, *, most: int, page: int) -> Page:
-    """A page of what happened; together, pages leave nothing out.
+def page_of(
+    store: MemoryStore, engram: sqlite3.Connection | None, project: str, *, most: int, page: int
+) -> TimelinePage:
+    """A page of the timeline. All pages together have every event.
 
-    Where there are more notes than fit, for instance, what is older than the last of them is on the next page, even if
-    there is room for more prompts.
+    If one kind of events does not fit, all events older than its last one are on the next page, even if there is room
+    for more of the other kinds.
     """
     found, oldest = _newest(store, engram, project, most * page)
     _, newest = _newest(store, engram, project, most * (page - 1)) if page > 1 else ([], "")
     shown = [each for each in found if each.at >= oldest and (not newest or each.at < newest)]
-    return Page(sorted(shown, key=lambda each: each.at, reverse=True), bool(oldest))
+    return TimelinePage(sorted(shown, key=lambda each: each.at, reverse=True), bool(oldest))
 
 
 def _newest(
     store: MemoryStore, engram: sqlite3.Connection | None, project: str, most: int
-) -> tuple[list[Happening], str]:
-    """The newest of each kind, and the time since which they are all there are; "" if nothing is older."""
+) -> tuple[list[TimelineEvent], str]:
+    """The newest events of each kind, and the time from which on they are complete; "" if there are no older ones."""
     notes = store.list(project=project or None, limit=most * 2, order="created")
-    kinds = [([Happening(note.created_at, "note", note) for note in notes], most * 2)]
+    kinds = [([TimelineEvent(note.created_at, "note", note) for note in notes], most * 2)]
     if engram:
-        names = dict.fromkeys((project, short_name(project)))  # clients of Engram give one or the other
+        names = dict.fromkeys((project, short_name(project)))  # clients of Engram use either
         started = {each.id: each for name in names for each in sessions.recent(engram, name, most)}
         asked = {each.id: each for name in names for each in prompts.recent(engram, name, most)}
-        kinds.append(([Happening(utc(each.started_at), "session", each) for each in started.values()], most))
-        kinds.append(([Happening(utc(each.created_at), "prompt", each) for each in asked.values()], most))
+        kinds.append(([TimelineEvent(utc(each.started_at), "session", each) for each in started.values()], most))
+        kinds.append(([TimelineEvent(utc(each.created_at), "prompt", each) for each in asked.values()], most))
     oldest = max((min(each.at for each in found) for found, limit in kinds if len(found) >= limit), default="")
     return [each for found, _ in kinds for each in found], oldest
 
@@ -66,8 +70,8 @@ def utc(moment: str) -> str:
     return f"{moment.replace(' ', 'T')}+00:00" if len(moment) == len("2026-01-01 00:00:00") else moment
 
 
-def told_lately(store: MemoryStore, most: int) -> list[dict[str, Any]]:
-    """What was injected and recalled last, with the titles of the notes that are still there."""
+def recently_received(store: MemoryStore, most: int) -> list[dict[str, Any]]:
+    """The notes that sessions received last, by injection or recall, with the titles of those that still exist."""
     store.usage.take_in()
     events = store.usage.latest(("injected", "recalled"), most)
     titles = store.ranking.headings([note_id for note_id, _ in events])

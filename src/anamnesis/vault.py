@@ -1,6 +1,6 @@
 """The whole memory: the notes of a home, the observations of an engram.db, and the bridge between them.
 
-Every surface opens a vault, and nothing else. Without an engram.db it costs a look at a file name.
+Every surface opens a vault, and nothing else. Without an engram.db, the bridge costs one check of a file name.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from anamnesis.store.change_log import Written
     from anamnesis.sync.backend import Announce, SyncBackend
 
-# How many changes the opening of a vault reconciles; a background process does the rest.
+# The number of changes that the opening of a vault reconciles; a background process does the rest.
 _AT_ONCE = 200
-# For how many seconds a search embeds notes that no daemon has embedded; those that are left are found by their words.
+# The seconds for which a search embeds pending notes if no daemon does; notes still pending are found by their words.
 _EMBED_SECONDS = 0.2
 
 # The pid file of a daemon, beside engram.db.
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 
 def find_engram(settings: Settings) -> Path | None:
-    """Where engram.db is, if there is one and the bridge is on."""
+    """The path of engram.db, if there is one and the bridge is on."""
     try:
         path = settings.engram_db()
     except InvalidArgument:
@@ -61,12 +61,11 @@ def open_vault(
     engram: Shared | None = None,
     light: bool = False,
 ) -> Vault:
-    """The memory of this machine. If its bridge cannot be opened, that is logged, and the notes are there without it.
+    """Open the memory of this machine. If the bridge cannot be opened, that is logged, and the notes work without it.
 
-    A vault that is opened `only_to_read` writes nothing but the index and the vectors of its notes. What is `pending`
-    between notes and observations can be left for later. A connection to engram.db that is open already is given as
-    `engram`. Where a daemon runs, it compares the meaning of notes for this process; without one, this process does it,
-    unless it is to stay `light`.
+    `only_to_read` writes nothing but the index and the vectors of the notes. `pending` leaves pending changes between
+    notes and observations for later. `engram` is a connection to engram.db that is open already. A running daemon
+    compares the meaning of notes for this process; without a daemon, this process does it, unless it is `light`.
     """
     path = find_engram(settings)
     opened = Vault(settings.home, path, settings.user_home, only_to_read=only_to_read, versions=settings.versions)
@@ -86,7 +85,7 @@ def open_vault(
 
 
 def _ranker(settings: Settings, otherwise: Ranker) -> Ranker:
-    """Asks the daemon if there may be one; without its file, nothing is imported for that."""
+    """A ranker that asks the daemon if its pid file exists; otherwise it does not even import the client."""
 
     @cache
     def client() -> Ranker:
@@ -144,7 +143,7 @@ class Vault:
     def connect(self, engram: Path | Shared, machine_id: str) -> Bridge:
         """Reconcile the notes with the observations of an engram.db from now on.
 
-        There is one bridge, whichever thread connects first: a second one would wait for the lock of the first.
+        The first thread creates the only bridge: a second one would wait for the lock of the first.
         """
         from anamnesis.bridge.bridge import Bridge  # 50 ms that nobody without Engram has to spend
 
@@ -163,10 +162,10 @@ class Vault:
         return self._safely(lambda bridge: bridge.follow(most=most), default=True)
 
     def follow_writes(self, answer: Callable[[], object] | None = None) -> bool:
-        """Reconcile what was written to engram.db since the last call; `answer` may be called once the notes are there.
+        """Reconcile what was written to engram.db since the last call; `answer` is called once the notes are in place.
 
-        That is everything that was written on our own connection, but little more: False if others wrote more. After an
-        `answer`, the same thread has to call `flush` soon.
+        This covers everything that was written on our own connection, and a few other changes: False if others wrote
+        more. After an `answer`, the same thread has to call `flush` soon.
         """
 
         def follow(bridge: Bridge) -> bool:
@@ -181,16 +180,16 @@ class Vault:
         return is_all
 
     def flush(self) -> None:
-        """Wait until the notes that were answered are on the disk, and save that they agree with their observations."""
+        """Wait until the answered notes are flushed to disk, and save that they agree with their observations."""
         self._safely(lambda bridge: bridge.flush(), default=None)
 
     def reconcile(self, progress: Progress | None = None, stop: Callable[[], bool] = bool) -> int:
-        """Reconcile everything that is pending, until `stop`; how many changes there were."""
+        """Reconcile everything that is pending, until `stop`; returns how many changes there were."""
         return self._safely(lambda bridge: bridge.reconcile(progress, stop), default=0)
 
     @contextmanager
     def around(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-        """A use of engram.db: it sees what the notes say, and the notes get what it writes."""
+        """Use engram.db with the bridge: changes of notes are reconciled before, and changes of rows after."""
         self._follow()
         mark = self.bridge.last_change() if self.bridge else 0
         try:
@@ -199,21 +198,21 @@ class Vault:
             self._safely(lambda bridge: bridge.follow_rows(mark), default=(mark, True))
 
     def recall(self, db: sqlite3.Connection, query: str, filters: Filters) -> list[SearchResult]:
-        """The observations whose notes answer a query that Engram's search finds nothing for; none without a bridge."""
+        """The observations whose notes answer a query for which Engram's search finds none; empty without a bridge."""
         from anamnesis.bridge.recall import recall
 
         return self._safely(lambda _: recall(self.notes, db, query, filters), default=[])
 
     def note_ids(self, observations: Sequence[int]) -> list[str]:
-        """The notes of those of these observations that have one; none without a bridge."""
+        """The ids of the notes of these observations, for those that have one; none without a bridge."""
         return self._safely(lambda bridge: bridge.note_ids(observations), default=[])
 
     def write_strengths(self, *, add: bool) -> int:
-        """Write the use of notes into Reverie's columns of engram.db, which are added if that is asked for."""
+        """Write the use of notes into Reverie's columns of engram.db; with `add`, missing columns are added."""
         return self._safely(lambda bridge: bridge.write_strengths(add=add), default=0)
 
     def status(self) -> State | None:
-        """What notes and observations hold, and what is pending between them.
+        """The state of the bridge: the numbers of notes and observations, and of pending changes between them.
 
         None without an engram.db, or if it cannot be read: `read_status` raises the reason.
         """
@@ -223,7 +222,7 @@ class Vault:
             return None
 
     def read_status(self) -> State | None:
-        """The same, but an engram.db that cannot be read is an error."""
+        """Like `status`, but raises if engram.db cannot be read."""
         from anamnesis.bridge.upkeep import read_state
 
         if self.bridge:
@@ -239,9 +238,9 @@ class Vault:
     def sync(
         self, backend: SyncBackend, settings: Settings, *, announce: Announce | None = None, retries: bool = False
     ) -> Synced:
-        """Bring together the notes of all machines: by git, and with the hub if there is a login.
+        """Sync the notes with the other machines by git, and with the hub if there is a login.
 
-        `retries` offers again what the hub has refused.
+        `retries` sends notes again that the hub has refused.
         """
         from anamnesis.exchange.syncing import sync_both
 
@@ -262,8 +261,8 @@ class Vault:
     def erase(self, engram: Path | None = None) -> bool:
         """Erase purged text from the databases; False if another program's transaction prevented it.
 
-        An `engram` database is erased even if it is not connected. What could not be erased stays due: the daemon tries
-        again when it is idle.
+        An `engram` database is erased even if it is not connected. After a failure the erasure stays due, and the
+        daemon retries it when idle.
         """
         from anamnesis.bridge.purging import erase
         from anamnesis.store.tombstones import purged_ids
@@ -272,7 +271,7 @@ class Vault:
         return erase(self.notes, engram or self.engram, lambda: self._forget_dreams(purged_ids(root)))
 
     def _forget_dreams(self, ids: Iterable[str]) -> bool:
-        """Remove what dreams know of purged notes."""
+        """Remove purged notes from the databases of dreams."""
         from anamnesis.dream.forgetting import forget
 
         return forget(self.notes.root, ids)

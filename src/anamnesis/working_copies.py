@@ -1,4 +1,4 @@
-"""The working copies of projects on this machine: for each project the folder that a hook last saw. Never synced."""
+"""The working copies of projects on this machine: the folder of each project that a hook saw last. Never synced."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from anamnesis.disk import write_atomically
 from anamnesis.project import GLOBAL, MARKER, Project, find_project
 
 _FILE = "working-copies.json"
-# Projects beyond this many are forgotten, those first that were added first; their next session adds them again.
+# Beyond this many, the projects that were added first are forgotten; their next session adds them again.
 _MOST = 100
 
 
-class Known(NamedTuple):
-    """The working copies by project, and the projects whose working copy has another key by now, with that key."""
+class KnownCopies(NamedTuple):
+    """The working copies by project, and the projects whose working copy now has another key, with that key."""
 
     folders: dict[str, Path]
     renamed: dict[str, str]
 
 
 def remember(home: Path, project: Project, folder: Path) -> None:
-    """Remember the working copy of a session. A folder that is known is not written again.
+    """Save the working copy of a session, unless it is known.
 
-    No lock and no fsync: if two hooks write at once, or the system crashes, the next session adds what is lost.
+    Without a lock and an fsync: if two hooks write at once, or the system crashes, the next session adds it again.
     """
     place = working_copy(project, folder)
     if place is None or project.key == GLOBAL:
@@ -51,9 +51,9 @@ def working_copy(project: Project, folder: Path) -> Path | None:
     return top
 
 
-def known_copies(home: Path, user_home: Path | None, is_wanted: Callable[[str], bool]) -> Known:
-    """The working copies of wanted projects that are still there, each with the key that it has now."""
-    known = Known({}, {})
+def known_copies(home: Path, user_home: Path | None, is_wanted: Callable[[str], bool]) -> KnownCopies:
+    """The working copies of wanted projects that still exist, each with its current key."""
+    known = KnownCopies({}, {})
     for key, place in _read(home).items():
         folder = Path(place)
         if not is_wanted(key) or not os.path.lexists(folder):

@@ -19,7 +19,7 @@ from anamnesis.engram.database import connect, prepare
 from anamnesis.engram.gojson import dumps
 from anamnesis.engram.record import Export
 from anamnesis.notes import Memory, render, ulid, ulid_of
-from anamnesis.recall.query import asked
+from anamnesis.recall.query import query_terms
 from anamnesis.store import MemoryStore
 
 SAMPLE = Path(__file__).parents[1] / "engram" / "golden" / "sample"
@@ -70,7 +70,7 @@ def test_every_live_observation_is_a_note_and_found_by_the_words_of_its_title(
     live = [row for row in observations_of(db).values() if not row.deleted_at]
     assert len(live) == store.count() > 20
     for row in live:
-        found = store.search(row.title, k=store.count()) if asked(row.title).terms else store.list()
+        found = store.search(row.title, k=store.count()) if query_terms(row.title).terms else store.list()
         assert row.title in {note.title for note in found}
 
 

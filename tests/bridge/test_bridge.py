@@ -22,7 +22,7 @@ from anamnesis.engram.observations import NewObservation
 from anamnesis.notes import Memory, parse, render, utc_time
 from anamnesis.notes.merge import conflict_of
 from anamnesis.store import MemoryStore
-from anamnesis.store.deleted import deleted
+from anamnesis.store.deleted import deleted_notes
 from anamnesis.vault import Vault
 
 INSERT = (
@@ -546,14 +546,14 @@ def test_what_was_deleted_through_either_door_is_listed_and_comes_back(two: Two)
     two.store.delete(titles["Ours"])
     observations.delete(two.db, theirs)
     two.agree()
-    found = {each.title: each for each in deleted(two.store)}
+    found = {each.title: each for each in deleted_notes(two.store)}
     assert {title: each.id for title, each in found.items()} == titles
     assert found["Theirs"].deleted_at == utc_time(two.row(theirs).deleted_at or "")
     assert (two.store.root / found["Theirs"].path).exists()
     for each in found.values():
         two.store.restore(each.id)
     two.agree()
-    assert deleted(two.store) == []
+    assert deleted_notes(two.store) == []
     assert [two.row(id).deleted_at for id in (ours, theirs)] == [None, None]
 
 

@@ -78,11 +78,11 @@ def test_a_home_that_cannot_be_found_is_one_sentence_and_stops_no_hook(anamnesis
         done = anamnesis(command, ANAMNESIS_HOME="~no-such-user/notes")
         assert (done.code, done.out) == (1, "")
         assert done.err == (
-            "anamnesis: The home folder of a user is not known. Set HOME, and ANAMNESIS_HOME to an absolute path.\n"
+            "anamnesis: The home folder of the user is not known. Set HOME, and ANAMNESIS_HOME to an absolute path.\n"
         )
     hook = anamnesis("inject", stdin="{}", ANAMNESIS_HOME="~no-such-user/notes")
     assert (hook.code, hook.out) == (0, "")
-    assert hook.err.startswith("anamnesis inject: The home folder of a user is not known.")
+    assert hook.err.startswith("anamnesis inject: The home folder of the user is not known.")
 
 
 def test_the_list_shows_the_value_in_force_and_where_it_comes_from(anamnesis: Command) -> None:

@@ -235,7 +235,7 @@ def test_a_dot_is_the_project_of_this_folder(anamnesis: Command) -> None:
         (["config", "set", "colour", "red"], 1, "There is no setting 'colour'."),
         (["config", "set", "remote", "ext::sh -c id"], 1, "is not the address of a git repository"),
         (["config", "set", "--", "remote", "--upload-pack=x"], 1, "is not the address of a git repository"),
-        (["config", "set", "machine_id", "a b\nc"], 1, "has characters that it cannot have"),
+        (["config", "set", "machine_id", "a b\nc"], 1, "has invalid characters or is too long"),
         (["completion", "tcsh"], 2, "is not one of"),
         (["frobnicate"], 2, "No such command"),
     ],

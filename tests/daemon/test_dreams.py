@@ -23,7 +23,7 @@ from tests.web.daemon import Daemon
 from anamnesis.daemon.dreamer import FOLLOWER, Times, due
 from anamnesis.disk import locked
 from anamnesis.dream.cycle import Options, dream
-from anamnesis.dream.database import DreamDatabase
+from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.store import MemoryStore, changeset
 
 SOON = {"look": 0.05, "idle": 0.1, "pause": 0.1, "longest": 0.1, "many": 1}
@@ -69,7 +69,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changes(home: Path) -> list[changeset.Change]:
+def changes(home: Path) -> list[changeset.Changeset]:
     with MemoryStore(home, only_to_read=True) as store:
         return [*changeset.changes(store)]
 

@@ -1,11 +1,11 @@
-"""Notes of an agent, and what dreams have found in them."""
+"""Notes of an agent, and proposals of earlier dreams about them."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import Any
 
-from anamnesis.dream.database import WAITING, DreamDatabase, Found
+from anamnesis.dream.dream_database import WAITING, DreamDatabase, NewProposal
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
@@ -25,11 +25,11 @@ def tree(store: MemoryStore) -> dict[str, bytes]:
 
 
 def propose(store: MemoryStore, proposal: Proposal, phase: str = "consolidate") -> None:
-    """What a finder would have found in an earlier cycle."""
+    """Save a proposal as if an earlier cycle had found it."""
     ids = {*proposal.notes, *(note.id for note in proposal.after)}
     hashes = {id: hash.hex() for id, hash in store.hashes_of(ids).items()}
     with contextlib.closing(DreamDatabase(store.root)) as database:
-        database.save([Found(proposal, WAITING, phase)], hashes, "2026-01-01T00:00:00+00:00")
+        database.save([NewProposal(proposal, WAITING, phase)], hashes, "2026-01-01T00:00:00+00:00")
 
 
 def proposals(store: MemoryStore, *statuses: str) -> list[Proposal]:

@@ -7,7 +7,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from anamnesis.dream.cycle import Options, Outcome, dream
+from anamnesis.dream.cycle import DreamResult, Options, dream
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
@@ -72,9 +72,9 @@ def note(store: MemoryStore, body: str, day: int, title: str = "About the shop",
     return store.put(written)
 
 
-def run(store: MemoryStore, folder: Path, *, share: float = 1.0) -> Outcome:
+def run(store: MemoryStore, folder: Path, *, share: float = 1.0) -> DreamResult:
     return dream(store, Options(folders={PROJECT: folder}, share=share))
 
 
-def found(outcome: Outcome, kind: str = "stale") -> list[Proposal]:
+def found(outcome: DreamResult, kind: str = "stale") -> list[Proposal]:
     return [each for some in outcome.decided for each in some if each.kind == kind]

@@ -1,4 +1,4 @@
-"""One note stays for those that say the same: nothing of them is lost, and every machine comes to the same result."""
+"""Of notes that say the same, one remains: nothing is lost, and every machine gets the same result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.dream.alike import Pair, duplicates, merged
+from anamnesis.dream.alike import NotePair, duplicates, merged
 from anamnesis.dream.comparison import compare
 from anamnesis.dream.cycle import Options, dream, rehearse
 from anamnesis.dream.proposal import Proposal
@@ -44,7 +44,7 @@ def note(number: int, body: str = FULL, **given: Any) -> Memory:
 
 
 def proposed(notes: list[Memory]) -> list[Proposal]:
-    return [*duplicates(Pair(one, other, compare(one, other), None) for one, other in combinations(notes, 2))]
+    return [*duplicates(NotePair(one, other, compare(one, other), None) for one, other in combinations(notes, 2))]
 
 
 bodies = st.lists(st.sampled_from([*SAME, *OTHERS]), min_size=2, max_size=6)
@@ -127,7 +127,7 @@ def test_a_doubtful_note_does_not_hold_up_a_sure_merge() -> None:
 
 def test_meanings_that_are_far_apart_are_left_to_a_person() -> None:
     pair = note(1), note(2, SAME[1])
-    (proposal,) = duplicates([Pair(*pair, compare(*pair), 0.4)])
+    (proposal,) = duplicates([NotePair(*pair, compare(*pair), 0.4)])
     assert proposal.confidence < 0.8
 
 

@@ -1,4 +1,4 @@
-"""Chains of superseded notes: what is hidden stays hidden without the notes between, and circles show their newest."""
+"""Chains of superseded notes: a hidden note stays hidden without the notes between, and a circle shows its newest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anamnesis.dream.chains import chains
-from anamnesis.dream.cycle import Options, Outcome, dream, rehearse
+from anamnesis.dream.cycle import DreamResult, Options, dream, rehearse
 from anamnesis.dream.undoing import undo
 from anamnesis.notes import Memory, parse, render
 from anamnesis.store import MemoryStore
@@ -38,7 +38,7 @@ def found(store: MemoryStore) -> set[str]:
     return {each.id for each in store.search("Body", k=20, mode="words")}
 
 
-def kinds(outcome: Outcome) -> list[str]:
+def kinds(outcome: DreamResult) -> list[str]:
     return [each.kind for each in outcome.decided.applied]
 
 

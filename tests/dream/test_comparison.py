@@ -1,4 +1,4 @@
-"""Notes that say the same are told from near misses, whatever they are worded in."""
+"""Notes that say the same are distinguished from near misses, whatever their wording."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.dream.alike import Pair, sureness
-from anamnesis.dream.comparison import Difference, compare, may_be_same
-from anamnesis.dream.deciding import THRESHOLD
+from anamnesis.dream.alike import NotePair, sureness
+from anamnesis.dream.comparison import NoteDifference, compare, may_be_same
 from anamnesis.dream.thesaurus import are_alike
+from anamnesis.dream.triage import THRESHOLD
 from anamnesis.notes import Memory
 
 # The part of the other wordings of each table that is found to say the same; the rest has synonyms that the thesaurus
@@ -28,7 +28,7 @@ def note(body: str, title: str = "Note", id: str = "a") -> Memory:
 
 
 def sure(one: Memory, other: Memory) -> float:
-    return sureness(Pair(one, other, compare(one, other), None))
+    return sureness(NotePair(one, other, compare(one, other), None))
 
 
 def is_same(one: str, other: str) -> bool:
@@ -121,7 +121,7 @@ def test_a_date_that_was_added_is_no_difference(text: str, stamp: str) -> None:
 @pytest.mark.parametrize("date", ["2026-04-04", "2026-03-05", "2027-03-04", "5 March 2026"])
 def test_two_dates_at_the_same_place_differ(date: str) -> None:
     compared = compare(note("The freeze ends on 2026-03-04."), note(f"The freeze ends on {date}."))
-    assert compared.differences == (Difference("date", "2026-03-04", date),)
+    assert compared.differences == (NoteDifference("date", "2026-03-04", date),)
     assert not is_same("As of 2026-03-04: It is slow.", f"It is slow (noted on {date}).")
 
 
@@ -137,18 +137,22 @@ def test_the_order_of_lines_is_no_difference(lines: list[str]) -> None:
 @pytest.mark.parametrize(
     ("one", "other", "difference"),
     [
-        ("Port is 80.", "Port is 81.", Difference("number", "80", "81")),
-        ("It takes 3 s to start.", "It takes 3 ms to start.", Difference("unit", "s", "ms")),
-        ("We run Django 4.2.1 here.", "We run Django 4.2.9 here.", Difference("version", "4.2.1", "4.2.9")),
-        ("Logs are in /var/log/app.", "Logs are in /srv/log/app.", Difference("path", "/var/log/app", "/srv/log/app")),
-        ("Start it with --fast.", "Start it with --slow.", Difference("command", "--fast", "--slow")),
-        ("We moved to memcached.", "We moved to redis.", Difference("name", "memcached", "redis")),
-        ("The API is not stable.", "The API is stable.", Difference("negation", "not", "")),
-        ("We deploy on Friday.", "We deploy on Monday.", Difference("date", "Friday", "Monday")),
-        ("Start it before noon.", "Start it after noon.", Difference("word", "before", "after")),
+        ("Port is 80.", "Port is 81.", NoteDifference("number", "80", "81")),
+        ("It takes 3 s to start.", "It takes 3 ms to start.", NoteDifference("unit", "s", "ms")),
+        ("We run Django 4.2.1 here.", "We run Django 4.2.9 here.", NoteDifference("version", "4.2.1", "4.2.9")),
+        (
+            "Logs are in /var/log/app.",
+            "Logs are in /srv/log/app.",
+            NoteDifference("path", "/var/log/app", "/srv/log/app"),
+        ),
+        ("Start it with --fast.", "Start it with --slow.", NoteDifference("command", "--fast", "--slow")),
+        ("We moved to memcached.", "We moved to redis.", NoteDifference("name", "memcached", "redis")),
+        ("The API is not stable.", "The API is stable.", NoteDifference("negation", "not", "")),
+        ("We deploy on Friday.", "We deploy on Monday.", NoteDifference("date", "Friday", "Monday")),
+        ("Start it before noon.", "Start it after noon.", NoteDifference("word", "before", "after")),
     ],
 )
-def test_a_difference_names_what_each_note_says(one: str, other: str, difference: Difference) -> None:
+def test_a_difference_names_what_each_note_says(one: str, other: str, difference: NoteDifference) -> None:
     assert compare(note(one), note(other)).differences == (difference,)
 
 
@@ -265,7 +269,7 @@ def test_the_first_line_may_be_the_title() -> None:
     lines = ["Port 8080 is taken", "The gateway restarts each night at two because of a leak.", "Ask Tom for the keys."]
     first, second, third = lines
     one, other = note(f"{second}\n{third}", first), note(f"{first}\n{third}", second, "b")
-    assert sureness(Pair(one, other, compare(one, other), None))
+    assert sureness(NotePair(one, other, compare(one, other), None))
 
 
 def test_a_note_without_a_body_says_its_title() -> None:

@@ -1,4 +1,4 @@
-"""Episodes whose statements durable notes hold leave injection, and stay found."""
+"""Episodes whose statements durable notes hold are no longer injected, but are still found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cycle changes what it may, keeps what a person has, and can be taken back; whatever the finders propose."""
+"""Whatever the finders propose, a cycle changes only what it may, leaves a person's notes alone, and can be undone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.dream.memory import TEXT, proposals, propose, tree, write
 
 from anamnesis.disk import locked
 from anamnesis.dream.cycle import Options, Stopped, dream, rehearse
-from anamnesis.dream.database import WAITING, DreamDatabase
+from anamnesis.dream.dream_database import WAITING, DreamDatabase
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.undoing import undo
 from anamnesis.engram import database as engram
@@ -52,7 +52,7 @@ def test_notes_that_say_the_same_become_one_that_is_found_alone(
 def test_what_was_undone_is_not_done_again_also_with_more_notes_of_the_same_words(
     store: MemoryStore, pair: tuple[Memory, Memory]
 ) -> None:
-    """A person who wants two notes apart gets them apart, also where a third one says the same as both."""
+    """Notes that a person separated stay separate, even if a third one says the same as both."""
     change = dream(store, Options()).change
     assert change
     undo(store, change)
@@ -64,7 +64,7 @@ def test_what_was_undone_is_not_done_again_also_with_more_notes_of_the_same_word
 
 
 def _root(store: MemoryStore, id: str) -> str:
-    """The note that stands for a note."""
+    """The note that supersedes a note."""
     while by := store.superseding([id]).get(id):
         id = by
     return id

@@ -1,4 +1,4 @@
-"""A purged note leaves nothing in what dreams keep."""
+"""A purged note leaves nothing in the databases and records of dreams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate refuses what is known and nothing else, and whatever it refuses can be read back."""
+"""The gate refuses known notes and nothing else, and every refused note can be read back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from anamnesis import review
-from anamnesis.dream.admitting import Admitted, accept, admit, drafted, forget
+from anamnesis.dream.admitting import Admission, accept, admit, drafted, forget
 from anamnesis.dream.derivable import derivable
 from anamnesis.dream.gate import MOST_A_MINUTE, MOST_DIRECTIVES, is_directive, judge
 from anamnesis.errors import InvalidArgument, InvalidNote
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
         yield opened
 
 
-def write(store: MemoryStore, title: str, body: str, session: str = "", **more: Any) -> Admitted:
+def write(store: MemoryStore, title: str, body: str, session: str = "", **more: Any) -> Admission:
     fields = {"type": "semantic", "title": title, "body": body, "project": "p", "prov_session": "agent", **more}
     return admit(store, fields, session)
 

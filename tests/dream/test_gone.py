@@ -1,4 +1,4 @@
-"""Notes about what is gone from the code are marked, with the commit that removed it; nothing else is."""
+"""Notes with references that are gone from the code, and no others, are marked, with the commit that removed them."""
 
 from __future__ import annotations
 

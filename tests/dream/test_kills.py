@@ -1,4 +1,4 @@
-"""Killed at any point of a cycle or an undo, the next to open the memory finds nothing of it or all of it."""
+"""After a kill at any point of a cycle or an undo, the next opening finds all of its changes or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`anamnesis review` and `anamnesis dream`: what is left to a person is listed, shown, decided, and can be undone."""
+"""`anamnesis review` and `anamnesis dream`: proposals for a person are listed, shown and decided, and can be undone."""
 
 from __future__ import annotations
 

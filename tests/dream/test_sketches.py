@@ -1,4 +1,4 @@
-"""Sketches find notes that may say the same, at a cost in proportion to what changed, and forget what is gone."""
+"""Sketches find near-duplicates at a cost proportional to the changed notes, and forget deleted notes."""
 
 from __future__ import annotations
 

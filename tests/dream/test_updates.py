@@ -1,4 +1,4 @@
-"""Updates and contradictions are told from notes that merely differ, linked, tagged, found and undone."""
+"""Updates and contradictions are distinguished from notes that merely differ; they are linked, tagged and undone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.dream.test_chains import texts
 
-from anamnesis.dream.alike import Pair
+from anamnesis.dream.alike import NotePair
 from anamnesis.dream.comparison import compare
-from anamnesis.dream.cycle import Options, Outcome, dream
-from anamnesis.dream.deciding import THRESHOLD
+from anamnesis.dream.cycle import DreamResult, Options, dream
 from anamnesis.dream.proposal import Proposal
+from anamnesis.dream.triage import THRESHOLD
 from anamnesis.dream.undoing import undo
 from anamnesis.dream.updates import excluding, resolved, updates
 from anamnesis.notes import Memory, parse, render
@@ -50,11 +50,11 @@ def port(number: int, id: str = OLDER, day: int = 1, **changes: object) -> Memor
 
 def found_in(one: Memory, other: Memory) -> list[Proposal]:
     found = excluding(one, other)
-    return [*updates(Pair(one, other, compare(one, other), None), found)] if found else []
+    return [*updates(NotePair(one, other, compare(one, other), None), found)] if found else []
 
 
 def sureness(one: str, other: str) -> float:
-    """How sure a dream is that two notes exclude each other; the same whichever comes first."""
+    """The confidence of a dream that two notes exclude each other, in either order."""
     first, second = note(one), note(other, NEWER, 2)
     sure = {each.confidence for pair in ((first, second), (second, first)) for each in found_in(*pair)}
     assert len(sure) <= 1
@@ -167,7 +167,7 @@ def links_of(store: MemoryStore) -> dict[str, dict[str, str]]:
     return {each.id: marks for each in store.whole([OLDER, NEWER]) if (marks := marks_of(each))}
 
 
-def applied(outcome: Outcome) -> list[str]:
+def applied(outcome: DreamResult) -> list[str]:
     return sorted(each.kind for each in outcome.decided.applied)
 
 

@@ -6,14 +6,16 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from anamnesis.engram.observations import NewObservation, Saved, add
+from anamnesis.engram.observations import NewObservation, SavedObservation, add
 
 TABLES = (
     "sessions", "observations", "user_prompts", "sync_chunks", "sync_state", "sync_mutations", "sync_enrolled_projects",
 )  # fmt: skip
 
 
-def save(db: sqlite3.Connection, title: str = "t", content: str = "c", session: str = "s1", **fields: str) -> Saved:
+def save(
+    db: sqlite3.Connection, title: str = "t", content: str = "c", session: str = "s1", **fields: str
+) -> SavedObservation:
     """An observation, of the project `engram` unless another is given."""
     return add(db, NewObservation(session, title, content, **{"project": "engram", **fields}))
 

@@ -1,4 +1,4 @@
-"""`.engram/`: what Engram wrote we read, what we write it can read, and no row is lost or doubled on the way."""
+"""`.engram/`: we read Engram's chunks, Engram can read ours, and no row is lost or duplicated."""
 
 from __future__ import annotations
 

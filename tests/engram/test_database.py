@@ -1,4 +1,4 @@
-"""engram.db is made as Engram makes it, and one that is there is completed without touching its rows."""
+"""engram.db is created as Engram creates it, and an existing one is completed without touching its rows."""
 
 from __future__ import annotations
 

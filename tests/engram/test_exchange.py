@@ -1,4 +1,4 @@
-"""What is exported comes in elsewhere as it was, and what comes again adds nothing."""
+"""An import restores an export unchanged, and importing it again adds nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON is written and read as Go's encoding/json does it; `golden/gojson.jsonl` is what Go itself made of the same."""
+"""JSON is written and read as by Go's encoding/json, whose own output is in `golden/gojson.jsonl`."""
 
 from __future__ import annotations
 

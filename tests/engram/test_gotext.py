@@ -1,4 +1,4 @@
-"""Go's forms of text: quotes that can be read back, numbers without the liberties that Python takes."""
+"""Go's forms of text: quotes that can be read back, and numbers without the forms that only Python accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The save pipeline, step by step, and what is done to an observation afterwards."""
+"""The save pipeline, step by step, and later changes of an observation."""
 
 from __future__ import annotations
 

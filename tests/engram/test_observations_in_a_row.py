@@ -1,4 +1,4 @@
-"""Observations that are saved in a row leave what the same ones leave that are saved one by one, or nothing."""
+"""Observations saved in one batch leave the same rows as when saved one by one, or none at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.engram.rows import assert_sound, contents
 
 from anamnesis.engram import sessions
 from anamnesis.engram.database import Refused, connect, prepare
-from anamnesis.engram.observations import NewObservation, Saved, add, add_all
+from anamnesis.engram.observations import NewObservation, SavedObservation, add, add_all
 
 _SYNC_ID = re.compile(rb"obs-[0-9a-f]{16}")
 
@@ -87,7 +87,7 @@ def left(path: Path) -> list[object]:
     return [cell(each) for each in rows]
 
 
-def told(saved: list[Saved]) -> list[object]:
+def told(saved: list[SavedObservation]) -> list[object]:
     return [(asdict(replace(each.observation, sync_id="")), each.outcome, each.truncated_from) for each in saved]
 
 

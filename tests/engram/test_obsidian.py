@@ -1,4 +1,4 @@
-"""The vault: every note is there once, is valid, and goes when its memory goes; nothing outside of it is touched."""
+"""The vault has every observation once, as a valid note that is removed with it; nothing outside is touched."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anamnesis.engram import obsidian
-from anamnesis.engram.obsidian import Choice, Written
+from anamnesis.engram.obsidian import ExportCounts, ExportFilter
 from anamnesis.engram.record import Export, Observation
 from anamnesis.working_tree import RefusedPath
 
-ALL = Choice()
+ALL = ExportFilter()
 NOTE = Observation(
     id=7,
     sync_id="obs-7",
@@ -38,7 +38,7 @@ NOTE = Observation(
 )
 
 
-def write(vault: Path, *observations: Observation, choice: Choice = ALL, graph: str = "skip") -> Written:
+def write(vault: Path, *observations: Observation, choice: ExportFilter = ALL, graph: str = "skip") -> ExportCounts:
     content = Export("0.1.0", "2025-04-01 00:00:00", (), observations, ())
     return obsidian.export(content, vault, choice, force=False, graph=graph)
 
@@ -73,9 +73,9 @@ def test_a_note_is_named_after_its_title_and_id(title: str, name: str) -> None:
 
 def test_only_what_changed_is_written(tmp_path: Path) -> None:
     other = replace(NOTE, id=8, title="Other")
-    assert write(tmp_path, NOTE, other) == Written(created=2, hubs=2)
-    assert write(tmp_path, NOTE, other) == Written(skipped=2, hubs=2)
-    assert write(tmp_path, replace(NOTE, content="New."), other) == Written(updated=1, skipped=1, hubs=2)
+    assert write(tmp_path, NOTE, other) == ExportCounts(created=2, hubs=2)
+    assert write(tmp_path, NOTE, other) == ExportCounts(skipped=2, hubs=2)
+    assert write(tmp_path, replace(NOTE, content="New."), other) == ExportCounts(updated=1, skipped=1, hubs=2)
     assert notes(tmp_path) == {"shop/decision/deploy-by-tag-7.md", "shop/decision/other-8.md"}
 
 
@@ -105,10 +105,10 @@ def test_hubs_link_what_belongs_together(tmp_path: Path) -> None:
 def test_what_is_chosen_is_written(tmp_path: Path) -> None:
     rows = [replace(NOTE, id=id, updated_at=f"2025-03-0{id} 00:00:00", project=f"p{id % 2}") for id in range(1, 6)]
     for choice, ids in (
-        (Choice(project="p1"), {1, 3, 5}),
-        (Choice(since="2025-03-04 00:00:00"), {4, 5}),
-        (Choice(limit=2), {4, 5}),
-        (Choice(project="p0", limit=1), {4}),
+        (ExportFilter(project="p1"), {1, 3, 5}),
+        (ExportFilter(since="2025-03-04 00:00:00"), {4, 5}),
+        (ExportFilter(limit=2), {4, 5}),
+        (ExportFilter(project="p0", limit=1), {4}),
     ):
         vault = tmp_path / str(ids)
         write(vault, *rows, choice=choice)
@@ -141,7 +141,7 @@ def test_a_broken_state_is_as_none(tmp_path: Path) -> None:
     write(tmp_path, NOTE)
     for text in ("{broken", "[]", '{"files": 5}', '{"files": null}'):
         (tmp_path / "engram" / ".engram-sync-state.json").write_text(text)
-        assert write(tmp_path, NOTE) == Written(skipped=1, hubs=1)
+        assert write(tmp_path, NOTE) == ExportCounts(skipped=1, hubs=1)
 
 
 def test_colours_of_the_graph_are_the_users_unless_forced(tmp_path: Path) -> None:

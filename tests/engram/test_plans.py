@@ -1,4 +1,4 @@
-"""What clients ask often is answered from an index: the work grows with the answer, not with the memory."""
+"""Frequent queries of clients use an index: the work grows with the answer, not with the memory."""
 
 from __future__ import annotations
 

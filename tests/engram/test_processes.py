@@ -1,4 +1,4 @@
-"""Many processes write one file at once and nobody is refused; one that is killed leaves whole changes only."""
+"""Many processes write one file at once and none is refused; a killed one leaves only complete changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project has one name, and everything of it can get another one."""
+"""A project has one name, and renaming it renames all its rows."""
 
 from __future__ import annotations
 

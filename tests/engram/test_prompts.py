@@ -1,4 +1,4 @@
-"""Prompts are kept as they were asked, but for what is private, and found again."""
+"""Prompts are stored as given, except for private parts, and found again."""
 
 from __future__ import annotations
 

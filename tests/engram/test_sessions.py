@@ -1,4 +1,4 @@
-"""Sessions begin once, end as often as agents say so, and are listed by their activity."""
+"""Sessions start once, can be ended repeatedly, and are listed by their activity."""
 
 from __future__ import annotations
 

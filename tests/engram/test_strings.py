@@ -1,4 +1,4 @@
-"""Texts are treated as Go treats them: these were printed by Go."""
+"""Texts are treated as by Go: the expectations were printed by Go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`anamnesis eval` as users call it: files of cases, reports, charts, and what is wrong with them."""
+"""`anamnesis eval` as users call it: files of cases, reports, charts, and the errors in them."""
 
 from __future__ import annotations
 

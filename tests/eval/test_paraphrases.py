@@ -1,4 +1,4 @@
-"""Questions in other words than their notes, which nothing was fitted to: found, not weak, and recalled at a prompt."""
+"""Questions in other words than their notes, not used for fitting: found, not weak, and recalled at a prompt."""
 
 from __future__ import annotations
 

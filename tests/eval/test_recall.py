@@ -1,4 +1,4 @@
-"""Recall is measured on a real store with the real model, and the measures are what they are called."""
+"""Recall is measured on a real store with the real model, and each measure matches its definition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.eval.own_notes import OWN
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.eval import EvalCase, Outcome, RecallReport, estimate_tokens, recall_at_k
+from anamnesis.eval import CaseResult, EvalCase, RecallReport, estimate_tokens, recall_at_k
 from anamnesis.eval.intervals import compare, intervals, verdict
 from anamnesis.eval.report import KS, measures, report_of
 from anamnesis.store import MemoryStore
@@ -74,8 +74,8 @@ def test_no_cases_are_a_report_without_findings(tmp_path: Path) -> None:
     assert (report.n_cases, report.recall_at, report.mrr) == (0, {1: 0.0, 3: 0.0, 5: 0.0, 8: 0.0}, 0.0)
 
 
-def outcome(ranks: list[int], relevant: int = 1, kind: str = "", query: str = "q") -> Outcome:
-    return Outcome(query, kind, relevant, ranks, 8, 100, 1.0)
+def outcome(ranks: list[int], relevant: int = 1, kind: str = "", query: str = "q") -> CaseResult:
+    return CaseResult(query, kind, relevant, ranks, 8, 100, 1.0)
 
 
 def test_measures_are_averages_over_cases() -> None:

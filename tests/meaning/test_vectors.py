@@ -1,4 +1,4 @@
-"""Vectors on disk and in memory: nothing is computed twice, a damaged file is made anew, and scores are exact."""
+"""Vectors on disk and in memory: nothing is computed twice, a damaged file is rebuilt, and scores are exact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anamnesis.meaning.fusion import closeness, fused
-from anamnesis.meaning.matrix import Matrix, Note
+from anamnesis.meaning.matrix import EmbeddedNote, Matrix
 from anamnesis.meaning.model import WIDTH, Vectors
 from anamnesis.meaning.vectors import NewText, Text, VectorFile, hash_of, packed
 
@@ -101,7 +101,9 @@ def test_a_matrix_finds_the_closest_note_in_any_block() -> None:
     matrix = Matrix()
     for start in (0, 700):
         numbers = range(start, start + 800)
-        matrix.update({f"n{each}": Note(7 * each, Text(each, packed(vectors[each : each + 1]))) for each in numbers})
+        matrix.update(
+            {f"n{each}": EmbeddedNote(7 * each, Text(each, packed(vectors[each : each + 1]))) for each in numbers}
+        )
     for number in (0, 511, 512, 1499):
         found = matrix.compare(vectors[number])
         assert found.notes[found.closeness.argmax()] == 7 * number
@@ -113,12 +115,12 @@ def test_a_matrix_finds_the_closest_note_in_any_block() -> None:
 @given(st.lists(st.dictionaries(st.integers(0, 30), st.none() | st.integers(0, 99), max_size=8), max_size=20))
 def test_a_changed_matrix_is_equal_to_a_new_one(steps: list[dict[int, int | None]]) -> None:
     vectors = packed(some_vectors(101))
-    now = {f"n{note}": Note(note, Text(note % 100, vectors[note % 100 :][:1])) for note in range(1100)}
+    now = {f"n{note}": EmbeddedNote(note, Text(note % 100, vectors[note % 100 :][:1])) for note in range(1100)}
     changed, new = Matrix(), Matrix()
     changed.update(now)
     for step in steps:
         changes = {
-            f"n{note}": None if text is None else Note(note + 2_000, Text(text, vectors[text:][:2]))
+            f"n{note}": None if text is None else EmbeddedNote(note + 2_000, Text(text, vectors[text:][:2]))
             for note, text in step.items()
         }
         changed.update(changes)

@@ -1,4 +1,4 @@
-"""Recalled notes in their fence: read back as a reader would, they are the notes that went in, whatever they say."""
+"""Recalled notes in their fence: a reader gets exactly the notes that were fenced, whatever they say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two changes of one note become one note: by field, whichever side comes first, and nothing written is lost."""
+"""Two changes of one note are merged by field, in either order, and no text is lost."""
 
 from __future__ import annotations
 

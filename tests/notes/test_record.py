@@ -1,4 +1,4 @@
-"""The note as a value: its fields, what construction makes of them, and what may be stored."""
+"""The note as a value: its fields, their normalisation at construction, and which notes may be stored."""
 
 from __future__ import annotations
 

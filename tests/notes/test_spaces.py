@@ -1,4 +1,4 @@
-"""The line `space: NAME` of a note: it survives rewrites, and merges as a value of its own."""
+"""The line `space: NAME` of a note survives rewrites, and is merged separately."""
 
 from __future__ import annotations
 

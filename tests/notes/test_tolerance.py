@@ -1,4 +1,4 @@
-"""What people and editors write is read as they mean it."""
+"""Forms that people and editors write are read as intended."""
 
 from __future__ import annotations
 

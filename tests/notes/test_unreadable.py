@@ -1,4 +1,4 @@
-"""A file that is no note is refused with the line and the reason, in one sentence and one hint."""
+"""A file that is not a note is refused with the line and the reason, in one sentence and one hint."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from anamnesis.notes import Memory, render, ulid
-from anamnesis.recall.query import asked
+from anamnesis.recall.query import query_terms
 from anamnesis.store import Hit, MemoryStore
 
 NOTES, QUERIES = 4_000, 300
@@ -111,7 +111,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[MemorySt
 def specified(
     db: sqlite3.Connection, query: str, wanted: dict[str, Any], k: int = 8
 ) -> tuple[list[str], dict[str, float]]:
-    match = " OR ".join(f'"{word}"' for word in asked(query).terms.elements())
+    match = " OR ".join(f'"{word}"' for word in query_terms(query).terms.elements())
     filters: dict[str, str | None] = {"project": None, "type": None, "scope": None, **wanted}
     rows = db.execute(SPECIFIED, {"match": match, **filters}).fetchall()
     return [row[0] for row in rows[:k]], dict(rows)
@@ -139,7 +139,7 @@ def test_every_search_finds_the_eight_notes_of_the_specified_query_in_their_orde
             ranked = hits(store, query, **wanted)
             found = [hit.memory.id for hit in ranked]
             # Function words break ties before the time does: without them, the order is that of the statement.
-            bare = " ".join(asked(query).terms.elements())
+            bare = " ".join(query_terms(query).terms.elements())
             different += [note.id for note in search(store, bare, **wanted)] != ids
             noise = NOISE * len(query.split())
             assert len(found) == len(ids)

@@ -1,4 +1,4 @@
-"""Identifiers and paths are found by their parts as well, and their parts by them."""
+"""Identifiers and paths are also found by their parts, and the parts by the identifiers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.recall.identifiers import joined_parts, parts_of, sought
+from anamnesis.recall.identifiers import joined_parts, parts_of, split_query
 from anamnesis.store import MemoryStore
 from anamnesis.store.faults import damage
 from anamnesis.store.question import Mode
@@ -36,12 +36,12 @@ def test_only_parts_that_are_no_words_of_the_text_are_added_to_it() -> None:
 @given(st.text() | st.text(st.sampled_from("aB1_. -/")))
 def test_any_text_has_parts_in_lower_case_and_a_query_of_plain_terms(text: str) -> None:
     assert all(part == part.lower() and part.isalnum() for part in joined_parts(text).split())
-    words, wholes, _ = sought(text)
+    words, wholes, _ = split_query(text)
     assert '"' not in "".join([*words, *wholes])
 
 
 def test_a_path_is_a_phrase_and_its_words() -> None:
-    words, wholes, named = sought("where is src/auth/token.py")
+    words, wholes, named = split_query("where is src/auth/token.py")
     assert (list(words), wholes, named) == (["src", "auth", "token", "py"], {"src auth token py": []}, [])
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from anamnesis.recall.pruning import Word, any_of, head_deciding, head_holding, is_settled, rarest_first
+from anamnesis.recall.pruning import QueryWord, any_of, head_deciding, head_holding, is_settled, rarest_first
 
 K1, B = 1.2, 0.75
 VOCABULARY = "abcdefgh"
@@ -20,7 +20,7 @@ QUERY = st.dictionaries(st.sampled_from(VOCABULARY), st.integers(1, 3), min_size
 DELETED = st.integers(0, 20)
 
 
-def part(word: Word, document: Sequence[str], documents: Sequence[Sequence[str]]) -> float:
+def part(word: QueryWord, document: Sequence[str], documents: Sequence[Sequence[str]]) -> float:
     """What one word of the query adds to a document's score, as fts5_aux.c has it."""
     count = len(documents)
     idf = max(math.log((count - word.notes + 0.5) / (word.notes + 0.5)), 1e-6)
@@ -30,14 +30,14 @@ def part(word: Word, document: Sequence[str], documents: Sequence[Sequence[str]]
     return word.times * idf * frequency * (K1 + 1) / (frequency + length)
 
 
-def score(words: Sequence[Word], document: Sequence[str], documents: Sequence[Sequence[str]]) -> float:
+def score(words: Sequence[QueryWord], document: Sequence[str], documents: Sequence[Sequence[str]]) -> float:
     return sum(part(word, document, documents) for word in words)
 
 
-def counted(query: dict[str, int], documents: Sequence[Sequence[str]]) -> list[Word]:
+def counted(query: dict[str, int], documents: Sequence[Sequence[str]]) -> list[QueryWord]:
     """The words of the query that any document holds, the rarest first."""
     held = {text: sum(text in document for document in documents) for text in query}
-    return rarest_first([Word(text, query[text], notes) for text, notes in held.items() if notes])
+    return rarest_first([QueryWord(text, query[text], notes) for text, notes in held.items() if notes])
 
 
 @given(QUERY, DOCUMENTS, DELETED)
@@ -84,7 +84,7 @@ COUNTS = st.lists(st.integers(1, 1_000), min_size=1, max_size=10)
 
 @given(COUNTS, st.integers(1, 5_000))
 def test_a_head_is_the_shortest_that_holds_so_many_notes(counts: list[int], notes: int) -> None:
-    words = rarest_first([Word(str(number), 1, count) for number, count in enumerate(counts)])
+    words = rarest_first([QueryWord(str(number), 1, count) for number, count in enumerate(counts)])
     head = head_holding(words, notes)
     assert 1 <= head <= len(words)
     held = [word.notes for word in words]
@@ -93,7 +93,9 @@ def test_a_head_is_the_shortest_that_holds_so_many_notes(counts: list[int], note
 
 
 def test_one_rare_word_decides_against_many_common_ones() -> None:
-    words = rarest_first([Word("the", 1, 9_000), Word("of", 1, 6_000), Word("flock", 1, 3), Word("note", 1, 2_000)])
+    words = rarest_first(
+        [QueryWord("the", 1, 9_000), QueryWord("of", 1, 6_000), QueryWord("flock", 1, 3), QueryWord("note", 1, 2_000)]
+    )
     assert [word.text for word in words] == ["flock", "note", "of", "the"]
     assert [word.text for word in words if word.is_telling(10_000)] == ["flock", "note"]
     assert head_deciding(words, 10_000, score=10.0) == 1
@@ -119,4 +121,4 @@ def test_equal_scores_are_not_settled() -> None:
 
 
 def test_the_expression_asks_for_a_word_as_often_as_the_query_does() -> None:
-    assert any_of([Word("near", 2, 1), Word("a_b", 1, 1)]) == '"near" OR "near" OR "a_b"'
+    assert any_of([QueryWord("near", 2, 1), QueryWord("a_b", 1, 1)]) == '"near" OR "near" OR "a_b"'

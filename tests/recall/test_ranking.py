@@ -1,4 +1,4 @@
-"""What a search gives back: its order, its filters, and an answer to every query."""
+"""The results of a search: their order, the filters, and an answer to every query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions with the sentences that a later session needs, as the episodes that capture writes of them."""
+"""Sessions as the episodes that capture writes, labelled with the sentences that a later session needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reflection on a store: one change that can be undone, what a person owns is left to them, a kill loses nothing."""
+"""Reflection on a store: one change that can be undone; a person's notes are left alone, and a kill loses nothing."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.store.test_changeset import tree
 
 from anamnesis.dream import reviewing
 from anamnesis.dream.cycle import Options, dream, rehearse
-from anamnesis.dream.journal import entries, report
-from anamnesis.dream.reflecting import Outcome, by_rules, reflect, take
+from anamnesis.dream.dream_journal import entries, report
+from anamnesis.dream.reflecting import ReflectionResult, by_rules, reflect, take
 from anamnesis.dream.undoing import undo
 from anamnesis.errors import InvalidArgument
 from anamnesis.inject import select_inject
@@ -31,7 +31,7 @@ LATER = "2026-10-01T00:00:00+00:00"
 STAMP = Stamp("opus", "laptop", "2026-09-01T00:00:00+00:00")
 
 
-def learned(outcome: Outcome) -> list[Memory]:
+def learned(outcome: ReflectionResult) -> list[Memory]:
     return [note for folding in outcome.done for note in folding.learned]
 
 

@@ -1,4 +1,4 @@
-"""A project by its full key and by its short name: one project in every question."""
+"""A project's full key and its short name select the same notes in every query."""
 
 from __future__ import annotations
 

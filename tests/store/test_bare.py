@@ -1,4 +1,4 @@
-"""A markdown file without front matter is a note, and nothing is written to it until somebody changes it through us."""
+"""A markdown file without front matter is a note, and is not written to until it is changed through the store."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from anamnesis.meaning.model import WIDTH, Vectors
 from anamnesis.notes import Memory, ulid
 from anamnesis.recall.pruning import any_of
 from anamnesis.store import MemoryStore
-from anamnesis.store.bm25 import telling
+from anamnesis.store.bm25 import query_words
 from anamnesis.store.fused import _compare
 from anamnesis.store.index import Connection
 from anamnesis.store.meaning import Meaning
@@ -89,7 +89,7 @@ def scored(db: Connection, asked: Question, meaning: Meaning) -> dict[int, float
     ]
     close = meaning.compare(db, meaning.query(asked.query))
     close = close.where(np.isin(close.notes, ids))
-    words = telling(db, asked.query)
+    words = query_words(db, asked.query)
     match = any_of(words.whole)
     of_note, of_text = {}, {}
     if match:

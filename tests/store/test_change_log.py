@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from anamnesis.notes import Memory, render
 from anamnesis.store import MemoryStore
-from anamnesis.store.change_log import Change, Pending, Written
+from anamnesis.store.change_log import NoteChange, Pending, Written
 
 FOLLOWER = "bridge"
 OLD, NEW = "2026-01-01T00:00:00+00:00", "2026-02-01T00:00:00+00:00"
@@ -41,7 +41,7 @@ def changed(store: MemoryStore) -> dict[str, bytes | None]:
 
 
 def process(store: MemoryStore) -> dict[str, bytes | None]:
-    """What was pending for the follower, which it processes."""
+    """Process the pending changes of the follower, and return them."""
     found = pending(store)
     store.log.advance(FOLLOWER, found)
     return {change.note_id: change.hash for change in found.changes}
@@ -78,7 +78,7 @@ def test_a_new_follower_starts_from_all_notes_and_so_does_one_that_derives_somet
 def test_a_follower_is_a_name_and_a_function(store: MemoryStore) -> None:
     titles: dict[str, str] = {}
 
-    def process(changes: Sequence[Change]) -> None:
+    def process(changes: Sequence[NoteChange]) -> None:
         for change in changes:
             titles[change.note_id] = store.get(change.note_id).title if change.hash else "deleted"
 
@@ -93,7 +93,7 @@ def test_a_follower_is_a_name_and_a_function(store: MemoryStore) -> None:
 
 
 def test_what_a_follower_fails_to_process_is_pending_still(followed: MemoryStore) -> None:
-    def fail(changes: Sequence[Change]) -> None:
+    def fail(changes: Sequence[NoteChange]) -> None:
         raise ArithmeticError
 
     followed.update("a", body="other")
@@ -326,7 +326,7 @@ def test_a_follower_beside_writers_and_a_reindex_ends_with_what_the_files_say(st
 
 
 class Log(RuleBasedStateMachine):
-    """Whatever is done to the files: who follows the log knows every file that stands for a note."""
+    """After any sequence of changes to the files, a follower of the log knows the standing file of every note."""
 
     names = st.sampled_from(["a", "b", "c"])
     files = st.sampled_from(["a.md", "b.md", "c.md", "x.md", "sub/y.md"])

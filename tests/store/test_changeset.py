@@ -52,7 +52,7 @@ def test_an_undo_gives_back_bytes_that_nobody_would_write(store: MemoryStore) ->
     assert store.superseded_ids() == {"odd"}
     assert "stale:" in tree(store)["memory/semantic/odd.md"].decode()
 
-    assert changeset.undo(store, change.id) == changeset.Undone(["odd", "m"], [])
+    assert changeset.undo(store, change.id) == changeset.UndoResult(["odd", "m"], [])
 
     assert tree(store) == before
     assert store.superseded_ids() == set()
@@ -88,7 +88,7 @@ def test_an_undo_gives_back_the_bytes_of_any_file_that_is_a_note(tmp_path: Path,
         for after in (with_mark(note, STALE, "gone"), replace(note, type="procedural", scope="machine-local")):
             change = changeset.apply(store, [after], kind="dream", reason="Test.")
             assert tree(store) != before
-            assert changeset.undo(store, change.id) == changeset.Undone([note.id], [])
+            assert changeset.undo(store, change.id) == changeset.UndoResult([note.id], [])
             assert tree(store) == before
             assert [each.id for each in store.list()] == [note.id]
 
@@ -106,7 +106,7 @@ def test_a_file_that_is_no_note_is_never_part_of_a_change(store: MemoryStore) ->
 
 @pytest.mark.parametrize("how", ["edited", "removed", "deleted", "made"])
 def test_what_was_changed_since_a_change_was_derived_is_not_overwritten(store: MemoryStore, how: str) -> None:
-    """Not even if it was changed so recently that the index does not know it, and if it is only to be hidden."""
+    """Not even if the index has not seen the edit yet, and if the change would only hide the note."""
     other = store.write(type="semantic", title="Other", body="Other.")
     expected = {id: hash.hex() for id, hash in store.hashes_of(["odd", other.id]).items()} | {"m": ""}
     path = store.memory_dir / f"semantic/{other.id}.md"
@@ -137,7 +137,7 @@ def test_an_undo_keeps_what_was_edited_since_and_restores_the_rest(store: Memory
     store.update(note.id, body="Edited.")
     store.write(type="semantic", title="Another", body="Later.")
 
-    assert changeset.undo(store, change.id) == changeset.Undone(["odd"], [note.id])
+    assert changeset.undo(store, change.id) == changeset.UndoResult(["odd"], [note.id])
     assert store.get(note.id).body == "Edited."
     assert tree(store)["memory/semantic/odd.md"] == ODD
 
@@ -159,7 +159,7 @@ def test_an_undo_overwrites_no_other_note(store: MemoryStore) -> None:
     store.refresh()
     before = tree(store)
 
-    assert changeset.undo(store, change.id) == changeset.Undone([], ["odd"])
+    assert changeset.undo(store, change.id) == changeset.UndoResult([], ["odd"])
 
     assert tree(store) == before
 
@@ -200,9 +200,9 @@ def test_changes_are_undone_in_reverse_and_an_older_one_leaves_what_a_newer_one_
     second = changeset.apply(store, [with_mark(store.get("odd"), STALE, "second"), new("m")], kind="d", reason="Test.")
     changed = tree(store)
 
-    assert changeset.undo(store, first.id) == changeset.Undone([], ["odd"])
+    assert changeset.undo(store, first.id) == changeset.UndoResult([], ["odd"])
     assert tree(store) == changed
-    assert changeset.undo(store, second.id) == changeset.Undone(["odd", "m"], [])
+    assert changeset.undo(store, second.id) == changeset.UndoResult(["odd", "m"], [])
     assert tree(store) == between
     third = changeset.apply(store, [with_mark(store.get("odd"), STALE, "third")], kind="dream", reason="Test.")
     changeset.undo(store, third.id)
@@ -219,7 +219,7 @@ def test_an_undo_that_failed_is_completed_by_the_next_try(store: MemoryStore) ->
         changeset.undo(store, change.id)
     folder.unlink()
 
-    assert changeset.undo(store, change.id) == changeset.Undone(["odd"], [])
+    assert changeset.undo(store, change.id) == changeset.UndoResult(["odd"], [])
     assert tree(store) == before
     with pytest.raises(InvalidArgument, match="undone already"):
         changeset.undo(store, change.id)
@@ -284,7 +284,7 @@ def test_killed_at_any_rename_it_leaves_all_or_nothing(store: MemoryStore, at: i
 
 
 def _half_done(store: MemoryStore) -> dict[str, bytes]:
-    """Let a change be killed after its first notes were written; the files as they were before."""
+    """Kill a change after its first notes were written; returns the files before the change."""
     before = tree(store)
     store.close()
     process = multiprocessing.get_context("spawn").Process(target=_killed, args=(store.root, 6))
@@ -373,7 +373,7 @@ print(added)
 
 
 def test_an_edit_survives_changes_and_undos_that_go_on_beside_it(store: MemoryStore, tmp_path: Path) -> None:
-    """An editor saves two notes again and again; of the same notes, changes are made and undone."""
+    """An editor keeps saving two notes while changes of the same notes are made and undone."""
     notes = [store.write(type="semantic", title=f"Note {number}", body="Text.") for number in range(2)]
     paths = [store.memory_dir / f"semantic/{note.id}.md" for note in notes]
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What an operation costs does not grow with the number of notes: counted in files, folders and statements."""
+"""The cost of an operation, in files, folders and statements, does not grow with the number of notes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Cost:
 
 
 def cost(root: Path, work: str) -> Cost:
-    """What a new process opens, lists and asks, from opening the store to closing it."""
+    """The files, folders and queries of a new process, from opening the store to closing it."""
     script = OBSERVED.replace("WORK", work)
     done = subprocess.run([sys.executable, "-c", script, str(root)], capture_output=True, check=True)
     return Cost(*json.loads(done.stdout))

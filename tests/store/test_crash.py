@@ -14,7 +14,7 @@ import pytest
 from tests.killing import fork, wait_for
 
 from anamnesis.notes import Memory, parse
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 from anamnesis.store.files import note_path
 
 WRITER = """
@@ -70,7 +70,7 @@ def test_every_acknowledged_note_of_a_killed_writer_is_whole_and_found(tmp_path:
                 memory.id for number in range(run + 1) for memory in store.search(f"run{number}", k=9999, mode="words")
             }
             assert found == ids
-            assert store.refresh() == Changes(0, 0, 0)
+            assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 REINDEXER = """
@@ -95,13 +95,13 @@ def test_recall_is_complete_after_a_reindex_was_killed(tmp_path: Path) -> None:
         with MemoryStore(root) as store:
             assert store.count() == len(store.search("common", k=999, mode="words")) == 200
             assert store.search(f"unique{run}", mode="words") == [store.get(f"n{run}")]
-            assert store.refresh() == Changes(0, 0, 0)
+            assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 def test_temporary_files_of_killed_writes_are_no_notes(store: MemoryStore) -> None:
     store.put(Memory("x", "semantic", "t", "word"))
     (store.memory_dir / "semantic" / ".y.md.123-0.tmp").write_text("---\nid: y\ntype", "utf-8")
-    assert store.refresh() == Changes(0, 0, 0)
+    assert store.refresh() == RefreshCounts(0, 0, 0)
     assert store.reindex() == 1
     assert store.problems() == []
 
@@ -161,7 +161,7 @@ def test_on_a_full_disk_a_note_is_stored_whole_or_refused_and_nothing_changed(
         word = "changed" if puts == "stored" else "original"
         assert store.get("old").body.startswith(word)
         assert [memory.id for memory in store.search(word, mode="words")] == ["old"]
-        assert store.refresh() == Changes(0, 0, 0)
+        assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 @pytest.mark.parametrize("change", [{"type": "procedural"}, {"scope": "machine-local"}])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 
 COUNT = 150
 NOTES = [
@@ -149,7 +149,7 @@ def assert_recall_is_complete(store: MemoryStore) -> None:
         assert [found.id for found in store.search(memory.body.split()[0], mode="words")] == [memory.id]
     assert store.count() == store.stats().total == COUNT
     assert {found.id: found for found in store.list()} == {memory.id: memory for memory in NOTES}
-    assert store.refresh() == Changes(0, 0, 0)
+    assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def test_recall_is_complete_after_a_lost_journal(root: Path, tmp_path: Path, suf
     with MemoryStore(copy) as store:
         assert store.search("journal", mode="words") == [memory]
         assert store.count() == COUNT + 1
-        assert store.refresh() == Changes(0, 0, 0)
+        assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 @pytest.mark.parametrize("suffixes", [("-wal",), ("-wal", "-shm")])

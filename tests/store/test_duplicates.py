@@ -1,4 +1,4 @@
-"""Two files of one id: one stands for the note, both are kept, and the other takes over when it goes."""
+"""Of two files with one id, one is the standing file; both are kept, and the other replaces it when it is removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How probable it is that a hit answers its query, in memories of 1 to 20 notes; and what is not found at all."""
+"""The probability that a hit answers its query, in memories of 1 to 20 notes; and queries that find nothing."""
 
 from __future__ import annotations
 

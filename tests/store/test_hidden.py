@@ -1,4 +1,4 @@
-"""Notes that Engram deleted and kept: no question shows them, and nothing of them is lost."""
+"""Notes that Engram soft-deleted: no query shows them, and nothing of them is lost."""
 
 from __future__ import annotations
 

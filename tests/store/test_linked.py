@@ -74,7 +74,7 @@ def test_the_newer_takes_the_place_of_the_older_though_it_matches_less(store: Me
 
 
 def test_without_marks_the_order_of_words_stays(store: MemoryStore) -> None:
-    """The order of BM25 is specified. A mark elsewhere does not touch it."""
+    """The order of BM25 is specified, and marks of other notes do not affect it."""
     notes = filler(30)
     store.put_all([*notes, older()])
     before = found(store, "words", 40)

@@ -16,7 +16,7 @@ import pytest
 from anamnesis.disk import locked
 from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 
 
 @contextlib.contextmanager
@@ -80,7 +80,7 @@ def test_writes_under_a_lasting_lock_keep_the_old_note_and_the_new(store: Memory
         with opened:
             assert {memory.body for memory in opened.search("words", mode="words")} == {"changed words", "new words"}
             assert opened.search("old", mode="words") == []
-            assert opened.refresh() == Changes(0, 0, 0)
+            assert opened.refresh() == RefreshCounts(0, 0, 0)
 
 
 HOLDER = """

@@ -1,4 +1,4 @@
-"""named, duplicates, tags: what people look notes up by."""
+"""Look-ups of notes by names, of duplicates and of tags."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_note_is_found_by_another_word_for_it(found: Found) -> None:
 
 
 def test_an_end_does_not_wait_for_a_long_text(found: Found) -> None:
-    """On a busy machine a text of 256 passages takes minutes; whoever stops the daemon does not wait for them."""
+    """On a busy machine a text of 256 passages takes minutes, and stopping the daemon does not wait for them."""
     found.write("A book", "\n".join([LONG] * 20))
 
     def stop_after_the_first() -> Model:

@@ -1,4 +1,4 @@
-"""What a store tells of: looks and changes, once per operation, outside of its lock, and not what its listeners do."""
+"""A store notifies of checks and changes once per operation, outside of its lock, and not of its listeners' changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def note(name: str, body: str = "b") -> Memory:
 
 @pytest.fixture
 def heard(store: MemoryStore) -> list[str]:
-    """What the store tells from now on; it holds the notes a and b."""
+    """The notifications of a store with the notes a and b, from now on."""
     store.put_all([note("a"), note("b")])
     told: list[str] = []
     store.on_change = lambda _: told.append("change")
@@ -62,7 +62,7 @@ def test_questions_and_whole_notes_tell_of_no_change(store: MemoryStore, heard: 
 
 
 def test_others_changes_are_told_by_who_finds_them(store: MemoryStore, heard: list[str]) -> None:
-    """A read tells them as a look, so that a listener for changes is not called by reads."""
+    """A read reports them as a check, so that a listener for changes is not called by reads."""
     looks: list[int] = []
     path = store.memory_dir / "semantic" / "theirs.md"
     path.write_text(render(note("theirs")), "utf-8")
@@ -91,7 +91,7 @@ def test_an_operation_that_fails_before_it_changes_anything_tells_nothing(store:
 
 
 def test_the_listener_may_use_the_store_and_does_not_hear_itself(store: MemoryStore, heard: list[str]) -> None:
-    """It could not, if it were called while the store's lock is held."""
+    """It would block if it were called while the store's lock is held."""
 
     def listen(_: Written | None) -> None:
         heard.append("change")

@@ -1,4 +1,4 @@
-"""What other programs do while we write, and what the system refuses: nothing of theirs is written over or lost."""
+"""Concurrent saves by other programs are never overwritten or lost, nor are notes when the system refuses a write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def path(store: MemoryStore) -> Path:
 
 
 def meddle(monkeypatch: pytest.MonkeyPatch, path: Path, body: str) -> None:
-    """Let an editor save a file while we wait for the disk."""
+    """An editor saves a file while a write waits for the disk."""
 
     def meanwhile(paths: Sequence[Path]) -> None:
         path.write_text(render(Memory("x", "semantic", "t", body)), "utf-8")

@@ -1,4 +1,4 @@
-"""One file that is no note never stops the others, and is reported with its path, line and reason."""
+"""A file that is not a note never affects the others, and is reported with its path, line and reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from anamnesis.errors import InvalidNote
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 
 HEAD = "---\nid: bad\ntype: semantic\ntitle: t\n"
 BROKEN: dict[str, tuple[str | bytes, int, str]] = {
@@ -159,4 +159,4 @@ def test_a_file_name_that_is_not_utf8_stops_nothing_and_is_reported(store: Memor
         (problem,) = store.problems()
         assert problem.path.startswith("memory/semantic/")
         assert "UTF-8" in problem.reason
-    assert store.refresh() == Changes(0, 0, 0)
+    assert store.refresh() == RefreshCounts(0, 0, 0)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from anamnesis.notes import parse
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 
 WRITERS, WRITES = 8, 500
 # A name with numbers would also be found by its parts.
@@ -80,7 +80,7 @@ def test_eight_writers_two_searchers_and_a_reindexer_lose_nothing(tmp_path: Path
         assert all(store.get(memory_id).id == memory_id for memory_id in in_files)
         assert len(store.search("common", k=9999, mode="words")) == len(in_files) == len(words) + 1
         assert all(len(store.search(word, mode="words")) == 1 for word in words)
-        assert store.refresh() == Changes(0, 0, 0)
+        assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 if __name__ == "__main__":

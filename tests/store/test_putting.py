@@ -1,4 +1,4 @@
-"""Notes put in the place of others: what is kept of the old file, and what a batch costs."""
+"""Notes that replace others: what is kept of the old file, and the cost of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a note was found, and what decides between notes that match alike."""
+"""The reasons for a hit, and the priors that decide between near-ties."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from anamnesis.notes import Memory
-from anamnesis.recall.query import MODES, asked
+from anamnesis.recall.query import MODES, query_terms
 from anamnesis.store import MemoryStore
 from anamnesis.store.priors import MOST
 
@@ -112,7 +112,7 @@ def test_a_time_that_cannot_be_read_is_not_recent(store: MemoryStore, moment: st
 
 
 def test_words_count_in_a_project_whatever_other_projects_hold(store: MemoryStore) -> None:
-    """What a word weighs is bounded by what a note with every word would get."""
+    """The weight of a word is bounded by the score of a note with every word."""
     others = [
         note(f"o{number}", f"gateway {number}" if number < 10 else f"text {number}", project="other")
         for number in range(40)
@@ -131,7 +131,7 @@ def test_words_count_in_a_project_whatever_other_projects_hold(store: MemoryStor
 def test_any_query_has_an_answer_in_a_memory_of_hardly_any_notes(store: MemoryStore, notes: int, query: str) -> None:
     store.put_all([note(f"n{number}", f"Set busy timeout {number}") for number in range(notes)])
     hits = store.hits(query, explain=True)
-    assert not hits or asked(query).terms
+    assert not hits or query_terms(query).terms
     for hit in hits:
         assert hit.score == hit.score
         assert hit.fit is not None

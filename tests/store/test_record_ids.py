@@ -1,4 +1,4 @@
-"""A note of another tool's record has an id of the record's time, and always the same one."""
+"""The note of another tool's record always has the same id, which begins with the record's time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other programs do to the files is seen: by the next opening, by refresh, and by the search that hits it."""
+"""Changes of files by other programs are seen by the next opening, by refresh, and by a search that hits the file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from anamnesis.disk import sync_files
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore, faults, writing
+from anamnesis.store import MemoryStore, RefreshCounts, faults, writing
 from anamnesis.store.files import Folder, NoteFile, NoteFiles
 from anamnesis.store.index import Connection
 from anamnesis.store.refresh import refresh
 
-NOTHING = Changes(0, 0, 0)
+NOTHING = RefreshCounts(0, 0, 0)
 
 
 def text(note: str, body: str, updated_at: str = "2026-01-01", type: str = "semantic") -> str:
@@ -43,7 +43,7 @@ def found(store: MemoryStore, query: str) -> list[str]:
 
 
 def assert_index_is_files(root: Path) -> None:
-    """A new opening knows exactly what a rebuilt index would know."""
+    """A newly opened store has exactly the content of a rebuilt index."""
     with MemoryStore(root) as store:
         seen, problems = store.list(), store.problems()
         assert store.refresh() == NOTHING
@@ -73,7 +73,7 @@ def test_an_edit_that_takes_the_word_out_takes_the_note_out(store: MemoryStore, 
 
 def test_an_edit_in_place_is_seen_by_refresh(store: MemoryStore, path: Path) -> None:
     path.write_text(text("x", "after"), "utf-8")
-    assert store.refresh() == Changes(added=0, updated=1, removed=0)
+    assert store.refresh() == RefreshCounts(added=0, updated=1, removed=0)
     assert found(store, "after") == ["x"]
     assert store.list()[0].body == "after"
     assert store.refresh() == NOTHING
@@ -87,7 +87,7 @@ def test_get_always_reads_the_file_as_it_is(store: MemoryStore, path: Path) -> N
 def test_a_file_of_unchanged_content_and_new_time_changes_nothing(store: MemoryStore, path: Path) -> None:
     before = store.list()
     os.utime(path, ns=(1, 1))
-    assert store.refresh() == Changes(added=0, updated=1, removed=0)
+    assert store.refresh() == RefreshCounts(added=0, updated=1, removed=0)
     assert store.refresh() == NOTHING
     assert store.list() == before
 
@@ -216,7 +216,7 @@ def test_a_file_that_another_program_adds_while_we_write_is_seen_by_the_next_ope
 
 @pytest.mark.usefixtures("path")
 def test_a_folder_is_not_listed_again_because_of_a_note_that_was_written_meanwhile(store: MemoryStore) -> None:
-    """The list of many thousand files takes long, and whoever repeats it holds the lock that writers wait for."""
+    """Listing many thousand files takes long, and repeating it would hold the lock that writers wait for."""
     written: list[Memory] = []
 
     def read_then_write(query: Callable[[Connection], object]) -> object:

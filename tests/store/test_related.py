@@ -1,4 +1,4 @@
-"""The notes that are close to a note, and the ones that a new note says again."""
+"""The notes that are close to a note, and the near-duplicates of a new note."""
 
 from __future__ import annotations
 

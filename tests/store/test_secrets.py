@@ -1,4 +1,4 @@
-"""No door of the store lets a secret reach the disk; what a person wrote into a file is theirs."""
+"""No write through the store puts a secret on disk; secrets that a person wrote into a file stay."""
 
 from __future__ import annotations
 

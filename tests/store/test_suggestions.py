@@ -1,4 +1,4 @@
-"""What a search that found nothing suggests: words and projects that have notes."""
+"""A search that found nothing suggests words and projects that have notes."""
 
 from __future__ import annotations
 

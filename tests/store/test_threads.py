@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from anamnesis.notes import Memory
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 
 
 def test_a_store_is_usable_from_another_thread(store: MemoryStore) -> None:
@@ -47,7 +47,7 @@ def test_many_threads_write_search_list_and_reindex_without_loss(store: MemorySt
     assert len(set(ids)) == 200
     assert store.count() == len(store.search("common", k=999, mode="words")) == 201
     assert all(store.search(f"w{thread}x{n}", mode="words") for thread in range(5) for n in range(40))
-    assert store.refresh() == Changes(0, 0, 0)
+    assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 def test_a_note_written_during_a_reindex_is_found_at_once(store: MemoryStore) -> None:
@@ -127,5 +127,5 @@ def test_a_store_inherited_by_a_fork_works_in_parent_and_child(store: MemoryStor
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert store.refresh() == Changes(0, 0, 0)
+    assert store.refresh() == RefreshCounts(0, 0, 0)
     assert store.count() == 61

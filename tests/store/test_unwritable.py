@@ -1,4 +1,4 @@
-"""A store whose disk cannot be written answers from a private index, and from the disk again once that takes writes."""
+"""On a read-only disk, a store answers from a private index, and from index.db again once the disk is writable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.disks import full_disk
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.notes import Memory, render
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 
 
 def note(name: str, body: str) -> Memory:
@@ -66,7 +66,7 @@ def test_the_index_on_the_disk_is_used_again_after_a_write(root: Path) -> None:
         other.put(note("theirs", "common theirs"))
         assert found(store, "theirs") == {"theirs"}
         assert found(store, "common") == {"known", "new", "written", "theirs"}
-        assert store.refresh() == Changes(0, 0, 0)
+        assert store.refresh() == RefreshCounts(0, 0, 0)
 
 
 def test_threads_share_a_private_index(root: Path) -> None:

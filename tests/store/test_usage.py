@@ -1,4 +1,4 @@
-"""What notes are used for is recorded without a lock, counted once, and makes them strong or lets them fade."""
+"""The use of notes is recorded without a lock and counted once; used notes get stronger, and unused ones fade."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_the_record_is_bounded(tmp_path: Path, usage: Usage) -> None:
 
 
 def test_lines_count_once_wherever_whoever_counts_them_is_killed(tmp_path: Path) -> None:
-    """Even where the events that would tell a line that was counted already are forgotten."""
+    """Even if the events that identify an already counted line are forgotten."""
     for number in itertools.count(1):
         ids = [f"{number}-{each}" for each in range(4)]
         for id in ids:

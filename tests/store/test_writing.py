@@ -1,4 +1,4 @@
-"""write, put, put_all, update and move: what they store, where, and what they leave alone."""
+"""write, put, put_all, update and move: what they store, where, and what they do not change."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from anamnesis.disk import TEMPORARY_SUFFIX
 from anamnesis.notes import Memory, render
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 from anamnesis.sync import GitSyncBackend, SyncResult, sync_store
 
 LONG_AGO = 1_000_000_000
@@ -216,4 +216,4 @@ def assert_same(*machines: Machine) -> None:
     for each in machines:
         assert each.files() == machines[0].files()
         assert each.is_clean()
-        assert each.store.refresh() == Changes(0, 0, 0)
+        assert each.store.refresh() == RefreshCounts(0, 0, 0)

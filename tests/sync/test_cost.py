@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.sync.machine import Machine, git, settle, text_of
 
-from anamnesis.store import Changes
+from anamnesis.store import RefreshCounts
 from anamnesis.store.purging import purge
 
 Count = Callable[[Machine], list[str]]
@@ -178,7 +178,7 @@ class TestComparingChangedFilesOnly:
             check=True,
         )
         assert json.loads(done.stdout) == [1, []]
-        assert large.store.refresh() == Changes(0, 0, 0)
+        assert large.store.refresh() == RefreshCounts(0, 0, 0)
         assert large.bodies() == {"changed", "new"}
 
     def test_an_edit_in_place_that_nobody_noticed_is_not_overwritten(self, large: Machine, a: Machine) -> None:

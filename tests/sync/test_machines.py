@@ -16,7 +16,7 @@ from tests.sync.machine import Machine, bare, files_in, git, machine, start_sync
 
 from anamnesis.errors import NoteConflict, NoteNotFound
 from anamnesis.notes import TYPES, Memory, parse
-from anamnesis.store import Changes
+from anamnesis.store import RefreshCounts
 from anamnesis.sync.conflicts import list_conflicts, resolve
 
 MACHINES = st.integers(0, 2)
@@ -169,7 +169,7 @@ class Machines(RuleBasedStateMachine):
         for each in self.machines:
             assert each.files() == first.files()
             assert each.is_clean()
-            assert each.store.refresh() == Changes(0, 0, 0)
+            assert each.store.refresh() == RefreshCounts(0, 0, 0)
             twice = [each.store.root / problem.path for problem in each.store.problems()]
             assert {parse(path.read_text("utf-8")).id for path in twice} <= self.kept_local
         kept = [data for each in self.machines for data in files_in(each.store.root).values()]

@@ -16,7 +16,7 @@ from anamnesis.capture import HeuristicSummarizer, ParsedSession, write_episodic
 from anamnesis.errors import NoteNotFound
 from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
-from anamnesis.store import Changes, MemoryStore
+from anamnesis.store import MemoryStore, RefreshCounts
 from anamnesis.sync import SyncResult, SyncState
 
 Make = Callable[..., Machine]
@@ -187,7 +187,7 @@ class TestIndex:
             [sys.executable, "-c", script, str(b.store.root)], capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == first
-        assert b.store.refresh() == Changes(0, 0, 0)
+        assert b.store.refresh() == RefreshCounts(0, 0, 0)
 
     def test_only_what_changed_is_read(self, a: Machine, b: Machine, remote: Path) -> None:
         a.store.put_all(Memory(f"n{number}", "semantic", "t", f"text {number}") for number in range(200))

@@ -95,6 +95,6 @@ def test_a_memory_that_a_daemon_serves_is_not_served_twice(tmp_path: Path) -> No
     other = UnderUvicorn(tmp_path)
     _, errors = other.process.communicate(timeout=60)
     assert other.process.returncode != 0
-    assert f"is served already, by the daemon with process id {daemon.process.pid}" in errors
+    assert f"is already served by the daemon with process id {daemon.process.pid}" in errors
     assert "Traceback" not in errors
     assert daemon.stop() == (0, "")

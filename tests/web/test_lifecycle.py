@@ -77,7 +77,7 @@ def test_a_memory_has_one_daemon(daemon: Daemon) -> None:
     second = anamnesis(daemon.home, "daemon", "--port", "0", "--background")
     assert second.returncode == 1
     assert second.stderr == (
-        f"anamnesis: The memory in {daemon.home} is served already, by the daemon with process id {daemon.process.pid}"
+        f"anamnesis: The memory in {daemon.home} is already served by the daemon with process id {daemon.process.pid}"
         f" on http://127.0.0.1:{daemon.port}. Use that one, or stop it with `anamnesis daemon stop`.\n"
     )
 

@@ -15,7 +15,7 @@ from anamnesis.engram import schema
 from anamnesis.engram.database import connect_to_read, reading
 from anamnesis.engram.observations import COLUMNS
 from anamnesis.store import MemoryStore
-from anamnesis.store.change_log import Change
+from anamnesis.store.change_log import NoteChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def waiting(db: sqlite3.Connection, store: MemoryStore) -> Waiting:
     return Waiting(_due(db, store, pending.changes) if pending.changes else 0, observations)
 
 
-def _due(db: sqlite3.Connection, store: MemoryStore, changes: Sequence[Change]) -> int:
+def _due(db: sqlite3.Connection, store: MemoryStore, changes: Sequence[NoteChange]) -> int:
     """How many of the changes need work: those of visible notes, of deleted ones, and of any with a twin."""
     noted = {note_id for (note_id,) in db.execute("SELECT note_id FROM anamnesis_twins")}
     noted |= store.hashes(hidden=False).keys()

@@ -11,7 +11,7 @@ from anamnesis.cli.context import change_setting, settings
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import bare_table, console, on_terminal, print_json, print_lines
 from anamnesis.config import CONFIG_NAME, DEFAULT
-from anamnesis.setting import Resolved
+from anamnesis.setting import ResolvedSetting
 
 # From this width on, the list says what each setting is for.
 _WIDE = 110
@@ -98,7 +98,7 @@ def unset_setting(name: str, as_json: bool) -> None:
     _report(name, as_json)
 
 
-def _draw(found: Sequence[Resolved]) -> None:
+def _draw(found: Sequence[ResolvedSetting]) -> None:
     from rich.table import Column
     from rich.text import Text
 
@@ -116,7 +116,7 @@ def _draw(found: Sequence[Resolved]) -> None:
     )
 
 
-def _source(resolved: Resolved) -> str:
+def _source(resolved: ResolvedSetting) -> str:
     """Where the value in force comes from."""
     return DEFAULT if resolved.falls_back else resolved.source
 

@@ -12,7 +12,7 @@ from anamnesis.cli.options import as_json, open_store, yes_option
 from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 
 if TYPE_CHECKING:
-    from anamnesis.history.conflicting import Compared
+    from anamnesis.history.conflicting import ConflictComparison
     from anamnesis.store import MemoryStore
     from anamnesis.sync.conflicts import Conflict
 
@@ -52,13 +52,13 @@ def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> 
         _show(compared)
 
 
-def _compared(store: MemoryStore, conflicts: list[Conflict]) -> list[tuple[Conflict, Compared]]:
+def _compared(store: MemoryStore, conflicts: list[Conflict]) -> list[tuple[Conflict, ConflictComparison]]:
     from anamnesis.history.conflicting import compare
 
     return [(each, compare(store.memory_dir, each)) for each in conflicts]
 
 
-def _facts(conflict: Conflict, compared: Compared) -> dict[str, Any]:
+def _facts(conflict: Conflict, compared: ConflictComparison) -> dict[str, Any]:
     return {
         "id": conflict.id,
         "other": conflict.other.id,
@@ -68,7 +68,7 @@ def _facts(conflict: Conflict, compared: Compared) -> dict[str, Any]:
     }
 
 
-def _show(conflicts: list[tuple[Conflict, Compared]]) -> None:
+def _show(conflicts: list[tuple[Conflict, ConflictComparison]]) -> None:
     for each, compared in conflicts:
         note, other, title = each.note, each.other, (each.note or each.other).title
         if on_terminal():

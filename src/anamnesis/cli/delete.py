@@ -104,9 +104,9 @@ def _known(store: MemoryStore, given: str) -> str:
 
 
 def _confirm(store: MemoryStore, ids: Sequence[str]) -> None:
-    from anamnesis.store.deleted import deleted
+    from anamnesis.store.deleted import deleted_notes
 
-    titles = {each.id: each.title for each in deleted(store)}
+    titles = {each.id: each.title for each in deleted_notes(store)}
     names = []
     for each in ids:
         file = store.file(each)

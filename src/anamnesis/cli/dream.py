@@ -17,16 +17,16 @@ from anamnesis.age import age
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_memory, open_store, project_here
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines, progress_bar
-from anamnesis.dream.journal import decisions, entries, entry, status
+from anamnesis.dream.dream_journal import decisions, entries, entry, status
 from anamnesis.plural import counted
 from anamnesis.process import lower_priority
 from anamnesis.store import changeset
 
 if TYPE_CHECKING:
-    from anamnesis.dream.cycle import Options, Outcome
+    from anamnesis.dream.cycle import DreamResult, Options
     from anamnesis.store import MemoryStore
-    from anamnesis.store.changeset import Change
-    from anamnesis.working_copies import Known
+    from anamnesis.store.changeset import Changeset
+    from anamnesis.working_copies import KnownCopies
 
 _PHASES = ("scan", "classify", "place", "consolidate", "prune", "sync")
 # The commands that have a module of their own, `anamnesis.cli.dream_NAME`.
@@ -149,7 +149,7 @@ def show(change_id: str, as_json: bool) -> None:
     """
     from dataclasses import asdict
 
-    from anamnesis.dream.journal import report
+    from anamnesis.dream.dream_journal import report
 
     with open_store(only_to_read=True) as store:
         change = changeset.find(store, change_id)
@@ -224,7 +224,7 @@ def _rehearse(phase: str, as_json: bool) -> None:
     _show(outcome, decisions(outcome.decided), as_json, is_rehearsed=True)
 
 
-def _show(outcome: Outcome, found: list[dict[str, Any]], as_json: bool, *, is_rehearsed: bool) -> None:
+def _show(outcome: DreamResult, found: list[dict[str, Any]], as_json: bool, *, is_rehearsed: bool) -> None:
     """Print the proposals of a cycle."""
     if as_json:
         change = {"id": outcome.change.id} if outcome.change else {}
@@ -265,7 +265,7 @@ def _end_with_input() -> None:
     os._exit(1)
 
 
-def _copies(store: MemoryStore, *, here: bool) -> Known:
+def _copies(store: MemoryStore, *, here: bool) -> KnownCopies:
     """The working copies of the projects of notes on this machine; with `here`, also the one of this folder."""
     from anamnesis.store.projects import names_of
     from anamnesis.working_copies import known_copies, working_copy
@@ -282,7 +282,7 @@ def _line(proposal: dict[str, Any]) -> Sequence[object]:
     return proposal["status"], proposal["kind"], confidence, " ".join(proposal["notes"]), proposal["reason"]
 
 
-def _draw(found: list[dict[str, Any]], outcome: Outcome, *, is_rehearsed: bool) -> None:
+def _draw(found: list[dict[str, Any]], outcome: DreamResult, *, is_rehearsed: bool) -> None:
     from rich.table import Column
     from rich.text import Text
 
@@ -303,7 +303,7 @@ def _draw(found: list[dict[str, Any]], outcome: Outcome, *, is_rehearsed: bool) 
         screen.print("`anamnesis review` lists what is for you.", style="dim")
 
 
-def _draw_files(change: Change) -> None:
+def _draw_files(change: Changeset) -> None:
     from anamnesis.cli.output import draw_diff
     from anamnesis.history.diffs import diff
 

@@ -21,7 +21,7 @@ from anamnesis.cli.output import (
     print_lines,
     sparkline,
 )
-from anamnesis.dream.audit import Event, Wanted, events, use
+from anamnesis.dream.audit import AuditEvent, AuditFilter, events, use
 from anamnesis.errors import NoteNotFound
 from anamnesis.plural import counted
 
@@ -52,7 +52,7 @@ def command(
         if project:
             store.check_project(project)
         named = name_note(store, given) if given else None
-        wanted = Wanted(named.id if named else "", project or "", since or "", until or "")
+        wanted = AuditFilter(named.id if named else "", project or "", since or "", until or "")
         found = events(store, wanted)
         used = use(store, wanted)
     if named and not (named.is_known or found or used):
@@ -67,7 +67,7 @@ def command(
         print_lines(rows[:number])
 
 
-def _draw(found: Sequence[Event], counts: Counter[str], used: dict[str, int], days: Sequence[str]) -> None:
+def _draw(found: Sequence[AuditEvent], counts: Counter[str], used: dict[str, int], days: Sequence[str]) -> None:
     from rich.table import Column
     from rich.text import Text
 

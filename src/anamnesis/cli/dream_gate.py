@@ -17,7 +17,7 @@ from anamnesis.dream.admitting import accept, drafted, forget, judged
 from anamnesis.dream.gate import Verdict
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
 from anamnesis.plural import counted
-from anamnesis.store.gate_log import Logged
+from anamnesis.store.gate_log import GateDecision
 
 _STYLES = {"allow": "green", "upsert": "cyan", "redirect": "yellow", "reject": "red"}
 
@@ -118,13 +118,13 @@ def _show_log(given: dict[str, Any], as_json: bool) -> None:
         print_lines(rows)
 
 
-def _shown(each: Logged) -> dict[str, Any]:
+def _shown(each: GateDecision) -> dict[str, Any]:
     decided = {"decision": each.decision, "rule": each.rule, "reason": each.reason, "note": each.note_id}
     about = {"id": each.id, "at": _time(each), "project": each.project, "accepted": each.accepted}
     return {**about, **decided, "draft": as_dict(each.draft) if each.draft else None}
 
 
-def _draw_log(found: list[Logged]) -> None:
+def _draw_log(found: list[GateDecision]) -> None:
     from rich.table import Column
     from rich.text import Text
 
@@ -143,5 +143,5 @@ def _title(draft: Memory | None) -> str:
     return in_a_line(draft.title) if draft else ""
 
 
-def _time(each: Logged) -> str:
+def _time(each: GateDecision) -> str:
     return datetime.fromtimestamp(each.at, UTC).isoformat()

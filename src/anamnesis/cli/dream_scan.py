@@ -8,7 +8,7 @@ import click
 
 from anamnesis.cli.options import as_json, open_store, project_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
-from anamnesis.dream.scanning import Scanned, changed_notes, scan
+from anamnesis.dream.scanning import ScannedNote, changed_notes, scan
 from anamnesis.plural import counted
 
 _WIDTH = 10
@@ -48,13 +48,13 @@ def command(project: str | None, number: int, as_json: bool) -> None:
         )
 
 
-def _shown(each: Scanned) -> dict[str, Any]:
+def _shown(each: ScannedNote) -> dict[str, Any]:
     note, parts = each.note, each.priority
     about = {"id": note.id, "title": note.title, "project": note.project, "kind": each.kind, "depth": each.depth}
     return {**about, "priority": round(parts.value, 4), **{k: round(v, 4) for k, v in parts._asdict().items()}}
 
 
-def _draw(found: list[Scanned], total: int) -> None:
+def _draw(found: list[ScannedNote], total: int) -> None:
     from rich.table import Column
     from rich.text import Text
 

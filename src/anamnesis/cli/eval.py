@@ -23,7 +23,7 @@ from anamnesis.store.question import MODES, Mode
 
 # What measures is imported when it is needed: numpy takes 100 ms, which the help need not spend.
 if TYPE_CHECKING:
-    from anamnesis.eval import EvalCase, Outcome, RecallReport
+    from anamnesis.eval import CaseResult, EvalCase, RecallReport
 
 _FILE = click.Path(path_type=Path)
 
@@ -208,11 +208,11 @@ def compare(
 
 def _measured(
     cases: Path | None, locomo: Path | None, turns: bool, modes: Sequence[Mode]
-) -> tuple[list[list[Outcome]], int]:
+) -> tuple[list[list[CaseResult]], int]:
     """The outcomes of all cases by each mode, and the number of notes that were searched."""
     from anamnesis.eval.measuring import ask, by_mode
 
-    found: list[list[Outcome]] = [[] for _ in modes]
+    found: list[list[CaseResult]] = [[] for _ in modes]
     total = 0
     for name, store, some in _own(cases) if cases else _of_locomo(locomo or Path(), turns):
         total += store.count()
@@ -273,7 +273,7 @@ def _line(kind: str, report: RecallReport) -> list[str]:
     return [kind or "-", str(report.n_cases), *(f"{share:.4f}" for share in shares), *costs]
 
 
-def _write_chart(path: Path, title: str, series: Mapping[str, Sequence[Outcome]]) -> None:
+def _write_chart(path: Path, title: str, series: Mapping[str, Sequence[CaseResult]]) -> None:
     from anamnesis.eval.chart import svg
 
     try:

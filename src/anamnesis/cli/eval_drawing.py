@@ -9,7 +9,7 @@ from rich.table import Column
 from rich.text import Text
 
 from anamnesis.cli.output import bare_table, console
-from anamnesis.eval.intervals import Difference, Interval
+from anamnesis.eval.intervals import Interval, MeasureDifference
 from anamnesis.eval.report import COSTS, RecallReport
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def draw_report(heading: str, report: RecallReport, bounds: Mapping[str, Interva
         screen.print(_kinds(report))
 
 
-def draw_differences(names: Sequence[str], differences: Sequence[Difference], sentence: str) -> None:
+def draw_differences(names: Sequence[str], differences: Sequence[MeasureDifference], sentence: str) -> None:
     screen = console()
     right = [Column(name, justify="right", overflow="fold") for name in ("", *names, "difference", "95 % interval")]
     right[0].justify = "left"

@@ -45,7 +45,7 @@ def draw_explained(screen: Screen, hits: Sequence[Hit]) -> None:
         note = hit.memory
         style = "dim" if hit.is_weak else "bold"
         screen.print(Text.assemble((f"{number:>2} ", "dim"), (in_a_line(note.title), style)))
-        facts = [note.type, note.project, age(note.updated_at), *map(in_a_line, hit.marks.told())]
+        facts = [note.type, note.project, age(note.updated_at), *map(in_a_line, hit.marks.sentences())]
         screen.print(Text(f"   {note.id}  {' · '.join(facts)}", "dim"))
         lines = [
             _summary(hit),

@@ -91,9 +91,9 @@ def _is_sure(given: str, note_id: str) -> bool:
 
 
 def _deleted(store: MemoryStore) -> list[Name]:
-    from anamnesis.store.deleted import deleted
+    from anamnesis.store.deleted import deleted_notes
 
-    return list({each.id: Name(each.id, each.title) for each in reversed(deleted(store))}.values())
+    return list({each.id: Name(each.id, each.title) for each in reversed(deleted_notes(store))}.values())
 
 
 def remember(ids: Iterable[str]) -> None:

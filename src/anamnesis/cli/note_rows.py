@@ -16,7 +16,7 @@ from anamnesis.notes import PINNED
 if TYPE_CHECKING:
     from anamnesis.cli.screen import Screen
     from anamnesis.notes import Memory
-    from anamnesis.store.marking import Span
+    from anamnesis.store.highlights import Span
 
 _LONGEST_AGE = 5
 _WIDEST_PROJECT = 16

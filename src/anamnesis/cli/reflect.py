@@ -13,7 +13,7 @@ from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, pr
 from anamnesis.plural import counted
 
 if TYPE_CHECKING:
-    from anamnesis.dream.reflecting import Outcome, Way
+    from anamnesis.dream.reflecting import ReflectionResult, Way
     from anamnesis.store import MemoryStore
 
 
@@ -61,9 +61,9 @@ def _way(store: MemoryStore, rules: bool) -> Way:
     return with_model(store, reflection, settings().machine_id)
 
 
-def _as_json(outcome: Outcome) -> dict[str, Any]:
+def _as_json(outcome: ReflectionResult) -> dict[str, Any]:
+    from anamnesis.dream.dream_journal import shown
     from anamnesis.dream.episodes import proposal_of
-    from anamnesis.dream.journal import shown
     from anamnesis.notes import as_dict
     from anamnesis.notes.marks import SOURCES, linked
 
@@ -82,7 +82,7 @@ def _as_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _held(outcome: Outcome) -> Mapping[str, Sequence[str]]:
+def _held(outcome: ReflectionResult) -> Mapping[str, Sequence[str]]:
     """The notes that hold what episodes state, with these episodes."""
     held: dict[str, list[str]] = {}
     for folding in outcome.done:
@@ -92,7 +92,7 @@ def _held(outcome: Outcome) -> Mapping[str, Sequence[str]]:
     return held
 
 
-def _lines(outcome: Outcome) -> Iterator[Sequence[object]]:
+def _lines(outcome: ReflectionResult) -> Iterator[Sequence[object]]:
     found = _as_json(outcome)
     for note in found["learned"]:
         yield "learned", note["id"], f"{note['confidence']:.2f}", " ".join(note["sources"]), note["title"]
@@ -103,7 +103,7 @@ def _lines(outcome: Outcome) -> Iterator[Sequence[object]]:
         yield "review", proposal["id"], f"{proposal['confidence']:.2f}", notes, proposal["reason"]
 
 
-def _draw(outcome: Outcome, *, is_rehearsed: bool) -> None:
+def _draw(outcome: ReflectionResult, *, is_rehearsed: bool) -> None:
     from rich.table import Column
     from rich.text import Text
 
@@ -130,7 +130,7 @@ def _draw(outcome: Outcome, *, is_rehearsed: bool) -> None:
         screen.print("`anamnesis review` lists what is for you.", style="dim")
 
 
-def _summary(outcome: Outcome, is_rehearsed: bool) -> str:
+def _summary(outcome: ReflectionResult, is_rehearsed: bool) -> str:
     learned = sum(len(folding.learned) for folding in outcome.done)
     episodes = sum(len(folding.episodes) for folding in outcome.done)
     looked_at = counted(outcome.looked_at, "unreflected episode")

@@ -12,7 +12,7 @@ from anamnesis.cli.naming import name_note
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
-from anamnesis.store.deleted import Deleted, deleted
+from anamnesis.store.deleted import DeletedNote, deleted_notes
 
 
 @click.command()
@@ -32,7 +32,7 @@ def command(note_id: str | None, as_json: bool) -> None:
         if note_id:
             note = store.restore(name_note(store, note_id, live=False, deleted=True).id)
         else:
-            found = deleted(store)
+            found = deleted_notes(store)
     if note_id and as_json:
         print_json(as_dict(note))
     elif note_id:
@@ -45,7 +45,7 @@ def command(note_id: str | None, as_json: bool) -> None:
         print_lines([(each.id, each.deleted_at, each.path, each.title) for each in found])
 
 
-def _draw(found: Sequence[Deleted]) -> None:
+def _draw(found: Sequence[DeletedNote]) -> None:
     from rich.table import Column
     from rich.text import Text
 

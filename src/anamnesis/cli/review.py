@@ -12,8 +12,8 @@ from anamnesis.cli.naming import chosen
 from anamnesis.cli.options import as_json, note_id, open_store, yes_option
 from anamnesis.cli.output import bare_table, console, draw_diff, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.dream import reviewing
-from anamnesis.dream.database import Kept
-from anamnesis.dream.journal import shown
+from anamnesis.dream.dream_database import SavedProposal
+from anamnesis.dream.dream_journal import shown
 from anamnesis.errors import InvalidArgument
 from anamnesis.history.diffs import diff, text_of
 from anamnesis.notes import Memory, as_dict
@@ -29,7 +29,7 @@ class _Items(NamedTuple):
     """What waits: notes from elsewhere, and proposals."""
 
     notes: Sequence[Memory]
-    proposals: Sequence[Kept]
+    proposals: Sequence[SavedProposal]
 
     def as_json(self) -> list[dict[str, Any]]:
         proposals = [shown(each.proposal, "review") for each in self.proposals]
@@ -108,7 +108,7 @@ def _decide(store: MemoryStore, found: _Items, decision: str) -> _Items:
     return found._replace(notes=[decide(store, note.id) for note in found.notes])
 
 
-def _diffs(store: MemoryStore, proposals: Iterable[Kept]) -> Iterable[str]:
+def _diffs(store: MemoryStore, proposals: Iterable[SavedProposal]) -> Iterable[str]:
     """What each proposal would change."""
     for each in proposals:
         for note in each.proposal.after:

@@ -15,9 +15,9 @@ from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open
 from anamnesis.cli.output import console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
 from anamnesis.plural import counted
-from anamnesis.recall.query import Mode, asked
+from anamnesis.recall.query import Mode, query_terms
 from anamnesis.store import Hit, MemoryStore
-from anamnesis.store.marking import Span, matches
+from anamnesis.store.highlights import Span, matches
 from anamnesis.store.recording import record
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def command(
             waiting = counted(bridge.waiting.observations, "observation is not a note", "observations are not notes")
             console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
     else:
-        found = [(hit.memory, _score(hit), hit.marks.told()) for hit in _worth_showing(hits)]
+        found = [(hit.memory, _score(hit), hit.marks.sentences()) for hit in _worth_showing(hits)]
         print_lines([(note.id, score, note.type, note.project, note.title, *told) for note, score, told in found])
 
 
@@ -111,7 +111,7 @@ def _draw_hits(query: str, hits: list[Hit], *, explain: bool, is_long: bool) -> 
 
 def _nothing_found(store: MemoryStore, query: str, project: str | None, *, filtered: bool) -> list[str]:
     """Lines that say what to try next. `filtered` is a search that has another filter than the project."""
-    terms = asked(query).terms
+    terms = query_terms(query).terms
     if not terms:
         return ["Nothing found: the query has no words."]
     if not store.count():
@@ -179,7 +179,7 @@ def _draw_long(screen: Screen, query: str, hits: list[Hit]) -> None:
         named = _marked(note.title, title, "dim" if hit.is_weak else "bold")
         head = Text.assemble((f"{number:>2} ", "dim"), named, "  ", (f"{strength:<5}", "cyan"))
         screen.print(head)
-        facts = [note.type, note.project, age(note.updated_at), *map(in_a_line, hit.marks.told())]
+        facts = [note.type, note.project, age(note.updated_at), *map(in_a_line, hit.marks.sentences())]
         screen.print(Text(f"   {note.id}  {' · '.join(facts)}", "dim"))
         screen.print(Padding(_excerpt(body, spans), (0, 0, 1, 3)))
 

@@ -12,9 +12,9 @@ from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
 from anamnesis.cli.output import console, on_terminal, print_json
 from anamnesis.notes import Memory, as_dict, render
-from anamnesis.notes.marks import marks_of, told
+from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plural import counted
-from anamnesis.store.question import Marked
+from anamnesis.store.question import Marks
 from anamnesis.store.recording import record
 from anamnesis.store.strength import KINDS
 from anamnesis.store.use_report import use_report, uses_by_week
@@ -45,7 +45,7 @@ def command(note_id: str, as_json: bool) -> None:
         store.usage.take_in()
         events = store.usage.events(note.id)
         use = use_report(note, store.usage.of([note.id]).get(note.id), events, now)
-        marks = store.marks([note.id]).get(note.id, Marked())
+        marks = store.marks([note.id]).get(note.id, Marks())
         record(store.root, "opened", [note.id])
     if as_json:
         print_json({**as_dict(note), **marks.shown(), "use": use})
@@ -66,7 +66,7 @@ def _draw(note: Memory, used: str) -> None:
         facts += "\n" + " ".join(f"#{tag}" for tag in note.tags)
     if note.superseded:
         facts += f"\nsupersedes {' '.join(note.superseded)}"
-    facts += "".join(f"\n{each}" for each in told(marks_of(note)))
+    facts += "".join(f"\n{each}" for each in mark_sentences(marks_of(note)))
     screen = console()
     screen.print(
         Panel(Text(f"{facts}\n{used}", "dim"), title=Text(note.title, "bold"), subtitle=note.id, title_align="left")

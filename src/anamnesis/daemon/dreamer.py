@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from anamnesis.bridge import FAILURES
-from anamnesis.dream.database import DreamDatabase
+from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.errors import LockHeld
 from anamnesis.process import start
 from anamnesis.sync.worktree import without_sync

@@ -19,7 +19,7 @@ from anamnesis.bridge import FAILURES
 from anamnesis.daemon.dreamer import Dreamer
 from anamnesis.daemon.exchanger import Exchanger
 from anamnesis.daemon.uses import Uses
-from anamnesis.dream.journal import gauges
+from anamnesis.dream.dream_journal import gauges
 from anamnesis.embedder import Embedder
 from anamnesis.errors import StoreUnavailable
 

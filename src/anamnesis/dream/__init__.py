@@ -1,1 +1,1 @@
-"""Memory that improves while nobody works: phases find proposals, and a cycle applies them. It can be undone."""
+"""Dreams improve the memory while nobody works: phases find proposals, and a cycle applies them. It can be undone."""

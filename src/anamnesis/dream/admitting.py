@@ -1,6 +1,6 @@
-"""Writes a note for an agent, if the gate lets it: finds the notes that it may repeat, and records the decision.
+"""Writes a note for an agent if the gate allows it: finds the notes that it may repeat, and records the decision.
 
-A note is refused only once its text is in the log; where it cannot be recorded or compared, it is written.
+A note is refused only after its text is in the log; a note that cannot be recorded or compared is written.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import sqlite3
 import time
 from typing import Any, NamedTuple
 
-from anamnesis.dream.database import DreamDatabase
+from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.dream.gate import MOST_DIRECTIVES, Verdict, judge
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, validate
 from anamnesis.notes.foreign import TO_REVIEW
 from anamnesis.notes.spaces import space_of
 from anamnesis.store import MemoryStore
-from anamnesis.store.gate_log import Logged
+from anamnesis.store.gate_log import GateDecision
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.placing import without_secrets
 from anamnesis.store.repeating import may_repeat
 
 _MINUTE = 60.0
 _FAILURES = (AnamnesisError, OSError, sqlite3.Error)
-_HINT = "`anamnesis dream gate --log` lists what was."
+_HINT = "`anamnesis dream gate --log` lists the decisions."
 _FIELDS = (
     *("type", "title", "body", "project", "machine_id", "tags", "scope"),
     *("prov_source", "prov_model", "prov_session", "confidence", "extra"),
@@ -32,18 +32,18 @@ _FIELDS = (
 _NOT_JUDGED = Verdict("allow", "new", "It could not be compared with other notes.")
 
 
-class Admitted(NamedTuple):
-    """What the gate decided, the note as it is now (None if none was written), and the number of the log's entry."""
+class Admission(NamedTuple):
+    """The gate's decision, the note as it is now (None if none was written), and the number of the log's entry."""
 
     verdict: Verdict
     note: Memory | None
     number: int
 
 
-def admit(store: MemoryStore, fields: dict[str, Any], session: str = "") -> Admitted:
+def admit(store: MemoryStore, fields: dict[str, Any], session: str = "") -> Admission:
     """Write a note with these fields of `MemoryStore.write`, or do what the gate decides instead."""
     draft = drafted(**fields)
-    with store._catalogue.alone():  # of two that say the same at the same time, the second has to find the first
+    with store._catalogue.alone():  # of two simultaneous writes of the same text, the second must find the first
         verdict, note = _done(store, judged(store, draft, session), draft, fields)
     named = note or verdict.note
     facts = {"note_id": named.id if named else "", "session": session}
@@ -53,11 +53,11 @@ def admit(store: MemoryStore, fields: dict[str, Any], session: str = "") -> Admi
     except _FAILURES:
         if note is None:
             verdict, note = _NOT_JUDGED, store.write(**fields)
-    return Admitted(verdict, note, number)
+    return Admission(verdict, note, number)
 
 
 def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
-    """What the gate decides about a note now; `session` is the one that writes it."""
+    """The gate's decision about a note that `session` wants to write."""
     log = store.decisions
     try:
         verdict = judge(
@@ -76,10 +76,10 @@ def judged(store: MemoryStore, draft: Memory, session: str = "") -> Verdict:
 
 
 def accept(store: MemoryStore, number: int) -> Memory:
-    """Write a note that the gate refused, as a person wants it."""
+    """Write a note that the gate refused, because a person accepts it."""
     draft = _entry(store, number).draft
     if draft is None:
-        raise InvalidArgument(f"The note with the number {number} was not refused.", _HINT)
+        raise InvalidArgument(f"The gate did not refuse the note of entry {number}.", _HINT)
     note = store.write(**{name: getattr(draft, name) for name in _FIELDS})
     store.decisions.accept(number, note.id)
     return note
@@ -91,15 +91,15 @@ def forget(store: MemoryStore, number: int) -> None:
     store.decisions.erase()
 
 
-def _entry(store: MemoryStore, number: int) -> Logged:
+def _entry(store: MemoryStore, number: int) -> GateDecision:
     found = store.decisions.find(number)
     if found is None:
-        raise InvalidArgument(f"The log of the gate has no number {number}.", _HINT)
+        raise InvalidArgument(f"The log of the gate has no entry {number}.", _HINT)
     return found
 
 
 def drafted(**fields: Any) -> Memory:
-    """The note that these fields of `MemoryStore.write` make, without secrets; raises if it cannot be stored."""
+    """The note with these fields of `MemoryStore.write`, without secrets; raises if it cannot be stored."""
     now = utcnow()
     draft = without_secrets(Memory(UlidMaker().next(), **fields, created_at=now, updated_at=now))
     validate(draft)
@@ -112,7 +112,7 @@ def _is_by_hand(store: MemoryStore, note_id: str) -> bool:
 
 
 def _done(store: MemoryStore, verdict: Verdict, draft: Memory, fields: dict[str, Any]) -> tuple[Verdict, Memory | None]:
-    """Do what was decided; a note that has just been changed by somebody else is left alone."""
+    """Carry out a decision; a note that has changed since the decision is left alone."""
     if verdict.decision == "reject":
         return verdict, None
     if verdict.decision == "upsert" and (old := verdict.note):

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from anamnesis.dream.statements import Statement
+from anamnesis.dream.note_statements import NoteStatement
 from anamnesis.dream.thesaurus import are_alike, bases
-from anamnesis.dream.wording import DATE, Token, are_same, can_be, kind_of, stands_for, texts
+from anamnesis.dream.tokens import DATE, Token, are_same, can_be, kind_of, stands_for, texts
 
-# Sentences are counterparts if they share this much of the shorter one's words.
+# Sentences are counterparts if they share this part of the shorter one's words, synonyms included.
 _COUNTERPARTS = 0.5
-# Of these words, synonyms not counted.
+# The part of these words that must be shared without synonyms.
 _LEAST_RAW = 0.2
 _MOST_LOOSE = 100
-# Of a sentence that was cut at its end, at least this many words are left.
+# A sentence that was truncated has at least this many words left.
 _LEAST_LEFT = 8
-# A word that is a clause of its own may be what is left of one in which another word was replaced.
+# A clause of one word may be the rest of a clause in which another word was replaced.
 _LEAST_CLAUSE = 2
 
 Places = list[int]
@@ -26,18 +26,22 @@ Places = list[int]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What counterparts share and where they differ: (kind, one, other). Of each side, what the other omits."""
+    """The comparison of two counterparts: the number of common words, the differences as (kind, one, other), and for
+    each side the clauses that the other omits and the dates that the other lacks.
+    """
 
     common: int
     differences: tuple[tuple[str, str, str], ...] = ()
-    omitted: tuple[tuple[Statement, ...], tuple[Statement, ...]] = ((), ())
+    omitted: tuple[tuple[NoteStatement, ...], tuple[NoteStatement, ...]] = ((), ())
     dates: tuple[tuple[Token, ...], tuple[Token, ...]] = ((), ())
 
 
-def aligned(one: Sequence[Statement], other: Sequence[Statement], *, is_loose: bool = False) -> list[tuple[int, int]]:
-    """The counterparts by their places, the best first chosen; in the order of the first text.
+def aligned(
+    one: Sequence[NoteStatement], other: Sequence[NoteStatement], *, is_loose: bool = False
+) -> list[tuple[int, int]]:
+    """The positions of counterparts in both texts, in the order of the first. The best pairs are chosen first.
 
-    If `is_loose`, statements that share no word but synonyms are counterparts too.
+    If `is_loose`, statements that share only synonyms can be counterparts too.
     """
     is_loose = is_loose and len(one) * len(other) <= _MOST_LOOSE
     pairs = _identical(one, other)
@@ -63,8 +67,8 @@ def aligned(one: Sequence[Statement], other: Sequence[Statement], *, is_loose: b
     return sorted(pairs)
 
 
-def _identical(one: Sequence[Statement], other: Sequence[Statement]) -> list[tuple[int, int]]:
-    """The places of statements with the same words, in the order of both texts."""
+def _identical(one: Sequence[NoteStatement], other: Sequence[NoteStatement]) -> list[tuple[int, int]]:
+    """The positions of statements with the same words, in the order of both texts."""
     free: dict[tuple[object, ...], list[int]] = {}
     for b in reversed(range(len(other))):
         free.setdefault(other[b].identity, []).append(b)
@@ -72,8 +76,8 @@ def _identical(one: Sequence[Statement], other: Sequence[Statement]) -> list[tup
     return [(a, places.pop()) for a, places in keys if places]
 
 
-def _score(one: Statement, other: Statement, least_raw: float) -> float:
-    """How well two statements fit; 0 if they are no counterparts."""
+def _score(one: NoteStatement, other: NoteStatement, least_raw: float) -> float:
+    """How well two statements match; 0 if they are not counterparts."""
     if one.is_code != other.is_code:
         return 0.0
     shared = len(one.keys & other.keys)
@@ -87,7 +91,7 @@ def _score(one: Statement, other: Statement, least_raw: float) -> float:
 
 
 def _renamed(one: Sequence[Token], other: Sequence[Token]) -> dict[str, str]:
-    """By the keys of words that only the first text has, those of the words that stand for them in the other."""
+    """Maps the keys of words that only the first text has to those of their synonyms in the other."""
     mine, theirs = {token.key for token in one}, {token.key for token in other}
     free: dict[str, list[str]] = {}
     for token in other:
@@ -108,8 +112,8 @@ def _renamed(one: Sequence[Token], other: Sequence[Token]) -> dict[str, str]:
     return found
 
 
-def matched(one: Statement, other: Statement, is_last: tuple[bool, bool]) -> Match:
-    """Compare counterparts; `is_last` says of each whether it ends its text."""
+def matched(one: NoteStatement, other: NoteStatement, is_last: tuple[bool, bool]) -> Match:
+    """Compare two counterparts; `is_last` tells for each whether it ends its text."""
     first, second = _joined(one, other), _joined(other, one)
     renamed = _renamed(first.tokens, second.tokens)
     keys = [renamed.get(token.key, token.key) for token in first.tokens], [token.key for token in second.tokens]
@@ -138,8 +142,8 @@ def matched(one: Statement, other: Statement, is_last: tuple[bool, bool]) -> Mat
     )
 
 
-def _joined(one: Statement, other: Statement) -> Statement:
-    """The statement with two words as one where a word of the other stands for them: "make sure", "back-off"."""
+def _joined(one: NoteStatement, other: NoteStatement) -> NoteStatement:
+    """The statement with two words joined where a single word of the other means the same: "make sure", "back-off"."""
     mine, theirs = {token.key for token in one.tokens}, {token.key for token in other.tokens}
     lone = [token.key for token in other.tokens if token.is_open and token.key not in mine]
     if not lone or mine <= theirs:
@@ -162,7 +166,7 @@ def _joined(one: Statement, other: Statement) -> Statement:
 
 
 def _anchors(one: Sequence[str], other: Sequence[str]) -> dict[int, int]:
-    """The places of words that come in the same order in both."""
+    """The positions of words that come in the same order in both texts."""
     if one == other:
         return {at: at for at in range(len(one))}
     blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
@@ -170,7 +174,7 @@ def _anchors(one: Sequence[str], other: Sequence[str]) -> dict[int, int]:
 
 
 def _moved(one: Sequence[str], other: Sequence[str], anchors: dict[int, int]) -> dict[int, int]:
-    """The places of words that are elsewhere in the other text."""
+    """The positions of words that are elsewhere in the other text."""
     taken = {*anchors.values()}
     free: dict[str, Places] = {}
     for b in reversed(range(len(other))):
@@ -179,8 +183,10 @@ def _moved(one: Sequence[str], other: Sequence[str], anchors: dict[int, int]) ->
     return {a: free[key].pop() for a, key in enumerate(one) if a not in anchors and free.get(key)}
 
 
-def _replaced(one: Statement, other: Statement, anchors: dict[int, int], places: dict[int, int]) -> dict[int, int]:
-    """The places of synonyms between the same neighbours: a word may be replaced at one place and stay at another."""
+def _replaced(
+    one: NoteStatement, other: NoteStatement, anchors: dict[int, int], places: dict[int, int]
+) -> dict[int, int]:
+    """The positions of synonyms between the same neighbours: a word may be replaced in one place and kept elsewhere."""
     taken = {*places.values()}
     left = [at for at in range(len(other.tokens)) if at not in taken]
     ends = sorted(anchors.values())
@@ -196,13 +202,13 @@ def _replaced(one: Statement, other: Statement, anchors: dict[int, int], places:
     return found
 
 
-def _keeps_clauses(one: Statement, other: Statement, places: dict[int, int]) -> bool:
-    """Whether the one text has the clauses of the other, each as a whole and in its order, whichever comes first."""
+def _keeps_clauses(one: NoteStatement, other: NoteStatement, places: dict[int, int]) -> bool:
+    """Whether each clause of one text is whole and in order in the other, even if the clauses are reordered."""
     back = {b: a for a, b in places.items()}
     return _are_whole(one, other, places) or _are_whole(other, one, back)
 
 
-def _are_whole(one: Statement, other: Statement, places: dict[int, int]) -> bool:
+def _are_whole(one: NoteStatement, other: NoteStatement, places: dict[int, int]) -> bool:
     clause_of = {at: number for number, clause in enumerate(other.clauses) for at in clause}
     for clause in one.clauses:
         there = [places[at] for at in clause if at in places and not one.tokens[at].is_weak]
@@ -212,11 +218,11 @@ def _are_whole(one: Statement, other: Statement, places: dict[int, int]) -> bool
 
 
 class _Side:
-    """A statement, the places of its words that the other lacks, and of those that both have in the same order."""
+    """A statement, with the positions of words that the other lacks and of words that both have in the same order."""
 
-    def __init__(self, statement: Statement, left: Places, anchors: Places, is_cut: bool) -> None:
+    def __init__(self, statement: NoteStatement, left: Places, anchors: Places, is_cut: bool) -> None:
         self.statement = statement
-        self.omitted: list[Statement] = []
+        self.omitted: list[NoteStatement] = []
         self._left = {*left}
         self._is_cut = is_cut
         tokens = statement.tokens
@@ -240,7 +246,7 @@ class _Side:
         return [self.statement.tokens[at] for at in self.gaps.get(gap, ())]
 
     def omits(self, gap: int) -> bool:
-        """Whether the other text lacks these words because clauses or the end of the sentence were cut away."""
+        """Whether the other text lacks these words because it omits whole clauses or the end of the sentence."""
         places = self.gaps[gap]
         whole = [
             clause for clause in self.statement.clauses if self._is_lacking(clause) and len(clause) >= _LEAST_CLAUSE

@@ -1,4 +1,4 @@
-"""Which notes say the same, and the one note that stays for them. Pure."""
+"""Groups of notes that say the same, and the one note that remains of each. Pure."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from anamnesis.dream.comparison import Comparison, compare
-from anamnesis.dream.deciding import THRESHOLD
+from anamnesis.dream.note_statements import content_of
 from anamnesis.dream.proposal import Proposal, is_persons
-from anamnesis.dream.statements import said
-from anamnesis.dream.wording import DATE
+from anamnesis.dream.tokens import DATE
+from anamnesis.dream.triage import THRESHOLD
 from anamnesis.notes import Memory
 from anamnesis.notes.marks import LINKS, linked, with_link
 from anamnesis.plain import one_line
 
 KIND = "duplicate"
-# A note that holds less than this of another one, or so few words, is no version of it that was cut, but a part of it.
+# A note with a smaller share of another one, or with fewer words, is a part of it and not a truncated version.
 _LEAST_SHARE, _LEAST_WORDS = 0.25, 4
-# How sure it is that a note says the same if it holds nearly nothing of the other one, and if it holds everything.
+# The confidence for a note that holds nearly nothing of the other one, and for one that holds everything.
 _CUT, _WHOLE = 0.82, 0.97
-# Notes that the model finds no closer than this have the same words by chance: a person decides.
+# Notes that the model finds less close than this may share words by chance, so a person decides.
 _FAR, _IF_DOUBTED = 0.6, 0.7
 # Every note of a group is compared with every other one.
 _MOST = 20
@@ -28,8 +28,8 @@ _LONGEST_TITLE = 60
 _EPISODIC, _SESSION = "episodic", "session-end"
 
 
-class Pair(NamedTuple):
-    """Two notes, how they compare, and how close they are in meaning, if that is known."""
+class NotePair(NamedTuple):
+    """Two notes, their comparison, and their closeness in meaning, if known."""
 
     one: Memory
     other: Memory
@@ -37,10 +37,10 @@ class Pair(NamedTuple):
     closeness: float | None
 
 
-def sureness(pair: Pair) -> float:
-    """How sure it is that two notes say the same; 0 if something forbids it.
+def sureness(pair: NotePair) -> float:
+    """The confidence that two notes say the same; 0 if something rules it out.
 
-    The one note has to hold everything that the other says: what both lack of each other may be what they differ in.
+    One note must hold everything that the other says. If each lacks something of the other, that may be a difference.
     """
     compared = pair.comparison
     shares = sorted((compared.share_of_one, compared.share_of_other))
@@ -64,13 +64,13 @@ def words_of(note: Memory) -> tuple[str, ...]:
     return tuple(f"{note.title}\n{note.body}".casefold().split())
 
 
-def duplicates(pairs: Iterable[Pair], most: Callable[[str], int] = lambda _project: _MOST) -> Iterator[Proposal]:
-    """Propose one note for each group of notes that say the same: first where it is sure, then where it is doubted.
+def duplicates(pairs: Iterable[NotePair], most: Callable[[str], int] = lambda _project: _MOST) -> Iterator[Proposal]:
+    """Propose one note for each group of notes that say the same: first the confident groups, then the doubtful ones.
 
-    `most` says how many notes of a project one proposal may change. Those of a larger group are merged in several
-    cycles: what is left of its parts says the same.
+    `most` gives the number of notes of a project that one proposal may change. A larger group is merged over several
+    cycles, because the notes that remain of its parts say the same.
     """
-    sure: dict[str, dict[str, tuple[float, Pair]]] = {}
+    sure: dict[str, dict[str, tuple[float, NotePair]]] = {}
     notes: dict[str, Memory] = {}
     for pair in pairs:
         if confidence := sureness(pair):
@@ -88,12 +88,12 @@ def duplicates(pairs: Iterable[Pair], most: Callable[[str], int] = lambda _proje
 
 
 def merged(stays: Memory, others: Sequence[Memory]) -> Memory:
-    """The note that stays, in place of the others: as new as the newest, with the tags and links of all.
+    """The note that replaces the others: with the newest time and the tags and links of all.
 
-    If its title says nothing, it gets one that does.
+    If its title says nothing, it gets the title of another one.
     """
     group = stays, *others
-    titles = [note.title for note in group if said(note).title]
+    titles = [note.title for note in group if content_of(note).title]
     tags = dict.fromkeys(tag for note in group for tag in note.tags)
     hidden = [note.id for note in others]
     supersedes = dict.fromkeys([*stays.superseded, *hidden])
@@ -106,17 +106,17 @@ def merged(stays: Memory, others: Sequence[Memory]) -> Memory:
 
 
 def _fullness(note: Memory) -> tuple[int, str, str]:
-    """How much a note says; the same order on every machine."""
-    return sum(len(each.tokens) for each in said(note).body), note.updated_at, note.id
+    """A sort key by the number of words in a note; it gives the same order on every machine."""
+    return sum(len(each.tokens) for each in content_of(note).body), note.updated_at, note.id
 
 
 def _established(
-    fullest: Memory, others: Sequence[Memory], found: Mapping[str, tuple[float, Pair]]
+    fullest: Memory, others: Sequence[Memory], found: Mapping[str, tuple[float, NotePair]]
 ) -> tuple[Memory, list[Memory]]:
-    """The note of a group that stays, and the others.
+    """The note of a group that remains, and the others.
 
-    Of those that say all that the fullest says, a person's own stays, else the oldest: other notes and people refer to
-    it, it has been used, and its wording is the first.
+    Of the notes that say all that the fullest says, a person's own remains, else the oldest, because other notes and
+    people refer to it and it has been used.
     """
     whole = [note for note in others if _lacks_nothing(note, found[note.id][1]) and _dates(note) >= _dates(fullest)]
     stays = min([fullest, *whole], key=lambda note: (not is_persons(note), note.created_at, note.id))
@@ -124,8 +124,8 @@ def _established(
 
 
 def _dates(note: Memory) -> set[str]:
-    """The dates that a note tells, in its title too."""
-    held = said(note)
+    """The dates in a note, its title included."""
+    held = content_of(note)
     return {
         token.key
         for token in (*held.dates, *(token for each in held.body for token in each.tokens))
@@ -134,9 +134,9 @@ def _dates(note: Memory) -> set[str]:
 
 
 def _group(
-    stays: Memory, others: Sequence[Memory], sure: Mapping[str, tuple[float, Pair]], most: Callable[[str], int]
+    stays: Memory, others: Sequence[Memory], sure: Mapping[str, tuple[float, NotePair]], most: Callable[[str], int]
 ) -> list[Memory]:
-    """Those of the other notes that the one that stays holds whole, and that do not differ among each other."""
+    """The other notes that `stays` holds completely and that do not differ from each other."""
     group: list[Memory] = []
     for note in sorted(others, key=lambda note: (-sure[note.id][0], note.id)):
         if _lacks_nothing(stays, sure[note.id][1]) and not any(_differ(note, one) for one in group):
@@ -151,15 +151,15 @@ def _differ(one: Memory, other: Memory) -> bool:
     return bool(compared.differences or compared.doubts)
 
 
-def _lacks_nothing(stays: Memory, pair: Pair) -> bool:
+def _lacks_nothing(stays: Memory, pair: NotePair) -> bool:
     return not (pair.comparison.lacks_one if stays.id == pair.one.id else pair.comparison.lacks_other)
 
 
 def _are_apart(one: Memory, other: Memory, *, is_same: bool) -> bool:
     """Whether two notes are never merged, however alike they are.
 
-    What is only about one machine stays there. Records of sessions tell of different events. Agents keep different
-    topics up to date. Notes that are linked because they excluded each other are unlinked first.
+    Machine-local notes stay on their machine. Records of different sessions are about different events. Agents update
+    different topics separately. Notes that are linked as contradicting must be unlinked first.
     """
     if (one.project, one.scope) != (other.project, other.scope):
         return True
@@ -174,7 +174,7 @@ def _are_apart(one: Memory, other: Memory, *, is_same: bool) -> bool:
     return is_record and not is_same and not (one.prov_session and one.prov_session == other.prov_session)
 
 
-def _proposal(stays: Memory, others: Sequence[Memory], found: Sequence[tuple[float, Pair]]) -> Proposal:
+def _proposal(stays: Memory, others: Sequence[Memory], found: Sequence[tuple[float, NotePair]]) -> Proposal:
     notes = stays.id, *(note.id for note in others)
     confidence = min(confidence for confidence, _ in found)
     return Proposal(KIND, notes, _reason(stays, others), confidence, (merged(stays, others),), _evidence(found))
@@ -189,7 +189,7 @@ def _reason(stays: Memory, others: Sequence[Memory]) -> str:
     return f"{titles[0]} says all that {len(others)} other notes say, such as {titles[1]}."
 
 
-def _evidence(found: Sequence[tuple[float, Pair]]) -> dict[str, Any]:
+def _evidence(found: Sequence[tuple[float, NotePair]]) -> dict[str, Any]:
     pairs = [pair for _, pair in found]
     shares = [sorted((pair.comparison.share_of_one, pair.comparison.share_of_other)) for pair in pairs]
     closeness = [round(pair.closeness, 3) for pair in pairs if pair.closeness is not None]

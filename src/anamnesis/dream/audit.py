@@ -1,4 +1,4 @@
-"""What dreams, persons' reviews and the gate did to notes: from the records of changes and the log of the gate."""
+"""The audit of notes: what dreams, reviews and the gate did, from the records of changes and the log of the gate."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from anamnesis.errors import AnamnesisError
 from anamnesis.notes import parse
 from anamnesis.store import MemoryStore, changeset
-from anamnesis.store.changeset import Change, ChangedFile
+from anamnesis.store.changeset import ChangedFile, Changeset
 
 
-class Wanted(NamedTuple):
-    """Which events are wanted: of a note, of a project, of a period; all by default."""
+class AuditFilter(NamedTuple):
+    """Selects events: of a note, of a project, of a period; all by default."""
 
     note_id: str = ""
     project: str = ""
@@ -21,10 +21,10 @@ class Wanted(NamedTuple):
     until: str = ""
 
 
-class Event(NamedTuple):
-    """Something that was done to notes: when, by whom (a dream, a review, the gate), what, and why.
+class AuditEvent(NamedTuple):
+    """An action on notes: when, by whom (a dream, a review, the gate), what, and why.
 
-    `id` is that of the change, which `dream undo` takes, or the number in the log of the gate.
+    `id` is the id of the change, for `dream undo`, or the number in the log of the gate.
     """
 
     at: str
@@ -36,14 +36,14 @@ class Event(NamedTuple):
     state: str
 
 
-def events(store: MemoryStore, wanted: Wanted) -> list[Event]:
-    """What was done to the wanted notes, the newest first."""
+def events(store: MemoryStore, wanted: AuditFilter) -> list[AuditEvent]:
+    """The events that the filter selects, the newest first."""
     found = [*_changes(store, wanted), *_decisions(store, wanted)]
     return sorted(found, key=lambda event: event.at, reverse=True)
 
 
-def use(store: MemoryStore, wanted: Wanted) -> dict[str, int]:
-    """How often the wanted notes were used for what, in all."""
+def use(store: MemoryStore, wanted: AuditFilter) -> dict[str, int]:
+    """The number of uses of the selected notes, by kind."""
     ids = [wanted.note_id] if wanted.note_id else None
     if ids is None and wanted.project:
         ids = [note.id for note in store.list(project=wanted.project)]
@@ -55,7 +55,7 @@ def use(store: MemoryStore, wanted: Wanted) -> dict[str, int]:
     return counts
 
 
-def _changes(store: MemoryStore, wanted: Wanted) -> Iterator[Event]:
+def _changes(store: MemoryStore, wanted: AuditFilter) -> Iterator[AuditEvent]:
     for change in changeset.changes(store):
         if wanted.since and change.at < wanted.since:
             break
@@ -67,18 +67,18 @@ def _changes(store: MemoryStore, wanted: Wanted) -> Iterator[Event]:
                     yield event
 
 
-def _events_of(change: Change) -> Iterator[Event]:
-    """The proposals that a change applied; a change without any is one event."""
+def _events_of(change: Changeset) -> Iterator[AuditEvent]:
+    """One event for each proposal that a change applied; a change without proposals is one event."""
     proposals: list[Mapping[str, Any]] = [*change.facts.get("proposals", ())]
     for each in proposals:
         notes = tuple(dict.fromkeys([*each["notes"], *each["after"]]))
-        yield Event(change.at, change.kind, each["kind"], notes, each["reason"], change.id, change.state)
+        yield AuditEvent(change.at, change.kind, each["kind"], notes, each["reason"], change.id, change.state)
     if not proposals and change.files:
         notes = tuple(file.note for file in change.files)
-        yield Event(change.at, change.kind, change.kind, notes, change.reason, change.id, change.state)
+        yield AuditEvent(change.at, change.kind, change.kind, notes, change.reason, change.id, change.state)
 
 
-def _projects(change: Change) -> dict[str, str]:
+def _projects(change: Changeset) -> dict[str, str]:
     """The project of each note that a change wrote."""
     return {file.note: project for file in change.files if (project := _project(file))}
 
@@ -90,7 +90,7 @@ def _project(file: ChangedFile) -> str:
         return ""
 
 
-def _decisions(store: MemoryStore, wanted: Wanted) -> Iterator[Event]:
+def _decisions(store: MemoryStore, wanted: AuditFilter) -> Iterator[AuditEvent]:
     since = datetime.fromisoformat(wanted.since).timestamp() if wanted.since else 0
     until = datetime.fromisoformat(wanted.until).timestamp() if wanted.until else 2**40
     for each in store.decisions.listed(since, until, wanted.note_id):
@@ -98,4 +98,4 @@ def _decisions(store: MemoryStore, wanted: Wanted) -> Iterator[Event]:
             at = datetime.fromtimestamp(each.at, UTC).isoformat()
             notes = tuple(id for id in (each.note_id, each.accepted) if id)
             state = "accepted" if each.accepted else ""
-            yield Event(at, "gate", each.decision, notes, each.reason, str(each.id), state)
+            yield AuditEvent(at, "gate", each.decision, notes, each.reason, str(each.id), state)

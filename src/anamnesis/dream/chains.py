@@ -1,6 +1,6 @@
-"""Chains of notes that supersede each other: the newest one is to supersede all the others itself. Pure.
+"""Chains of notes that supersede each other: proposes that the newest note supersedes all the others directly. Pure.
 
-Else a note is found again when the one between is deleted, and notes that supersede each other in a circle are all
+Otherwise a note reappears when the note between is deleted, and notes that supersede each other in a circle are all
 hidden.
 """
 
@@ -17,9 +17,9 @@ _SURE = {CHAIN: 1.0, CIRCLE: 0.9}
 
 
 def chains(supersedes: Mapping[str, Set[str]], notes: Mapping[str, Memory]) -> Iterator[Proposal]:
-    """Propose that the newest note of each chain supersedes the others, given what each note supersedes.
+    """Propose that the newest note of each chain supersedes the others directly.
 
-    `notes` are those that exist. Ids of others are left as they are.
+    `supersedes` has the ids that each note supersedes, and `notes` the notes that exist; other ids stay unchanged.
     """
     known = {newer: older & notes.keys() for newer, older in supersedes.items() if newer in notes}
     by: dict[str, set[str]] = {}
@@ -32,7 +32,7 @@ def chains(supersedes: Mapping[str, Set[str]], notes: Mapping[str, Memory]) -> I
         if reached > known[id]:
             yield _chain(notes[id], [notes[each] for each in sorted(reached)])
         left -= {id, *reached}
-    while left:  # what no note supersedes that is found itself
+    while left:  # the rest is in circles, or reachable only from circles
         id = min(left)
         while above := _reached(id, by) - (reached := _reached(id, known)):
             id = min(above)
@@ -42,7 +42,7 @@ def chains(supersedes: Mapping[str, Set[str]], notes: Mapping[str, Memory]) -> I
 
 
 def _reached(id: str, steps: Mapping[str, Set[str]]) -> set[str]:
-    """All notes that one leads to, in one step or more."""
+    """All notes that can be reached from one, in one or more steps."""
     reached: set[str] = set()
     left = [id]
     while left:
@@ -54,12 +54,12 @@ def _reached(id: str, steps: Mapping[str, Set[str]]) -> set[str]:
 
 def _chain(head: Memory, others: list[Memory]) -> Proposal:
     ids = [note.id for note in others]
-    reason = f"Hiding {_listed(ids, head)} does not have to depend on a note that is superseded itself."
+    reason = f"Hiding {_listed(ids, head)} should not depend on a note that is superseded itself."
     return Proposal(CHAIN, (head.id, *ids), reason, _SURE[CHAIN], (_superseding(head, ids),))
 
 
 def _circle(circle: list[Memory], reached: Set[str], known: Mapping[str, Set[str]]) -> Proposal:
-    """The newest note of a circle is found again, and the others are not."""
+    """Propose to show the newest note of a circle again; the others stay hidden."""
     newest = max(circle, key=lambda note: (note.updated_at, note.id))
     others = [
         replace(note, supersedes=[id for id in note.superseded if id != newest.id])
@@ -69,14 +69,14 @@ def _circle(circle: list[Memory], reached: Set[str], known: Mapping[str, Set[str
     kept = _superseding(newest, [id for id in sorted(reached) if id != newest.id])
     kept = replace(kept, supersedes=[id for id in kept.superseded if id != newest.id])
     after = [note for note in (kept, *others) if note not in circle]
-    reason = "Notes that supersede each other are all hidden: the newest is to be found again."
+    reason = "Notes that supersede each other are all hidden; the newest should be shown again."
     if len(circle) == 1:
         reason = "A note that supersedes itself is hidden."
     return Proposal(CIRCLE, tuple(note.id for note in circle), reason, _SURE[CIRCLE], tuple(after))
 
 
 def _superseding(note: Memory, ids: list[str]) -> Memory:
-    """The note in place of others; it says the same, so its times stay."""
+    """The note, superseding these ids as well; its text is unchanged, so its times stay."""
     return replace(note, supersedes=[*dict.fromkeys([*note.superseded, *ids])])
 
 

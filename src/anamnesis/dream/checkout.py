@@ -1,5 +1,5 @@
-"""What git says about a working copy. It may be hostile or huge: git runs no program of it, fetches nothing, and has
-little time for each question.
+"""Queries git about a working copy, which may be hostile or huge: git runs no program of it, fetches nothing, and has
+a timeout for each query.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from anamnesis.git import GitFailed, git
 from anamnesis.light import lazy_pattern
 from anamnesis.working_tree import RefusedPath, read_file
 
-# For one question, and for all about a working copy.
+# Timeouts for one query, and for all queries about a working copy.
 _SECONDS = 20.0
 _SECONDS_IN_ALL = 60.0
 _MOST_BYTES = 64_000_000
 _MOST_BUILD_FILES = 1_000
-# Up to this many files, words are looked for at HEAD; the files on the disk are read in a tenth of the time.
+# Up to this many files, words are searched for at HEAD; beyond, on the disk, which takes a tenth of the time.
 _FEW_FILES = 20_000
-# The newest commits that are looked at, and how many of them, of files or of words at once.
+# The number of commits that are examined, and the batch sizes for commits, files and words.
 _MOST_COMMITS = 5_000
 _COMMITS = 250
 _FILES = 200
 _WORDS = 200
-# The lines of a change of more files than this are not read.
+# A diff of more files than this is not read.
 _MOST_CHANGED = 3_000
-# git takes larger files for binary ones and shows no lines of them; nor the whole content of a first commit.
+# With these, git treats larger files as binary, and shows no lines of them nor of a first commit.
 _OPTIONS = ("-c", "core.bigFileThreshold=1m", "-c", "log.showRoot=false", "-c", "diff.renameLimit=400")
 _VARIABLES = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-color")
-# Each commit against its first parent: a merge is one change, of the day when it arrived.
+# Each commit against its first parent: a merge is one change, with the date of the merge.
 _AS_ARRIVED = ("--stdin", "--no-walk=unsorted", "-m", "--first-parent", "--no-show-signature", "--format=%x01%H")
 _CODE = (":/", *(f":(exclude,icase,top){each}" for each in PROSE))
 _BUILD = tuple(f":(top,glob)**/{each}" for each in BUILD_FILES)
@@ -62,7 +62,7 @@ class Move(NamedTuple):
     new: str = ""
 
 
-class Removed(NamedTuple):
+class RemovedDeclaration(NamedTuple):
     """A declaration that a commit removed from a file; it may be declared elsewhere."""
 
     commit: Commit
@@ -70,15 +70,15 @@ class Removed(NamedTuple):
     file: str
 
 
-class Difference(NamedTuple):
-    """The names that are declared on removed and on added lines, or that removed and added files have."""
+class ChangedNames(NamedTuple):
+    """The names that removed and added lines declare, and the names of removed and added files."""
 
     removed: set[str]
     added: set[str]
 
 
 class Checkout:
-    """A working copy at its HEAD. Raises `AnamnesisError` where git fails; `stop` raises when the work has to end."""
+    """A working copy at its HEAD. Raises `AnamnesisError` if git fails; `stop` raises when the cycle has to stop."""
 
     def __init__(self, folder: Path, stop: Callable[[], bool]) -> None:
         self._folder = folder
@@ -98,7 +98,7 @@ class Checkout:
 
     @cached_property
     def _built(self) -> set[Reference] | None:
-        """What the build files at HEAD declare; None if there are too many of them."""
+        """The declarations in build files at HEAD; None if there are too many of these files."""
         paths = [path for name, paths in self.files.items() if is_build_file(name) for path in paths]
         if len(paths) > _MOST_BUILD_FILES:
             return None
@@ -110,7 +110,7 @@ class Checkout:
         return path in self.files.get(path.rpartition("/")[2], ())
 
     def is_at_head(self, path: str) -> bool:
-        """Whether a file has this path, or one that ends in it. What is in a submodule counts as there."""
+        """Whether a file has this path, or a path that ends in it. A path inside a submodule counts as present."""
         same_name = self.files.get(path.rpartition("/")[2], ())
         if any(each == path or each.endswith(f"/{path}") for each in same_name):
             return True
@@ -121,7 +121,7 @@ class Checkout:
         """Whether the working copy has the file, tracked or not."""
         try:
             return read_file(self._top, path, 0) is not None
-        except RefusedPath:  # it is there, whatever it is
+        except RefusedPath:  # something is there, such as a link or a folder
             return True
 
     def present(self, references: Iterable[Reference]) -> set[Reference]:
@@ -164,7 +164,7 @@ class Checkout:
         return [commit for commit in self._line if commit.at >= since]
 
     def at(self, moment: float) -> Commit | None:
-        """The commit that was HEAD at a time; None if history does not reach so far."""
+        """The commit that was HEAD at a time; None if the history does not reach back so far."""
         return next((commit for commit in self._line if commit.at <= moment), None)
 
     def moves(self, commits: Sequence[Commit]) -> Iterator[Move]:
@@ -179,36 +179,38 @@ class Checkout:
                 elif status:
                     yield Move(commit, next(fields, ""), next(fields, "") if status.startswith("R") else "")
 
-    def removed(self, commits: Sequence[Commit], symbols: Set[str]) -> Iterator[Removed]:
-        """The declarations in build files, and those of symbols, that commits removed; in the order of the commits."""
+    def removed(self, commits: Sequence[Commit], symbols: Set[str]) -> Iterator[RemovedDeclaration]:
+        """The declarations that commits removed, of `symbols` and in build files; in the order of the commits."""
         known = {commit.id: commit for commit in commits}
         for text in self._changes(commits, "-p", "-U1", "--no-renames", paths=_CODE if symbols else _BUILD):
             for change in read_patches(text):
                 file = change.line.file.rpartition("/")[2]
                 if not change.is_removed or not (is_build_file(file) or symbols & {*_WORD.findall(change.line.text)}):
                     continue
-                yield from (Removed(known[change.commit], each, change.line.file) for each in declared(change.line))
+                yield from (
+                    RemovedDeclaration(known[change.commit], each, change.line.file) for each in declared(change.line)
+                )
 
-    def difference(self, old: str) -> Difference | None:
-        """What has changed since another HEAD; None if that is too much, or if git does not know it any more."""
+    def changed_names(self, old: str) -> ChangedNames | None:
+        """The names that changed since another HEAD; None if there are too many, or if git has lost that commit."""
         try:
             said = self._ask("diff", *_PLAIN, "--no-renames", "--name-status", "-z", old, self.head, "--").split("\0")
         except GitFailed:
             return None
         if len(said) > 2 * _MOST_CHANGED:
             return None
-        found = Difference(set(), set())
+        found = ChangedNames(set(), set())
         for status, path in zip(said[::2], said[1::2], strict=False):
             if status in ("A", "D"):
                 (found.added if status == "A" else found.removed).add(path.rpartition("/")[2])
-        with contextlib.suppress(AnamnesisError):  # too many lines; the files are known
+        with contextlib.suppress(AnamnesisError):  # too many lines; the file names still count
             for change in read_patches(self._ask("diff", *_PLAIN, "--no-renames", "-U1", old, self.head, "--", *_CODE)):
                 names = (each.name for each in declared(change.line))
                 (found.removed if change.is_removed else found.added).update(names)
         return found
 
     def texts(self, places: Iterable[tuple[Commit, str]]) -> dict[tuple[Commit, str], str]:
-        """Files as they were in commits, of those that were there."""
+        """The texts of files in commits, for those that existed."""
         found = {}
         for some in _chunks([place for place in dict.fromkeys(places) if "\n" not in place[1]], _FILES):
             self._stop()
@@ -223,7 +225,7 @@ class Checkout:
         return found
 
     def had(self, commit: Commit, word: str) -> bool:
-        """Whether a word was anywhere in code; also False when there is no time left."""
+        """Whether a word was anywhere in code at a commit; also False after the deadline."""
         if time.monotonic() > self._deadline:
             return False
         try:
@@ -246,7 +248,7 @@ class Checkout:
         return [Commit(id, int(at)) for id, at in (line.split() for line in said.splitlines())]
 
     def _changes(self, commits: Sequence[Commit], *arguments: str, paths: Sequence[str] = ()) -> Iterator[str]:
-        """What git says about commits; older ones are left out when there is no time left."""
+        """The output of `git log` for commits, in batches; older commits are skipped after the deadline."""
         for some in _chunks(commits, _COMMITS):
             self._stop()
             if time.monotonic() > self._deadline:
@@ -267,8 +269,8 @@ class Checkout:
             timeout=_SECONDS,
             most=_MOST_BYTES,
         )
-        if len(said) == _MOST_BYTES:  # what is cut off would count as gone
-            raise AnamnesisError(f"git {arguments[0]} says too much about {self._folder}.")
+        if len(said) == _MOST_BYTES:  # the truncated rest would count as gone
+            raise AnamnesisError(f"The output of git {arguments[0]} for {self._folder} is too large.")
         return said
 
 

@@ -1,8 +1,7 @@
-"""What two notes share and where they differ, sentence by sentence: a part that one lacks is no difference. Pure.
+"""Compares two notes sentence by sentence: what they share and where they differ. An omission is no difference. Pure.
 
-`compare` serves everything that looks at pairs: notes without a difference can be merged; a value that differs in
-sentences that are otherwise the same is an update or a contradiction. It knows no model: how close two notes are in
-meaning is for its callers to weigh.
+`compare` is used wherever pairs are examined: notes without a difference can be merged; a value that differs in
+otherwise equal sentences is an update or a contradiction. It uses no model: its callers weigh the closeness in meaning.
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from typing import NamedTuple
 
 from anamnesis.dream.alignment import Match, aligned, matched
 from anamnesis.dream.grammar import CONDITIONS, QUALIFIERS
-from anamnesis.dream.statements import Said, Statement, said
-from anamnesis.dream.wording import DATE, WORD, Token, are_same, can_be, day_of, kind_of, texts
+from anamnesis.dream.note_statements import NoteContent, NoteStatement, content_of
+from anamnesis.dream.tokens import DATE, WORD, Token, are_same, can_be, day_of, kind_of, texts
 from anamnesis.notes import Memory
 
 # Notes that share less than this of the shorter one's words are not compared sentence by sentence.
 _LEAST_COMMON = 0.3
-# A note that says the same may lack one word of the other, and one more for each eight of its words.
+# A note that says the same may lack one word of the other, and one more for each eight words of the other.
 _MOST_MISSING, _MISSING_ONE_OF = 1, 8
-# Words of a title that tell notes with the same text apart. Questions such as "When to restart" do not.
+# Words of a title that distinguish notes with the same text. Question words, as in "When to restart", do not.
 _TELLING = QUALIFIERS | CONDITIONS - {"when", "if", "where"}
 
 
-class Difference(NamedTuple):
-    """What each of two notes says at the same place; "" where only one says anything.
+class NoteDifference(NamedTuple):
+    """What each of two notes says in the same place; "" if one says nothing there.
 
     `kind` is negation, version, path, command, number, unit, date, name, word or order.
     """
@@ -36,24 +35,24 @@ class Difference(NamedTuple):
     other: str
 
     @property
-    def swapped(self) -> Difference:
-        return Difference(self.kind, self.other, self.one)
+    def swapped(self) -> NoteDifference:
+        return NoteDifference(self.kind, self.other, self.one)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How much of each note's substance the other holds, and what forbids treating them as the same.
+    """The share of each note's substance that the other holds, and the differences that rule out a merge.
 
     `lacks_one` are the sentences and clauses of the other note that the first lacks, and `lacks_other` the reverse.
-    `doubts` are what only their titles differ in: a person can tell whether they say the same.
+    `doubts` are differences of the titles alone: a person decides whether the notes say the same.
     """
 
     share_of_one: float
     share_of_other: float
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[NoteDifference, ...] = ()
     lacks_one: tuple[str, ...] = ()
     lacks_other: tuple[str, ...] = ()
-    doubts: tuple[Difference, ...] = ()
+    doubts: tuple[NoteDifference, ...] = ()
 
     @property
     def swapped(self) -> Comparison:
@@ -62,20 +61,20 @@ class Comparison:
 
 
 def compare(one: Memory, other: Memory) -> Comparison:
-    """Compare two notes; the same in both directions, with the sides swapped."""
+    """Compare two notes; swapping the notes swaps the sides of the result."""
     if (other.title, other.body) < (one.title, one.body):
-        return _compared(said(other), said(one)).swapped
-    return _compared(said(one), said(other))
+        return _compared(content_of(other), content_of(one)).swapped
+    return _compared(content_of(one), content_of(other))
 
 
 def may_be_same(one: Memory, other: Memory) -> bool:
-    """Whether one of two notes may hold all that the other says: a quick look that spares most comparisons."""
-    first, second = said(one), said(other)
+    """Whether one of two notes may hold all that the other says: a quick check that saves most comparisons."""
+    first, second = content_of(one), content_of(other)
     return _may_hold(first, second) or _may_hold(second, first)
 
 
-def _may_hold(first: Said, second: Said) -> bool:
-    """Whether a note has the values and nearly all words of another one. Two words may stand for one."""
+def _may_hold(first: NoteContent, second: NoteContent) -> bool:
+    """Whether a note has the values and nearly all words of another one, synonyms included."""
     if not second.values <= first.words:
         return False
     left = _MOST_MISSING + len(second.open) // _MISSING_ONE_OF
@@ -87,7 +86,7 @@ def _may_hold(first: Said, second: Said) -> bool:
     return True
 
 
-def _compared(one: Said, other: Said) -> Comparison:
+def _compared(one: NoteContent, other: NoteContent) -> Comparison:
     common = len(one.keys & other.keys)
     if common < _LEAST_COMMON * min(len(one.keys), len(other.keys)):
         every = [tuple(statement.text for statement in side.body) for side in (other, one)]
@@ -112,18 +111,18 @@ def _compared(one: Said, other: Said) -> Comparison:
     differ, doubts = _of_titles(one, other)
     differences = (*differ, *(each for match in found for each in match.differences), *_of_dates(*dates))
     shares = [_share(side, found) for side in (one, other)]
-    differ_in = tuple(Difference(*each) for each in differences)
+    differ_in = tuple(NoteDifference(*each) for each in differences)
     return Comparison(shares[0], shares[1], differ_in, lacks[1], lacks[0], tuple(doubts))
 
 
 def _counterparts(
-    one: Sequence[Statement],
-    other: Sequence[Statement],
+    one: Sequence[NoteStatement],
+    other: Sequence[NoteStatement],
     heads: tuple[frozenset[str], frozenset[str]],
     *,
     is_loose: bool = False,
-) -> tuple[list[Match], list[list[Statement]]]:
-    """How the counterparts compare, and of each side the statements and clauses that have none."""
+) -> tuple[list[Match], list[list[NoteStatement]]]:
+    """The comparisons of the counterparts, and for each side the statements and clauses without a counterpart."""
     pairs = aligned(one, other, is_loose=is_loose)
     ends = len(one) - 1, len(other) - 1
     found = [matched(*_labelled(one[a], other[b], heads), is_last=(a == ends[0], b == ends[1])) for a, b in pairs]
@@ -139,9 +138,9 @@ def _counterparts(
 
 
 def _labelled(
-    one: Statement, other: Statement, heads: tuple[frozenset[str], frozenset[str]]
-) -> tuple[Statement, Statement]:
-    """The statements without their labels if these agree, or if the title of the other note says the same."""
+    one: NoteStatement, other: NoteStatement, heads: tuple[frozenset[str], frozenset[str]]
+) -> tuple[NoteStatement, NoteStatement]:
+    """The statements without their labels if the labels agree, or if the title of the other note has the label."""
     first, second = one.label, other.label
     if len(first) == len(second):
         agree = all(map(are_same, first, second))
@@ -154,23 +153,23 @@ def _labelled(
     return (one, other) if agree else (one.whole, other.whole)
 
 
-def _share(side: Said, found: Iterable[Match]) -> float:
-    """The part of a note's words that the other note holds."""
+def _share(side: NoteContent, found: Iterable[Match]) -> float:
+    """The share of a note's words that the other note holds."""
     total = sum(not token.is_weak and token.kind != DATE for each in side.body for token in each.tokens)
     return min(1.0, sum(match.common for match in found) / total) if total else 1.0
 
 
 def _of_dates(one: list[Token], other: list[Token]) -> Iterable[tuple[str, str, str]]:
-    """A date that only one note has is a stamp."""
+    """The difference of the dates, if both notes have dates and none agrees; a date in only one note is a stamp."""
     if one and other and not any(day_of(a).agrees(day_of(b)) for a in one for b in other):
         yield DATE, texts(one), texts(other)
 
 
-def _of_titles(one: Said, other: Said) -> tuple[list[Difference], list[Difference]]:
-    """What forbids a merge because of the titles, and what raises doubts.
+def _of_titles(one: NoteContent, other: NoteContent) -> tuple[list[NoteDifference], list[NoteDifference]]:
+    """The differences of the titles that rule out a merge, and those that raise doubts.
 
-    A word of a title adds something if the other note has it nowhere. If only one title does, the other one may just be
-    less careful; if it says nothing at all, it is the beginning of the text, or a number.
+    A word of a title adds something if the other note has it nowhere. If only one title adds something, the other may
+    just be less precise; a title that says nothing is the beginning of the text, or a number.
     """
     sides = [
         [token for token in (side.title.tokens if side.title else ()) if not _is_held(token, others)]
@@ -180,12 +179,12 @@ def _of_titles(one: Said, other: Said) -> tuple[list[Difference], list[Differenc
     if not added:
         return [], []
     is_telling = any(token.kind != WORD or token.key in _TELLING for token in added)
-    found = [Difference(kind_of(added), texts(sides[0]), texts(sides[1]))]
+    found = [NoteDifference(kind_of(added), texts(sides[0]), texts(sides[1]))]
     if all(sides):
         return (found, []) if is_telling or found[0].kind != WORD else ([], found)
     silent = other if sides[0] else one
     return [], found if is_telling or silent.title else []
 
 
-def _is_held(token: Token, side: Said) -> bool:
+def _is_held(token: Token, side: NoteContent) -> bool:
     return token.is_weak or token.kind == DATE or not can_be(token).isdisjoint(side.words)

@@ -1,4 +1,4 @@
-"""Episodes all of whose statements durable notes hold: they leave injection, and stay found. Pure."""
+"""Covered episodes: durable notes hold all their statements, so they are no longer injected, but still found. Pure."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from anamnesis.recall.query import telling_words
 COVERED, UNCOVERED = "covered", "uncovered"
 _EPISODIC = "episodic"
 _SURE = 0.88
-# What capture adds to what a user said.
+# The suffix that capture adds to a user's statements.
 _BY_USER = " (user)"
-# How capture begins the record of a session that no model wrote, and its last part.
+# The beginning and the last heading of a session record that capture wrote without a model.
 _RECORD, _OUTCOME = "**Ask:**", "**Outcome:**"
-# A sentence of fewer telling words, such as "Done, all tests pass", has no substance of its own.
+# A sentence of fewer telling words, such as "Done, all tests pass", has no substance.
 _FEWEST_WORDS = 5
-# How much of a statement a note has to hold.
+# The share of a statement that a note must hold.
 _LEAST_SHARE = 0.9
-# An episode that says more than this is a document.
+# An episode with more statements than this is a document.
 _MOST_STATEMENTS = 40
 
-# The durable notes of an episode's project that may hold a statement.
+# Returns the durable notes of an episode's project that may hold a statement.
 Holders = Callable[[Memory, str], Iterable[Memory]]
 
 
 def may_be_covered(note: Memory) -> bool:
-    """Whether a note is an episode of a session or of an agent that was not folded into durable notes."""
+    """Whether a note is an episode of a session or an agent, and not yet folded into durable notes."""
     return note.type == _EPISODIC and REFLECTED not in note.tags and not is_persons(note)
 
 
 def substance(episode: Memory) -> list[str]:
-    """The statements of an episode. Of a record of a session, what was asked and which files were touched are none.
+    """The statements of an episode. In a session record, the request and the list of touched files are not statements.
 
-    What was left open is for the next session, so an episode that says so has to be injected: it has none.
+    Returns none for an episode with open ends, because the next session needs it injected.
     """
     return list(_substance(episode.body))
 
@@ -69,7 +69,7 @@ def _has_substance(sentence: str) -> bool:
 
 
 def covered(episode: Memory, holders: Holders) -> Iterator[Proposal]:
-    """Propose to mark an episode if durable notes hold all that it states."""
+    """Propose to mark an episode as covered if durable notes hold all that it states."""
     by: dict[str, Memory] = {}
     for statement in substance(episode):
         holder = next((note for note in holders(episode, statement) if _holds(note, statement)), None)
@@ -84,20 +84,20 @@ def covered(episode: Memory, holders: Holders) -> Iterator[Proposal]:
 
 
 def uncovered(episode: Memory, notes: Mapping[str, Memory]) -> Iterator[Proposal]:
-    """Propose to remove the mark of an episode whose durable notes do not hold it any more.
+    """Propose to remove the mark of an episode whose durable notes no longer hold it.
 
-    `notes` are the notes that exist. What a reflection derived from the episode says it in other words.
+    `notes` are the notes that exist. A note that a reflection derived from the episode still covers it, in other words.
     """
     holders = [notes[id] for id in linked(episode, COVERED_BY) if id in notes]
     if len(holders) < len(linked(episode, COVERED_BY)) or any(episode.id in linked(note, SOURCES) for note in holders):
         return
     if not all(any(_holds(note, statement) for note in holders) for statement in substance(episode)):
         after = without_tag(without_link(episode, COVERED_BY, *(note.id for note in holders)), REFLECTED)
-        reason = "The durable notes of this episode do not say all that it states any more."
+        reason = "The durable notes of this episode no longer say all that it states."
         yield Proposal(UNCOVERED, (episode.id, *(note.id for note in holders)), reason, _SURE, (after,))
 
 
 def _holds(note: Memory, statement: str) -> bool:
-    """Whether a note says what a statement says, and nothing else about it."""
+    """Whether a note says what a statement says, without a difference."""
     said = compare(Memory(note.id, note.type, note.title, statement), note)
     return not said.differences and not said.lacks_other and said.share_of_one >= _LEAST_SHARE

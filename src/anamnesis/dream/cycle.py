@@ -1,7 +1,7 @@
-"""A dream: the phases look at the notes that changed, and what they propose is applied as one change or waits.
+"""A dream cycle: the phases examine the notes that changed, and their proposals are applied as one change or wait.
 
-Finding is a follower of the change log, so a cycle costs what changed since the last one, and one that was stopped goes
-on where it was. What is found is in dreams.db before anything is applied.
+Finding proposals is a follower of the change log, so a cycle's cost is proportional to what changed since the last one,
+and a stopped cycle resumes where it was. Proposals are saved in dreams.db before anything is applied.
 """
 
 from __future__ import annotations
@@ -16,30 +16,37 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anamnesis.disk import locked
-from anamnesis.dream.database import REJECTED, REVIEW, WAITING, DreamDatabase, Found, Kept, hidden, involved
-from anamnesis.dream.deciding import Decided, decide, most_changes
-from anamnesis.dream.journal import facts_of, undone, write_report
+from anamnesis.dream.dream_database import (
+    REJECTED,
+    REVIEW,
+    WAITING,
+    DreamDatabase,
+    NewProposal,
+    SavedProposal,
+    hidden,
+    involved,
+)
+from anamnesis.dream.dream_journal import FOLLOWER, KIND, facts_of, undone, write_report
 from anamnesis.dream.phases import PHASES, Look, find_in_notes, find_in_projects
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.sketches import Sketches
+from anamnesis.dream.triage import Decisions, decide, most_changes
 from anamnesis.errors import LockHeld, NoteConflict, StoreUnavailable
 from anamnesis.notes import Memory
 from anamnesis.notes.authorship import is_edited_by_hand
 from anamnesis.store import MemoryStore, changeset
-from anamnesis.store.change_log import Change
+from anamnesis.store.change_log import NoteChange
 from anamnesis.store.changeset import recover
 from anamnesis.store.ids import utcnow
 from anamnesis.store.recording import record
 from anamnesis.sync.worktree import without_sync
 
-FOLLOWER = "dream"
-KIND = "dream"
-# Notes that are looked at together: less is lost when a cycle is stopped, more is faster.
+# Notes per batch: smaller ones lose less when a cycle is stopped, larger ones are faster.
 _BATCH = 2_500
-# The projects whose notes changed since they were last looked at as a whole.
+# The name of the state with the projects whose notes changed since they were last examined as a whole.
 _DIRTY = "dirty"
 _LOCK = "dream.lock"
-# Attempts at a change, each decided anew because somebody has edited one of its notes since the last one.
+# Attempts to apply a change. Each decides again, because one of the notes was edited since the last attempt.
 _TRIES = 3
 DEFAULT_SHARE = 0.05
 BY_HAND = "by hand"
@@ -48,14 +55,14 @@ Progress = Callable[[int, int], None]
 
 
 class Stopped(Exception):
-    """A cycle was stopped because somebody needs the machine; the next one goes on."""
+    """A cycle was stopped because the machine is needed; the next one resumes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a cycle is to do: one phase or all, for which reason, in which working copies, and how much at the most.
+    """The options of a cycle: its trigger, the phases, the working copies, and the share of notes that may change.
 
-    `renamed` are the former keys of working copies with their present ones.
+    `renamed` maps the former keys of working copies to their current ones.
     """
 
     trigger: str = BY_HAND
@@ -71,16 +78,16 @@ class Options:
         return tuple(self.phases) == PHASES
 
 
-class Outcome(NamedTuple):
-    """What a cycle did: how many notes it looked at, what was decided, the change it made, and its seconds."""
+class DreamResult(NamedTuple):
+    """The result of a cycle: the number of notes it examined, the decisions, the change it made, and its seconds."""
 
     looked_at: int
-    decided: Decided
-    change: changeset.Change | None
+    decided: Decisions
+    change: changeset.Changeset | None
     seconds: float
 
 
-def dream(store: MemoryStore, options: Options) -> Outcome:
+def dream(store: MemoryStore, options: Options) -> DreamResult:
     """Run a cycle. Raises `Stopped` if it was stopped before it applied anything."""
     start = time.monotonic()
     with alone(store), contextlib.closing(_Finder(store, options)) as finder:
@@ -100,27 +107,27 @@ def dream(store: MemoryStore, options: Options) -> Outcome:
                     if not left:
                         raise
         finder.settle(open, decided)
-    return Outcome(looked_at, decided, change, time.monotonic() - start)
+    return DreamResult(looked_at, decided, change, time.monotonic() - start)
 
 
-def rehearse(store: MemoryStore, options: Options) -> Outcome:
-    """What a cycle would do now; it changes no note and no record."""
+def rehearse(store: MemoryStore, options: Options) -> DreamResult:
+    """Preview a cycle; changes no note and no record."""
     start = time.monotonic()
     with alone(store), contextlib.closing(_Finder(store, options)) as finder:
         looked_at, found = finder.preview()
         decided = finder.decide(found)
-    return Outcome(looked_at, decided, None, time.monotonic() - start)
+    return DreamResult(looked_at, decided, None, time.monotonic() - start)
 
 
 class _Finder:
-    """Finds proposals in what changed, and keeps them in dreams.db."""
+    """Finds proposals in the notes that changed, and saves them in dreams.db."""
 
     def __init__(self, store: MemoryStore, options: Options) -> None:
         self._store = store
         self._options = options
         self._states: dict[str, str] = {}
         self.database = DreamDatabase(store.root)
-        if self.database.is_new:  # what was undone is in the journal too, and not done again
+        if self.database.is_new:  # the journal has the undone proposals too, and they must not be made again
             self.database.reject(undone(store), utcnow())
         self._sketches = Sketches(store.root / "sketches.db")
         self._identity = f"{self.database.identity}-{self._sketches.identity}"
@@ -131,7 +138,7 @@ class _Finder:
         self._sketches.close()
 
     def follow(self) -> int:
-        """Look at what changed, and save what is found; returns how many notes were looked at."""
+        """Examine what changed, and save the proposals; returns how many notes were examined."""
         done = 0
         dirty = {*json.loads(self.database.state(_DIRTY) or "[]")}
         for batch, total in self._batches(advance=self._options.is_whole):
@@ -153,9 +160,9 @@ class _Finder:
             self.database.set_state(_DIRTY, "[]")
         return done
 
-    def preview(self) -> tuple[int, list[Kept]]:
-        """What `follow` would find and what waits already, without saving it; and how many notes changed."""
-        found: dict[str, Found] = {}
+    def preview(self) -> tuple[int, list[SavedProposal]]:
+        """The number of changed notes; and the proposals that `follow` would find and the open ones, without saving."""
+        found: dict[str, NewProposal] = {}
         done, dirty = 0, {*json.loads(self.database.state(_DIRTY) or "[]")}
         for batch, total in self._batches(advance=False):
             look = self._look(batch)
@@ -167,17 +174,20 @@ class _Finder:
         found |= {each.proposal.key: each for each in self._found_in_projects(look, dirty)}
         kept = {each.proposal.key: each for each in self.open() if each.proposal.key not in look.withdrawn}
         hashes = self._hashes(each.proposal for each in found.values())
-        new = {key: Kept(proposal, WAITING, _seen(proposal, hashes), "", "") for key, (proposal, _, _) in found.items()}
+        new = {
+            key: SavedProposal(proposal, WAITING, _seen(proposal, hashes), "", "")
+            for key, (proposal, _, _) in found.items()
+        }
         open = kept | new
         rejected = self.database.statuses(open)
         return done, [each for key, each in open.items() if rejected.get(key) != REJECTED]
 
-    def open(self) -> list[Kept]:
+    def open(self) -> list[SavedProposal]:
         """The undecided proposals on record."""
         return self.database.proposals(WAITING, REVIEW, phases=self._options.phases)
 
-    def decide(self, open: Sequence[Kept]) -> Decided:
-        """Decide about the open proposals; those about notes that have changed since are dropped."""
+    def decide(self, open: Sequence[SavedProposal]) -> Decisions:
+        """Decide about the open proposals; proposals about notes that have changed since are dropped."""
         hashes = self._hashes(each.proposal for each in open)
         valid = [each.proposal for each in open if each.seen == _seen(each.proposal, hashes)]
         live = self._live(id for each in valid for id in (*each.notes, *hidden(each)))
@@ -194,36 +204,38 @@ class _Finder:
             doubted=self.database.doubted(valid),
         )
 
-    def settle(self, open: Sequence[Kept], decided: Decided) -> None:
-        """Save what was decided about the open proposals; those that were applied or do not hold are dropped."""
+    def settle(self, open: Sequence[SavedProposal], decided: Decisions) -> None:
+        """Save the decisions about the open proposals; applied and invalid ones are dropped."""
         phases = {each.proposal.key: each.phase for each in open}
         left = {REVIEW: decided.review, WAITING: decided.waiting}
-        found = [Found(each, status, phases[each.key]) for status, some in left.items() for each in some]
+        found = [NewProposal(each, status, phases[each.key]) for status, some in left.items() for each in some]
         at = utcnow()
         self.database.save(found, self._hashes(each.proposal for each in found), at)
         self.database.drop(phases.keys() - {each.proposal.key for each in found})
         self.database.saw(note for each in decided.applied for note in each.after)
         self.database.set_state("last", at)
 
-    def _found_in_notes(self, look: Look) -> list[Found]:
+    def _found_in_notes(self, look: Look) -> list[NewProposal]:
         phases = self._options.phases
-        return [Found(each, WAITING, phase) for phase in phases for each in find_in_notes(look, (phase,))]
+        return [NewProposal(each, WAITING, phase) for phase in phases for each in find_in_notes(look, (phase,))]
 
-    def _found_in_projects(self, look: Look, projects: Iterable[str]) -> list[Found]:
+    def _found_in_projects(self, look: Look, projects: Iterable[str]) -> list[NewProposal]:
         phases = self._options.phases
-        return [Found(each, WAITING, phase) for phase in phases for each in find_in_projects(look, (phase,), projects)]
+        return [
+            NewProposal(each, WAITING, phase) for phase in phases for each in find_in_projects(look, (phase,), projects)
+        ]
 
     def _live(self, ids: Iterable[str]) -> dict[str, Memory]:
         return {note.id: note for note in self._store.live(dict.fromkeys(ids))}
 
     def _is_by_hand(self, note_id: str) -> bool:
-        """Whether an editor has saved one of the last versions of a note that this machine has seen."""
+        """Whether an editor saved one of the latest versions of a note that this machine has seen."""
         versions = self._store.kept.versions(note_id)
         file = self._store.file(note_id) if versions else None
         return bool(file and file.memory and is_edited_by_hand([*versions, (file.memory, file.mtime_ns)]))
 
-    def _batches(self, *, advance: bool) -> Iterator[tuple[Sequence[Change], int]]:
-        """The pending changes in batches, with the number of all; each is processed when the next is asked for."""
+    def _batches(self, *, advance: bool) -> Iterator[tuple[Sequence[NoteChange], int]]:
+        """The pending changes in batches, with their total; the cursor moves past a batch after it is processed."""
         log = self._store.log
         pending = log.pending(FOLLOWER, self._identity)
         changes = pending.changes if pending else ()
@@ -236,7 +248,7 @@ class _Finder:
                 log.advance(FOLLOWER, pending._replace(changes=batch))
                 pending = pending._replace(cursor=(pending.cursor[0], batch[-1].seq))
 
-    def _look(self, batch: Sequence[Change]) -> Look:
+    def _look(self, batch: Sequence[NoteChange]) -> Look:
         ids = [change.note_id for change in batch]
         notes = self._live(ids)
         self._sketches.update({id: notes.get(id) for id in ids})
@@ -265,7 +277,7 @@ class _Finder:
             raise Stopped
         return False
 
-    def _save(self, found: Sequence[Found]) -> None:
+    def _save(self, found: Sequence[NewProposal]) -> None:
         self.database.save(found, self._hashes(each.proposal for each in found), utcnow())
 
     def _hashes(self, proposals: Iterable[Proposal]) -> dict[str, str]:
@@ -275,13 +287,13 @@ class _Finder:
 
 def _apply(
     store: MemoryStore,
-    open: Sequence[Kept],
-    decided: Decided,
+    open: Sequence[SavedProposal],
+    decided: Decisions,
     options: Options,
     looked_at: int,
     start: float,
-) -> changeset.Change | None:
-    """Apply what was decided as one change, with a report of the cycle."""
+) -> changeset.Changeset | None:
+    """Apply the decisions as one change, with a report of the cycle."""
     if not (decided.applied or looked_at or options.trigger == BY_HAND):
         return None
     keys = {each.key for each in decided.applied}
@@ -301,7 +313,7 @@ def _apply(
 
 @contextlib.contextmanager
 def alone(store: MemoryStore, timeout: float = 0) -> Iterator[None]:
-    """One dream or reflection of a memory at a time. Its databases may be on a disk that is full."""
+    """Hold the lock of dreams and reflections; failures of their databases, such as a full disk, become one error."""
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(locked(store.root / _LOCK, timeout=timeout))

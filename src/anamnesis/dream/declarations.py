@@ -1,6 +1,6 @@
-"""What lines of code, build files, manifests and lock files declare. Pure.
+"""The declarations in lines of code, build files, manifests and lock files. Pure.
 
-These are guesses by the form of a line, as good for a removed line of a diff as for a line of a file.
+These are guesses by the form of a single line, so they work for the removed lines of a diff as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BUILD_FILES = (
     *("requirements*.txt", "constraints*.txt", "Pipfile", "uv.lock", "poetry.lock", "go.mod", "Cargo.toml"),
     *("Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "build.gradle", "build.gradle.kts"),
 )
-# Files that only speak of code: a symbol that is left in a changelog is gone all the same.
+# Files that only mention code: a symbol that remains in a changelog is gone all the same.
 PROSE = ("*.md", "*.mdx", "*.rst", "*.adoc")
 
 _LONGEST = 400
@@ -38,7 +38,7 @@ _TARGETS = lazy_pattern(r"([A-Za-z0-9_][\w./ -]*+):(?!=)")
 _RECIPE = lazy_pattern(r"@?([A-Za-z_][\w-]*+)(?:[ \t][^:\n]*+)?:(?!=)")
 _SCRIPT = lazy_pattern(r"\s*+\"([^\"]++)\"[ \t]*+:[ \t]*+\"")
 _SETTING = lazy_pattern(r"\s*+\"?([A-Za-z][\w.-]*+)\"?[ \t]*+=")
-# A name and a version in one line, whatever stands between them in the many formats.
+# A name and a version in one line, with any of the separators of the many formats between them.
 _WITH_VERSION = lazy_pattern(
     r"(?<![\w.@-])(@?[A-Za-z][\w./-]{0,120}+)(?:\[[^\]\n]{0,60}+\])?+[])\"',: \t@=<>~^!({]{1,10}+"
     r"(?:version[= \"]{1,4}+)?v?(\d++(?:\.\w++)*+)"
@@ -63,7 +63,7 @@ def lines_of(file: str, text: str) -> Iterator[Line]:
 
 
 def declared(line: Line) -> Iterator[Reference]:
-    """What a line may declare."""
+    """The declarations that a line may have."""
     name, text = line.file.rpartition("/")[2], line.text[:_LONGEST]
     if name.lower() in ("makefile", "gnumakefile") or name.endswith(".mk"):
         yield from _named(MAKE, _TARGETS.match(text))
@@ -82,7 +82,7 @@ def declared(line: Line) -> Iterator[Reference]:
 
 
 def matches(reference: Reference, declaration: Reference) -> bool:
-    """Whether a declaration is that of a reference; versions have to agree as far as both are given."""
+    """Whether a declaration matches a reference; versions must agree in the parts that both have."""
     if (reference.kind, reference.name) != (declaration.kind, declaration.name):
         return False
     pairs = zip(reference.version.split("."), declaration.version.split("."), strict=False)
@@ -101,7 +101,7 @@ def is_prose(name: str) -> bool:
 
 
 def _named(kind: str, found: Match[str] | None) -> Iterator[Reference]:
-    """The names in a match: several before the colon of a rule of make."""
+    """The names in a match; a rule of make can have several before its colon."""
     for name in found[1].split() if found else ():
         yield Reference(kind, name)
 

@@ -1,7 +1,7 @@
-"""Texts that say only what code or git can tell at any time: diffs, commits, listings, traces, where a symbol is. Pure.
+"""Derivable texts, which code or git can show at any time: diffs, commits, listings, traces, places of symbols. Pure.
 
-A text counts as one only if every line of it does and its title has no word of its own: one sentence of explanation
-makes it worth keeping.
+A text is derivable only if every line is and its title adds no word: one sentence of explanation makes it worth
+keeping.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from anamnesis.light import lazy_pattern
 _LEAST_LINES = 3
 _LEAST_PATHS = 5
 _WORD = lazy_pattern(r"\w+")
-# Titles of such texts are made of these words, and of words that the text has too.
+# The title of a derivable text has only these words, and words of the text.
 _WORDS = """
 a an and at for from in of on the to with all by
 git diff diffs patch change changes changed log commit commits history branch head staged unstaged status
@@ -52,7 +52,7 @@ _PLACE = lazy_pattern(
 
 
 def derivable(title: str, body: str) -> str:
-    """Why a text need not be kept, in a sentence; "" for one that says more."""
+    """The reason why a text need not be kept, as a sentence; "" if it is not derivable."""
     lines = [line.rstrip() for line in body.splitlines() if line.strip() and not line.strip().startswith("```")]
     if not lines or not _says_nothing(title, body):
         return ""

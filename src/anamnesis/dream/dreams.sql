@@ -1,9 +1,9 @@
--- dreams.db: what dreams have found and what became of it. Not derived: a rejection is remembered.
+-- dreams.db: the proposals of dreams and the decisions about them. Not derived: rejections are permanent.
 
 -- `status` is waiting (for a later cycle), review (for a person) or rejected. `phase` is the one that found it. `notes`
--- is a JSON list of ids in the order of the reason, `after` one of the texts of the notes as they are to be, and `seen`
--- maps the ids of both to the hashes of their files. `until` is the day before which a person does not want to be asked.
--- Of what was rejected without a kind, nothing is proposed again.
+-- is a JSON list of ids in the order of the reason, `after` a JSON list of the new texts of notes, and `seen` maps the ids
+-- of both to the hashes of their files. `until` is the day until which a person has postponed the proposal. A rejection
+-- without a kind holds for proposals of every kind.
 CREATE TABLE proposals (
     key        TEXT PRIMARY KEY,
     kind       TEXT NOT NULL,
@@ -25,8 +25,8 @@ CREATE TABLE proposal_notes (
     PRIMARY KEY (note_id, key)
 ) WITHOUT ROWID;
 
--- What each note said when it was last looked at, which notes it superseded (a JSON list), and whether somebody has
--- edited its file by hand since.
+-- The hash of each note's text when it was last examined (`said`), the notes it superseded (a JSON list), and whether a
+-- person has edited its file by hand since.
 CREATE TABLE seen (
     note_id    TEXT PRIMARY KEY,
     updated_at TEXT NOT NULL,

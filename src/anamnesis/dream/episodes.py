@@ -1,4 +1,4 @@
-"""Episodes that are to be folded into durable notes, the proposals of a dream for them, and the notes near a text."""
+"""Episodes to be folded into durable notes, the proposals of a dream for them, and the notes that may hold a text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from anamnesis.dream.database import REJECTED, REVIEW
+from anamnesis.dream.dream_database import REJECTED, REVIEW
 from anamnesis.dream.kinds import is_record
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory, ending_of
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 KIND = "reflect"
 _CAPTURED = "session-end"
-# The newest episodes of a project stay as they are: a new session gets them to know what was done last.
+# The newest episodes of a project stay as they are: a new session gets them, to know what was done last.
 _NEWEST = 2
-# Episodes that one dream looks at, and notes that one proposal changes: a project allows a small share of it.
+# Episodes that one dream examines, and notes that one proposal changes, because only a small share may change.
 _MOST, _MOST_TOGETHER = 50, 2
-# Words that a note is looked up by, and notes that are compared where only a search finds them.
+# Words by which a note is looked up, and hits that are compared where only a search finds notes.
 _MOST_STEMS, _NEAR = 8, 4
 _SURE = 0.9
 _LONGEST_TITLE = 120
@@ -40,17 +40,17 @@ Fold = Callable[[Sequence[Memory]], list[Folding]]
 
 
 def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
-    """Those of the episodes that may be folded, in their order: not what others wrote and nobody has reviewed."""
+    """Those of the episodes that may be folded, in their order: without foreign notes that wait for a review."""
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}
     return [notes[id] for id in wanted if id in notes and not is_waiting(notes[id])]
 
 
 def find(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:
-    """Propose by rules what is to become of the records of sessions in some projects, but for the newest of each.
+    """Propose to fold the session records of some projects by rules, except for the newest of each project.
 
-    Rules take the small talk of other episodes for conventions, so these wait until somebody runs `anamnesis reflect`.
-    An episode without anything durable, or about which a person decides, is not looked at again until it changes.
+    Rules mistake the small talk in other episodes for conventions, so these are left to `anamnesis reflect`. An episode
+    without anything durable, or with a proposal that a person decides, is not examined again until it changes.
     """
     left = _MOST
     fold = folding_by_rules(look.store)
@@ -77,7 +77,7 @@ def _is_of_session(episode: Memory) -> bool:
 
 
 def folding_by_rules(store: MemoryStore) -> Fold:
-    """Folds episodes of one project of a store by rules."""
+    """The function that folds episodes of one project of a store by rules."""
     deleted = {ending_of(id) for id in (*(each.id for each in store.trashed()), *purged_ids(store.root))}
     earlier = cache(lambda project: _by_rules(store, project))
 
@@ -95,7 +95,7 @@ def folding_by_rules(store: MemoryStore) -> Fold:
 
 
 def _by_rules(store: MemoryStore, project: str) -> dict[str, list[tuple[Wording, str]]]:
-    """What the notes of rules state, with their ids, by the longest word."""
+    """The wordings of notes that rules made, with their ids, by the longest word."""
     found: dict[str, list[tuple[Wording, str]]] = {}
     for note in store.list(project=project, source=SOURCE):
         own = own_wording(note)
@@ -107,7 +107,7 @@ def _by_rules(store: MemoryStore, project: str) -> dict[str, list[tuple[Wording,
 def near(store: MemoryStore, text: str, episode: Memory) -> list[Memory]:
     """The durable notes that may hold all of a text: of the project of an episode, or global ones.
 
-    What is on this machine only does not stand for an episode that is on the others too.
+    A machine-local note cannot cover a portable episode, because other machines do not have it.
     """
     scope = "portable" if episode.scope == "portable" else None
     stems = sorted({*wording(text).words}, key=len, reverse=True)[:_MOST_STEMS]
@@ -146,7 +146,7 @@ def _reason(folding: Folding) -> str:
 
 
 def _few(folding: Folding, fold: Fold) -> list[Folding]:
-    """The folding, or as much of it as one cycle may change in a small project: the rest is for the next."""
+    """The folding, or the part of it that one cycle may change in a small project; the next cycle folds the rest."""
     if len(folding.about) <= _MOST_TOGETHER:
         return [folding]
     for count in range(_MOST_TOGETHER, 0, -1):

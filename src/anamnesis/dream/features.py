@@ -1,6 +1,6 @@
-"""What notes are found by that may say the same: pairs of their rarest words, as numbers. Pure.
+"""The keys by which near-duplicates are found: pairs of a note's rarest words, as numbers. Pure.
 
-A reworded text keeps its names, values and rare words, and a text that was cut keeps some of them. MinHash draws words
+A reworded text keeps its names, values and rare words, and a truncated text keeps some of them. MinHash draws words
 at random instead: it misses short sentences in which half the words were replaced, or finds too many others.
 """
 
@@ -19,10 +19,10 @@ from anamnesis.dream.thesaurus import stem
 from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import Memory
 
-# Changes with what the keys are made of.
+# To be incremented when the keys are computed differently.
 VERSION = 2
 _WORD = lazy_pattern(r"[\u3400-\u9fff\uac00-\ud7a3]|\w++", re.UNICODE)
-# How many words each part of a note is known by, how many words a part has, and how many parts are looked at.
+# The number of rarest words that represent a part of a note, the words of a part, and the number of parts.
 _RAREST, _PART, _MOST_PARTS = 8, 60, 8
 _LONGEST_TEXT = 40_000
 _MASK = (1 << 63) - 1
@@ -31,7 +31,7 @@ _MASK = (1 << 63) - 1
 class Sketch(NamedTuple):
     """The keys of a note, and a number below 2**16 for each of its words.
 
-    Notes of the same project and scope that share a key may say the same; how many words they share tells how likely.
+    Notes of the same project and scope that share a key may say the same; the more words they share, the more likely.
     """
 
     keys: set[int]
@@ -49,7 +49,7 @@ def sketch_of(note: Memory) -> Sketch:
 
 
 def _parts(words: Sequence[int]) -> Iterator[Sequence[int]]:
-    """All words, and those of each part of a long text: of a text that was cut, one of the parts may be left."""
+    """All words, and those of each part of a long text: a truncated version may have only one of the parts."""
     yield words
     if len(words) > _PART:
         yield from (words[start : start + _PART] for start in range(0, len(words), _PART)[:_MOST_PARTS])
@@ -61,7 +61,7 @@ def _pairs(words: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=200_000)
 def _known(word: str) -> int:
-    """A number for a word that tells, the smaller the rarer its stem is, which ends with the hash of that; else 0."""
+    """A number for a telling word, 0 for others: the rank of its stem (rarer is smaller), then the stem's hash."""
     if not _tells(word):
         return 0
     common, number = rarity(stem(word))
@@ -69,7 +69,7 @@ def _known(word: str) -> int:
 
 
 def _tells(word: str) -> bool:
-    """Whether a word is none of grammar, and no part of a date."""
+    """Whether a word is neither a function word nor a part of a date."""
     if word in DROPPED or word in CLASS_OF or word in NUMBER_OF:
         return False
     return (
@@ -82,7 +82,7 @@ def _tells(word: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def rarity(word: str) -> tuple[int, int]:
-    """How rare a stem is, the rarest first: words that the model has no piece for, then the others."""
+    """A sort key by rarity, the rarest first: words that are not in the model's vocabulary, then the others."""
     return -_ranks().get(word, len(_ranks())), _number(word)
 
 
@@ -92,7 +92,7 @@ def _number(text: str) -> int:
 
 @cache
 def _ranks() -> dict[str, int]:
-    """The stems of the model's vocabulary, whose order is about that of their frequency."""
+    """The stems of the model's vocabulary, which is roughly in the order of frequency."""
     text = (files(meaning) / "data" / "vocab.txt").read_text("utf-8")
     found: dict[str, int] = {}
     for rank, word in enumerate(text.splitlines()):

@@ -1,4 +1,4 @@
-"""Removes what dreams know of purged notes from dreams.db and sketches.db."""
+"""Removes purged notes from dreams.db and sketches.db."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
-from anamnesis.dream.database import DreamDatabase
+from anamnesis.dream.dream_database import DreamDatabase
 from anamnesis.erasure import erase_deleted
 from anamnesis.store.machine_database import DAMAGED
 
@@ -15,7 +15,7 @@ _FILES = ("dreams.db", "sketches.db")
 
 
 def forget(root: Path, ids: Iterable[str]) -> bool:
-    """Remove everything about purged notes; False if another program prevented that its traces are erased."""
+    """Remove everything about purged notes; False if another program prevented the erasure of the remains."""
     for name in _FILES:
         (root / f"{name}{DAMAGED}").unlink(missing_ok=True)
     there = [root / name for name in _FILES if (root / name).exists()]

@@ -1,7 +1,7 @@
-"""The gate that agents' notes pass: it decides whether a note is written, changes another, waits, or is known. Pure.
+"""The gate for notes of agents: decides if a note is written, updates another, needs a review, or is refused. Pure.
 
-Precision comes first. A note is refused only if another one holds each of its words and sentences, or if it says only
-what code or git can tell; whatever differs in a number, a name, a negation, a version or a path is new.
+Precision comes first. A note is refused only if another one holds each of its words and sentences, or if code or git
+can show all that it says. A note that differs in a number, a name, a negation, a version or a path is new.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from anamnesis.plain import one_line
 
 Decision = Literal["allow", "upsert", "redirect", "reject"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
-# The notes that one server writes in a minute: more than agents write who think, fewer than one in a loop.
+# The notes that one server may write in a minute: more than a sensible agent writes, fewer than one in a loop.
 MOST_A_MINUTE = 60
-# The notes of a project in which agents give orders. Each speaks into every session; beyond this many they contradict
-# each other, and a person has to choose.
+# The directives that agents may write for a project. Each affects every session; beyond this many they contradict each
+# other, and a person has to choose.
 MOST_DIRECTIVES = 20
-# A note that holds another one replaces it only if it is mostly about the same.
+# A note that holds another one replaces it only if they share this part of their words.
 _ABOUT_SAME = 0.5
 _LONGEST_TITLE = 80
-# Longer texts are only the same as others word for word: comparing sentences would hold up the agent.
+# Longer texts are only compared word for word: comparing sentences would keep the agent waiting.
 _LONGEST_COMPARED = 20_000
-# A note with one of these tags does not stand for what it says any more.
+# A note with one of these tags is no longer valid as a source.
 _OVERTAKEN = frozenset((OUTDATED, CONTRADICTED, GONE, REFLECTED))
 _BEFORE, _AFTER = "\"'`(", "\"'`).,;:!?"
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
@@ -45,7 +45,7 @@ _ORDER = lazy_pattern(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A decision, by which rule and why; and the note that has the text, or that is changed."""
+    """A decision with its rule and reason; and the note that has the text already, or that is changed."""
 
     decision: Decision
     rule: str
@@ -56,8 +56,8 @@ class Verdict:
 def judge(draft: Memory, close: Sequence[Memory], *, directives: int = 0, written: int = 0) -> Verdict:
     """Decide about a note that an agent wants to write.
 
-    `close` are the notes that it may repeat, `directives` counts those of its project in which agents give orders, and
-    `written` the notes that the agent's server wrote in the last minute.
+    `close` are the notes that it may repeat, `directives` the number of directives that agents wrote for its project,
+    and `written` the number of notes that the agent's server wrote in the last minute.
     """
     if written >= MOST_A_MINUTE:
         reason = f"{written} notes were written in the last minute. Wait a minute, and write what will matter later."
@@ -65,13 +65,15 @@ def judge(draft: Memory, close: Sequence[Memory], *, directives: int = 0, writte
     if reason := derivable(draft.title, draft.body):
         return Verdict("reject", "derivable", f"{reason} Write what follows from it, in a sentence or two.")
     text = _text(draft).split()
-    for note in sorted(close, key=lambda note: _text(note).split() != text):  # one that is the same says most
+    for note in sorted(close, key=lambda note: _text(note).split() != text):  # an identical note first
         if verdict := _against(draft, note):
             return verdict
     if not is_directive(draft):
-        return Verdict("allow", "new", "No other note has it.")
+        return Verdict("allow", "new", "No other note says it.")
     if directives < MOST_DIRECTIVES:
-        return Verdict("allow", "directive", "It gives orders, and its project has room for them.")
+        return Verdict(
+            "allow", "directive", f"It gives orders, and its project has fewer than {MOST_DIRECTIVES} such notes."
+        )
     reason = (
         f"It gives orders, and agents have written {directives} such notes for {draft.project} already. It is found by"
         " searches, but new sessions get it only after the user has accepted it (`anamnesis review`)."
@@ -86,7 +88,7 @@ def is_directive(note: Memory) -> bool:
 
 
 def _against(draft: Memory, note: Memory) -> Verdict | None:
-    """What follows for a draft from a note that is close to it; None if it says something else."""
+    """The verdict about a draft because of a note that is close to it; None if the note says something else."""
     if not _stands_for(note, draft):
         return None
     is_same = _text(draft).split() == _text(note).split()
@@ -109,7 +111,7 @@ def _against(draft: Memory, note: Memory) -> Verdict | None:
 
 
 def _stands_for(note: Memory, draft: Memory) -> bool:
-    """Whether a note is found wherever a draft would be, and holds."""
+    """Whether a note is valid, and found wherever the draft would be."""
     if is_waiting(note) or _OVERTAKEN & {*note.tags}:
         return False
     is_durable = note.type == draft.type or note.type != "episodic"
@@ -117,7 +119,7 @@ def _stands_for(note: Memory, draft: Memory) -> bool:
 
 
 def _is_replaceable(note: Memory, draft: Memory) -> bool:
-    """Whether a draft may take the place of a note's text: not if a person wrote, edited or pinned that."""
+    """Whether a draft may replace a note's text: not if a person wrote, edited or pinned the note."""
     is_same_place = (note.project, note.scope, note.type) == (draft.project, draft.scope, draft.type)
     return is_same_place and not is_persons(note)
 
@@ -127,5 +129,5 @@ def _text(note: Memory) -> str:
 
 
 def _words(note: Memory) -> frozenset[str]:
-    """The words of a note with what belongs to them: -1, >=3, v1.2, .env, _x and X are words of their own."""
+    """The words of a note with their signs and case: -1, >=3, v1.2, .env, _x and X are distinct words."""
     return frozenset(word.lstrip(_BEFORE).rstrip(_AFTER) for word in _text(note).split()) - {""}

@@ -1,6 +1,6 @@
-"""Proposes to mark notes about what is gone from the working copy of their project, and to unmark them if it is back.
+"""Proposes to mark notes whose references are gone from their project's working copy, and to unmark them on return.
 
-A record of a session tells what was, so it is not outdated by what follows.
+A record of a session describes the past, so later changes do not make it stale.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.dream.checkout import Checkout
-from anamnesis.dream.losses import Found, Loss, Said, find_losses
+from anamnesis.dream.losses import Loss, NoteLosses, NoteReferences, find_losses
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.references import SYMBOL, VERSION, Reference, references
 from anamnesis.errors import AnamnesisError
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 KIND = "stale"
 _NOTES = 5_000
-# More names than this are not looked up: the notes of the project are all looked at.
+# With more names than this, all notes of the project are examined instead of looking up the names.
 _MOST_NAMES = 3_000
-# Renamed files that are remembered of a working copy.
+# Renamed files that are saved for a working copy.
 _MOST_RENAMED = 1_000
-# What a mark lists at the most.
+# The most losses that a mark lists.
 _MOST_LISTED = 5
 _REMOVED = lazy_pattern(r" was removed in ([0-9a-f]{7,64}) \(\d{4}-\d\d-\d\d\)")
-# How sure it is that a note is outdated: if all that it names is gone, if what its title names is, and if a part is.
+# The confidence that a note is stale if all its references are gone, if one in its title is, and if some others are.
 _ALL, _TITLE, _PART = 0.95, 0.9, 0.75
-# A symbol may be meant as a word.
+# Subtracted if only symbols are gone: a symbol may be meant as an ordinary word.
 _OF_SYMBOLS = 0.05
 _BACK, _BACK_ELSEWHERE = 0.95, 0.6
 
 
-class State(NamedTuple):
-    """What is remembered of a working copy: its HEAD, and the files that notes name, with their names now."""
+class CopyState(NamedTuple):
+    """The saved state of a working copy: its HEAD, and the renamed files that notes refer to, with their new paths."""
 
     head: str
     renamed: dict[str, str]
 
 
 def find_in_changed(look: Look) -> Iterator[Proposal]:
-    """Look at the notes that changed, in working copies that were looked at before."""
+    """Examine the notes that changed, in working copies that were examined before."""
     keys = _keys(look)
     by_key: dict[str, list[Memory]] = {}
     for note in look.notes.values():
@@ -63,14 +63,14 @@ def find_in_changed(look: Look) -> Iterator[Proposal]:
 
 
 def find_in_copies(look: Look) -> Iterator[Proposal]:
-    """Look at the notes that name what has changed since the last HEAD of a working copy; the first time, at all."""
+    """Examine the notes that refer to changes since the last HEAD of a working copy; the first time, all notes."""
     for key in dict.fromkeys(_keys(look).values()):
         look.stop()
         yield from _reading(look, key, partial(_in_copy, look, key))
 
 
 def _keys(look: Look) -> dict[str, str]:
-    """The names of the projects with a working copy, each with the key of the copy."""
+    """Maps the names of projects with a working copy to the key of the copy."""
     known = look.store.projects() if look.folders else []
     return {name: key for key in look.folders for name in names_of(key, known)}
 
@@ -92,8 +92,8 @@ def _in_copy(look: Look, key: str, checkout: Checkout) -> Iterator[Proposal]:
     before = _state(look, key)
     if before.head == checkout.head:
         return
-    now = State(checkout.head, {**before.renamed})
-    _remember(look, key, now)  # also if git fails from here on: it would fail again
+    now = CopyState(checkout.head, {**before.renamed})
+    _remember(look, key, now)  # first, because if git fails from here on, it would fail again
     open = look.open(KIND)
     for ids, after in _touched(look, key, checkout, before, open):
         for start in range(0, len(ids), _NOTES):
@@ -107,17 +107,17 @@ def _in_copy(look: Look, key: str, checkout: Checkout) -> Iterator[Proposal]:
 
 
 def _touched(
-    look: Look, key: str, checkout: Checkout, before: State, open: set[str]
+    look: Look, key: str, checkout: Checkout, before: CopyState, open: set[str]
 ) -> Iterator[tuple[Sequence[str], str]]:
-    """The notes to look at, and after which commit what they name may have been removed; "" is since they were written.
+    """The notes to examine, with the commit after which to look for removals; "" for since the note was written.
 
-    They name something that was removed, or are marked and name something that was added.
+    They refer to something that was removed, or are marked and refer to something that was added.
     """
-    difference = checkout.difference(before.head) if before.head else None
-    if difference is None or len(difference.removed) > _MOST_NAMES:
+    changed = checkout.changed_names(before.head) if before.head else None
+    if changed is None or len(changed.removed) > _MOST_NAMES:
         yield look.store.ids_of(key), ""
         return
-    removed, added = difference
+    removed, added = changed
     former = {old.rpartition("/")[2] for old, new in before.renamed.items() if new.rpartition("/")[2] in removed}
     projects = {*names_of(key, look.store.projects())}
     marked = [note for note in look.store.live({*look.store.tagged(GONE), *open}) if note.project in projects]
@@ -136,15 +136,15 @@ def _names(note: Memory) -> set[str]:
     return {reference.word for reference in references(note)}
 
 
-def _state(look: Look, key: str) -> State:
+def _state(look: Look, key: str) -> CopyState:
     try:
         held = json.loads(look.states.get(key) or look.state(key))
-        return State(str(held["head"]), dict(held["renamed"]))
+        return CopyState(str(held["head"]), dict(held["renamed"]))
     except (ValueError, TypeError, KeyError):
-        return State("", {})
+        return CopyState("", {})
 
 
-def _remember(look: Look, key: str, state: State) -> None:
+def _remember(look: Look, key: str, state: CopyState) -> None:
     renamed = dict([*state.renamed.items()][-_MOST_RENAMED:])
     look.states[key] = json.dumps({"head": state.head, "renamed": renamed})
 
@@ -152,15 +152,15 @@ def _remember(look: Look, key: str, state: State) -> None:
 def _judge(
     key: str, notes: Iterable[Memory], checkout: Checkout, renamed: dict[str, str], after: str = ""
 ) -> Iterator[Proposal]:
-    """Propose what to do with notes; with `after`, about what commits after that one have removed.
+    """Propose to mark or unmark notes; with `after`, only because of removals by later commits.
 
-    Adds to `renamed` where files are now that notes name.
+    Adds the new paths of files that notes refer to to `renamed`.
     """
     durable = [(note, at) for note in notes if note.type != "episodic" and (at := seconds_of(note.updated_at))]
-    said = {note.id: Said(named, at) for note, at in durable if (named := references(note))}
+    said = {note.id: NoteReferences(named, at) for note, at in durable if (named := references(note))}
     losses = find_losses(checkout, said, after)
     for note, at in durable:
-        found = losses.get(note.id, Found([], {}))
+        found = losses.get(note.id, NoteLosses([], {}))
         renamed |= found.renamed
         known = said[note.id].references if note.id in said else ()
         mark = marks_of(note).get(STALE, "")
@@ -180,11 +180,11 @@ def _marked(note: Memory, mark: str, losses: Sequence[Loss], known: Sequence[Ref
 
 
 def _unmarked(note: Memory, at: float, mark: str, known: Sequence[Reference], checkout: Checkout) -> Proposal | None:
-    """Propose to remove a mark if what is gone is back, or if the note does not speak of it any more."""
+    """Propose to remove a mark if the removed things are back, or if the note no longer refers to them."""
     ids = _REMOVED.findall(mark)
     named = {reference for reference in known if f"{reference.text} was removed in" in mark}
     commits = [checkout.find(id) for id in ids]
-    if not ids or None in commits:  # somebody else's mark, or of a commit that has not arrived here
+    if not ids or None in commits:  # not a mark of ours, or about a commit that this copy does not have yet
         return None
     if not named:
         reason, confidence = "The note no longer names what is gone.", _BACK

@@ -1,7 +1,7 @@
-"""The closed classes of English: words of grammar, units, months, and what each of them stands for. Pure.
+"""The closed word classes of English: function words, units, months, and their equivalents. Pure.
 
-These are the words that no thesaurus lists. A word in a class can stand for the others of it, and for nothing else:
-`before` is no form of `after`.
+No thesaurus lists these words. A word can replace the others of its class and no other word: `before` is not
+equivalent to `after`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words that say nothing by themselves; articles, pronouns and auxiliaries.
+# Words without a meaning of their own: articles, pronouns, auxiliaries and the like.
 DROPPED = _words(
     """
     a an the this that these those it its itself he him his she her hers they them their theirs we us our ours you your
@@ -23,14 +23,14 @@ DROPPED = _words(
     obviously surely s t ve ll re d m
     """
 )
-# Where a clause begins, beside the marks.
+# Words at which a clause begins, in addition to punctuation.
 OPENERS = _words(
     """
     and or but so because since although though whereas while when whenever if unless until till after before once which
     who where then therefore thus hence however as
     """
 )
-# Words whose absence changes nothing: which of them is used matters only if the other text has another one there.
+# Words whose absence changes nothing; they differ only if the other text has another such word in the same place.
 WEAK = _words("just in with for about by on at into through again like")
 NEGATIONS = _words(
     """
@@ -38,14 +38,14 @@ NEGATIONS = _words(
     nicht kein keine keinen keiner nie niemals ohne non pas jamais sans nunca sin niet geen nooit zonder nao não sem
     """
 )
-# What is said with the date of a note. Their synonyms count too.
+# Words that accompany the date of a note. Their synonyms count too.
 STAMPS = _words(
     """
     note record update check verify confirm review write see add edit observe learn test measure status date log valid
     correct last current revise state entry know stand aktualisiert notiert mise jour actualizado
     """
 )
-# What says that something was noted before, or holds still.
+# Words that say that something was noted before, or is still valid.
 FRAMES = _words(
     """
     note confirm verify check mention say state remind reminder remember repeat recap record memo fyi nb ps btw heads
@@ -53,12 +53,12 @@ FRAMES = _words(
     erinnerung hinweis achtung rappel recordatorio nota
     """
 )
-# Short forms that are written in capitals though they are no names; and names that are words of grammar otherwise.
+# Abbreviations that are no names although they are written in capitals; and names that are function words otherwise.
 ABBREVIATIONS = _words("db dbs doc docs repo repos app apps config configs env auth admin info prod dev")
 CAPITALS = _words("US IT")
-# What says of a thing that it is somewhere.
+# Verbs that say where a thing is.
 SITUATED = _words("live lives reside resides sit sits lie lies")
-# What tells things of a kind apart wherever it is said of them.
+# Words that distinguish things of one kind.
 QUALIFIERS = _words(
     """
     staging production prod dev development test testing canary qa sandbox preview local remote internal external public
@@ -70,7 +70,7 @@ ASKING = _words(
     "ask asks check checks decide decides determine determines find know knows learn log remember see show shows"
     " tell tells test tests verify verifies wonder"
 )
-# What begins a clause without which a statement says something else.
+# Words that begin a clause which changes the meaning of a statement.
 CONDITIONS = _words("if unless until when whenever only except before after while once where without")
 
 _CLASSES = """
@@ -108,7 +108,7 @@ abril; may mai mayo; june jun juni juin junio; july jul juli juillet julio; augu
 septembre septiembre; october oct oktober okt octobre octubre; november nov novembre noviembre; december dec dezember
 dez décembre diciembre
 """
-# Phrases of grammar, and the one word that stands for each.
+# Phrases of function words, and the single word that replaces each.
 PHRASES = {
     tuple(phrase.split()): word
     for word, phrases in {

@@ -1,4 +1,4 @@
-"""What kind of memory a note is, in Reverie's terms, and how deep; and notes whose type is clearly wrong. Pure."""
+"""The kind and the depth of a note, in Reverie's terms; and notes whose type is clearly wrong. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["Directive", "Preference", "Decision", "Reference", "Heuristic", 
 Depth = Literal[1, 2, 3]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-# The words that observations have as their type and notes as a tag, by kind.
+# The types of observations and the tags of notes, by kind.
 _WORDS: dict[Kind, str] = {
     "Directive": "directive rule convention guideline policy",
     "Preference": "preference preferences",
@@ -35,7 +35,7 @@ _PREFERENCE = lazy_pattern(r"(?i)\b(?:prefers?|preferred|would rather|likes? to)
 _DECISION = lazy_pattern(r"(?i)\b(?:decided (?:to|on|against)|we (?:chose|picked|went with)|decision:|settled on)\b")
 _BUG = lazy_pattern(r"(?i)\b(?:root cause|bug (?:was|is)|fixed by|crash(?:es|ed)?|regression|workaround)\b")
 _CONFIG = lazy_pattern(r"\b(?:[Ee]nvironment variable|env var|listens on|[Pp]ort \d{2,5}|[A-Z][A-Z_]{3,}=)")
-# In the order in which they decide.
+# In order of precedence.
 _BY_WORDING: tuple[tuple[Kind, Pattern[str]], ...] = (
     ("Directive", _DIRECTIVE),
     ("Preference", _PREFERENCE),
@@ -43,7 +43,7 @@ _BY_WORDING: tuple[tuple[Kind, Pattern[str]], ...] = (
     ("Bug", _BUG),
     ("Config", _CONFIG),
 )
-# The forms of session records: that of our capture, and that which Engram asks of its agents.
+# The headings of session records: of our capture, and of the form that Engram asks its agents for.
 _CAPTURED = ("**Ask:**", "**Outcome:**")
 _SUMMARISED = ("## goal", "## accomplished")
 _SENTENCE = lazy_pattern(r"(?<=[.!?])\s+|\n+")
@@ -56,7 +56,7 @@ KIND = "classify"
 
 
 def kind_of(note: Memory) -> Kind:
-    """The kind of a note: as its observation or its tags name it, else by its type and wording."""
+    """The kind of a note: by its observation's type or its tags, else by its type and wording."""
     said = [str(note.engram.get("type") or ""), *note.tags]
     named = [_KIND_OF[word] for word in map(str.lower, said) if word in _KIND_OF]
     if note.type == "episodic" or is_record(note):
@@ -69,7 +69,7 @@ def kind_of(note: Memory) -> Kind:
 
 
 def depth_of(note: Memory) -> Depth:
-    """1 for episodes, 3 for what holds in general, 2 for what lies between: how something is done or was solved."""
+    """1 for episodes, 2 for procedures, fixes and configuration, 3 for general knowledge."""
     kind = kind_of(note)
     if kind == "Session":
         return 1
@@ -82,14 +82,14 @@ def mistyped(notes: Iterable[Memory]) -> Iterator[Proposal]:
         if note.type != "episodic" and is_record(note):
             sure = 0.85 if all(part in note.body for part in _CAPTURED) else 0.75
             after = replace(note, type="episodic")
-            yield Proposal(KIND, (note.id,), f"A record of a session is {note.type}.", sure, (after,))
+            yield Proposal(KIND, (note.id,), f"A record of a session has the type {note.type}.", sure, (after,))
         elif _is_rule(note):
             after = replace(note, type="procedural")
             yield Proposal(KIND, (note.id,), "An episodic note only states rules.", 0.6, (after,))
 
 
 def is_record(note: Memory) -> bool:
-    """Whether a note is the record of a session by its observation's type or by its form."""
+    """Whether a note is a session record, by its observation's type or by its form."""
     if note.engram.get("type") == "session_summary" or all(part in note.body for part in _CAPTURED):
         return True
     body = note.body.lower()

@@ -1,7 +1,7 @@
-"""Which of the things that notes refer to are gone from a working copy, and which commit removed each.
+"""Finds references of notes that are gone from a working copy, and the commit that removed each.
 
-Something is gone if git shows that it was there when the note was last written, that a commit removed it since, and
-that it is not there now. A renamed file is followed to where it is. What the repository never had cannot be gone.
+A reference is gone if git shows that it was there when the note was last written, that a commit removed it since, and
+that it is not there now. Renames of files are followed. A reference that the repository never had cannot be gone.
 """
 
 from __future__ import annotations
@@ -9,39 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from anamnesis.dream.checkout import Checkout, Commit, Move, Removed
+from anamnesis.dream.checkout import Checkout, Commit, Move, RemovedDeclaration
 from anamnesis.dream.declarations import declared, lines_of, matches
 from anamnesis.dream.references import PATH, SYMBOL, Reference
 
 _MOST_RENAMES = 20
-# Files, the first ones, that are read to see whether they declared something.
+# The number of files, oldest first, that are read to see whether they declared something.
 _MOST_FILES = 5
 
 
-class Said(NamedTuple):
-    """What a note refers to, and when it said so, in seconds."""
+class NoteReferences(NamedTuple):
+    """The references of a note, and the time of the note in seconds."""
 
     references: Sequence[Reference]
     at: float
 
 
 class Loss(NamedTuple):
-    """A reference that is gone, and the commit that removed it. `files` are those that it was, or was declared in."""
+    """A reference that is gone, and the commit that removed it. `files` had that path, or declared it."""
 
     reference: Reference
     commit: Commit
     files: Sequence[str]
 
 
-class Found(NamedTuple):
-    """What is gone of what a note refers to, and where the renamed files are now."""
+class NoteLosses(NamedTuple):
+    """The references of a note that are gone, and the current paths of renamed files."""
 
     gone: list[Loss]
     renamed: dict[str, str]
 
 
-def find_losses(checkout: Checkout, said: Mapping[str, Said], after: str = "") -> dict[str, Found]:
-    """What is gone of what each note refers to; with `after`, only by commits after that one."""
+def find_losses(checkout: Checkout, said: Mapping[str, NoteReferences], after: str = "") -> dict[str, NoteLosses]:
+    """The lost references of each note; with `after`, only those that later commits removed."""
     commits = checkout.commits(min((each.at for each in said.values()), default=0.0), after) if said else []
     if not commits:
         return {}
@@ -56,11 +56,12 @@ def find_losses(checkout: Checkout, said: Mapping[str, Said], after: str = "") -
 
 
 def _keep_what_was_there(
-    checkout: Checkout, said: Mapping[str, Said], found: Mapping[str, Found], *, is_whole: bool
+    checkout: Checkout, said: Mapping[str, NoteReferences], found: Mapping[str, NoteLosses], *, is_whole: bool
 ) -> None:
-    """Leave out what was not there when the note said so; it counts as there if history does not reach so far.
+    """Drop losses of references that were not there at the time of the note.
 
-    `is_whole` if the files are known in which something was since then: it may have moved between them.
+    A reference counts as there if the history does not reach back so far. `is_whole` if all commits since the note
+    were read, so that all files are known between which a declaration may have moved.
     """
     heads = {id: checkout.at(said[id].at) for id, each in found.items() if each.gone}
     places = [(head, file) for id, head in heads.items() if head for loss in found[id].gone for file in loss.files]
@@ -87,7 +88,7 @@ class _History:
     def __init__(self, checkout: Checkout, commits: Sequence[Commit], wanted: Iterable[Reference]) -> None:
         self._checkout = checkout
         self._moves: dict[str, list[tuple[int, Move]]] = {}
-        self._removed: dict[tuple[str, str], list[Removed]] = {}
+        self._removed: dict[tuple[str, str], list[RemovedDeclaration]] = {}
         kinds = {each.kind for each in wanted}
         if PATH in kinds:
             for number, move in enumerate(checkout.moves(commits)):
@@ -98,9 +99,9 @@ class _History:
                 key = removed.declaration.kind, removed.declaration.name
                 self._removed.setdefault(key, []).append(removed)
 
-    def losses(self, said: Said) -> Found:
-        """What commits removed since something was said, whether it is there or not; files that are there are not."""
-        found = Found([], {})
+    def losses(self, said: NoteReferences) -> NoteLosses:
+        """The references of a note that commits removed since. Declarations may still exist elsewhere; files do not."""
+        found = NoteLosses([], {})
         for reference in said.references:
             if reference.kind == PATH:
                 self._follow(reference, said.at, found)
@@ -109,12 +110,12 @@ class _History:
                 found.gone.append(Loss(reference, removed[0].commit, files[-_MOST_FILES:]))
         return found
 
-    def _removals(self, reference: Reference, since: float) -> list[Removed]:
+    def _removals(self, reference: Reference, since: float) -> list[RemovedDeclaration]:
         known = self._removed.get((reference.kind, reference.name), ())
         return [each for each in known if each.commit.at >= since and matches(reference, each.declaration)]
 
-    def _follow(self, reference: Reference, since: float, found: Found) -> None:
-        """Add the loss of a file, or where it is now."""
+    def _follow(self, reference: Reference, since: float, found: NoteLosses) -> None:
+        """Add the loss of a file, or its new path."""
         path, checkout = reference.name, self._checkout
         if checkout.is_at_head(path):
             return
@@ -130,7 +131,7 @@ class _History:
             found.gone.append(Loss(reference, ends[0][1], [old for old, _, _ in ends]))
 
     def _end(self, number: int, move: Move) -> tuple[Commit | None, str]:
-        """The commit that removed a file after all its renames, or where it is; neither if its trace is lost."""
+        """The commit that removed a file after all its renames, or its current path; neither if the trail is lost."""
         for _ in range(_MOST_RENAMES):
             if not move.new:
                 return move.commit, ""

@@ -13,15 +13,15 @@ _HUNK = lazy_pattern(r"@@ -\d++(?:,(\d++))? \+\d++(?:,(\d++))? @@")
 _MARK = "\x01"
 
 
-class Changed(NamedTuple):
-    """A removed or an added line, and the commit that changed it; "" in a difference without commits."""
+class ChangedLine(NamedTuple):
+    """A removed or an added line, and the commit that changed it; "" in a diff without commits."""
 
     commit: str
     line: Line
     is_removed: bool
 
 
-def read_patches(text: str) -> Iterator[Changed]:
+def read_patches(text: str) -> Iterator[ChangedLine]:
     """The changed lines in git's output. Each has the line before it in the same version of the file."""
     commit = file = ""
     before = ["", ""]  # in the old version, in the new one
@@ -31,7 +31,7 @@ def read_patches(text: str) -> Iterator[Changed]:
             mark, line = text_line[:1], text_line[1:]
             sides = {"-": (0,), "+": (1,), "\\": ()}.get(mark, (0, 1))
             if len(sides) == 1:
-                yield Changed(commit, Line(file, before[sides[0]], line), sides == (0,))
+                yield ChangedLine(commit, Line(file, before[sides[0]], line), sides == (0,))
             for side in sides:
                 before[side] = line
                 left[side] -= 1

@@ -1,4 +1,4 @@
-"""The phases of a dream in order, and what each finds: it reads the notes that the pure functions compare."""
+"""The phases of a dream in order: each reads the notes that its pure functions compare, and returns proposals."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anamnesis.dream import episodes, gone
-from anamnesis.dream.alike import Pair, duplicates
+from anamnesis.dream.alike import NotePair, duplicates
 from anamnesis.dream.chains import chains
 from anamnesis.dream.comparison import compare, may_be_same
 from anamnesis.dream.covered import covered, may_be_covered, substance, uncovered
 from anamnesis.dream.features import rarity
 from anamnesis.dream.kinds import mistyped
-from anamnesis.dream.placing import misplaced
+from anamnesis.dream.misplaced import misplaced
 from anamnesis.dream.proposal import Proposal
 from anamnesis.dream.sketches import Sketches
 from anamnesis.dream.thesaurus import stem
@@ -25,23 +25,24 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.lookup import holding
 
 PHASES = ("scan", "classify", "place", "consolidate", "prune", "sync")
-# Pairs of notes that are read together.
+# Pairs of notes per batch.
 _PAIRS = 500
-# Up to this many changed notes, episodes are looked for that they say all of.
+# Up to this many changed notes, the episodes that they may cover are searched for.
 _FEW = 200
-# The words of a statement by which notes are found that hold it.
+# The number of rarest words by which the notes that hold a statement are found.
 _RAREST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a phase looks at: the live notes that changed, and the ways to the others.
+    """The input of a phase: the live notes that changed, and access to the others.
 
-    `folders` are the working copies by project, `state` says what was remembered of each, and `states` what is to be
-    remembered. `stop` raises if the cycle has to stop. `renamed` are projects whose working copy has another key by
-    now. `open` says which notes have an open proposal of a kind, and `withdrawn` are the keys of those that do not
-    hold any more; `statuses` says what became of earlier ones, by their keys. `changed` are the ids of all notes that
-    changed, those that are gone or superseded too. `most` says how many notes of a project may change in one cycle.
+    `folders` are the working copies by project, `state` returns the saved state of each, and `states` collects the new
+    states. `stop` raises if the cycle has to stop. `renamed` maps projects to the new key of their working copy. `open`
+    returns the notes with an open proposal of a kind, `withdrawn` collects the keys of proposals that are no longer
+    valid, and `statuses` returns the statuses of earlier proposals by their keys. `changed` are the ids of all notes
+    that changed, including deleted and superseded ones. `most` returns how many notes of a project may change in one
+    cycle.
     """
 
     store: MemoryStore
@@ -73,7 +74,7 @@ class Look:
 
 
 def find_in_notes(look: Look, phases: Sequence[str]) -> Iterator[Proposal]:
-    """What the phases propose about the notes that changed."""
+    """The proposals of the phases about the notes that changed."""
     if "classify" in phases:
         yield from mistyped(look.notes.values())
     if "consolidate" in phases:
@@ -84,7 +85,7 @@ def find_in_notes(look: Look, phases: Sequence[str]) -> Iterator[Proposal]:
 
 
 def find_in_projects(look: Look, phases: Sequence[str], projects: Iterable[str]) -> Iterator[Proposal]:
-    """What the phases propose about whole projects, of which some note changed."""
+    """The proposals of the phases about whole projects in which a note changed."""
     if "place" in phases:
         yield from misplaced(look, projects)
     if "consolidate" in phases:
@@ -96,16 +97,16 @@ def find_in_projects(look: Look, phases: Sequence[str], projects: Iterable[str])
 def _consolidate(look: Look) -> Iterator[Proposal]:
     pairs = []
     for one, other, closeness in look.pairs():
-        if found := excluding(one, other):  # then they do not say the same, whatever else they share
-            yield from updates(Pair(one, other, compare(one, other), closeness), found)
+        if found := excluding(one, other):  # such notes do not say the same, whatever else they share
+            yield from updates(NotePair(one, other, compare(one, other), closeness), found)
         elif may_be_same(one, other):
-            pairs.append(Pair(one, other, compare(one, other), closeness))
+            pairs.append(NotePair(one, other, compare(one, other), closeness))
     yield from duplicates(pairs, look.most)
     yield from _resolved(look)
 
 
 def _resolved(look: Look) -> Iterator[Proposal]:
-    """Links between notes, of which one changed or is gone, that do not hold any more."""
+    """Proposals to remove links that are no longer valid, because one of the notes changed or is gone."""
     linking = look.store.linking(look.changed)
     some = {**{note.id: note for note in look.store.live(linking)}, **look.notes}
     notes = {note.id: note for note in look.store.whole({id for note in some.values() for id in partners(note)})}
@@ -128,9 +129,9 @@ def _prune(look: Look) -> Iterator[Proposal]:
 
 
 def _episodes(look: Look) -> list[Memory]:
-    """The episodes that changed, and those that a durable note that changed may hold.
+    """The episodes that changed, and those that a changed durable note may cover.
 
-    If many notes changed, the latter are not looked for: after the first cycle, all episodes were looked at.
+    If many notes changed, as in the first cycle, the latter are skipped: all episodes are then among the changed ones.
     """
     found = dict(look.notes)
     if len(look.notes) <= _FEW:
@@ -141,7 +142,7 @@ def _episodes(look: Look) -> list[Memory]:
 
 
 def _holding(look: Look, project: str, text: str, *, episodic: bool) -> list[Memory]:
-    """The notes of a project that have the rarest words of a text: to look for all costs what the common ones cost."""
+    """The notes of a project that have the rarest words of a text. Searching for common words as well would be slow."""
     words = sorted(telling_words(text), key=lambda word: rarity(stem(word)))[:_RAREST]
     found = holding(look.store, words, project=project, episodic=episodic)
     return sorted(look.store.live(found), key=lambda note: note.id) if found else []

@@ -1,4 +1,4 @@
-"""Which notes a scan looks at first: recent, often changed, of a weighty kind, and new. Pure.
+"""The priority of a note in a scan: by recency, number of changes, weight of its kind, and novelty. Pure.
 
 The formula is Reverie's; it does not publish the weights of its kinds, so these are ours.
 """

@@ -1,4 +1,4 @@
-"""A proposal: what a phase of a dream would change, and why. Pure."""
+"""A proposal: the change that a phase of a dream suggests, and why. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Proposal", "is_persons"]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The notes that it is about, and `after`: the notes as they are to be, new ones and changed ones.
+    """The ids of the `notes` that it is about, in the order of the reason, and the new and changed notes, `after`.
 
-    `notes` come first to last as the reason names them. What `after` does not hold stays as it is.
+    Notes that are not in `after` stay as they are.
     """
 
     kind: str
@@ -29,6 +29,6 @@ class Proposal:
 
     @property
     def key(self) -> str:
-        """The same for the same proposal about the same notes, in every cycle and on every machine."""
+        """An id that depends only on the kind and the notes: the same in every cycle and on every machine."""
         name = "\n".join([self.kind, *sorted(self.notes)])
         return hashlib.blake2b(name.encode(), digest_size=8).hexdigest()

@@ -1,4 +1,4 @@
-"""What a note says about the code of its project: the files, symbols, commands and versions that it names. Pure."""
+"""The references of a note to its project's code: the files, symbols, commands and versions that it names. Pure."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _FILES = frozenset(_EXTENSIONS.split())
 _NAMED_FILES = ("Dockerfile", "Gemfile", "Jenkinsfile", "Makefile", "Procfile", "Rakefile", "Vagrantfile", "justfile")
 
 _SENTENCE = lazy_pattern(r"(?<=[.!?;])[ \t]+|\n")
-# A sentence with such a word tells of the removal itself, or of what not to use: it is not outdated by it.
+# A sentence with such a word is about a removal, or about what not to use, so the removal does not make it stale.
 _TELLS_OF_REMOVAL = lazy_pattern(
     r"(?i)\b(?:remov|delet|renam|replac|obsolet|deprecat|migrat|former|dropped|drops|moved|gone\b|legacy|superseded"
     r"|no longer|not any ?more|used to\b|instead of|rather than|never use|not use|don.t use|avoid|without)"
 )
 _CODE = lazy_pattern(r"`([^`\n]{1,200})`")
 _FENCE = lazy_pattern(r"(?m)^ {0,3}(?:```|~~~).*$")
-# A relative path with a folder and an extension. An address, an absolute path and a pattern are none.
+# A relative path with a folder and an extension; no URL, absolute path or pattern.
 _PLAIN_PATH = lazy_pattern(r"(?<![\w:/.~@*$%{}>+-])(?:\./)?+((?:[\w@+-][\w.@+-]*+/)++[\w@+-][\w.@+-]*+)(?![\w/*{])")
 _BARE_FILE = lazy_pattern(r"(?:\./)?((?:[\w.@+-]+/)*+[\w.@+-]+)(?::\d+)?")
 _SYMBOL = lazy_pattern(r"((?:[A-Za-z_$][\w$]*+(?:\.|::|->|#))*+)([A-Za-z_$][\w$]*+)(\([^)]*+\))?;?", re.ASCII)
@@ -48,7 +48,7 @@ _VERSION = lazy_pattern(r"(?<![\w./@-])(@?[A-Za-z][\w./-]*?)(?:@|[=~^><]=|[ \t]v
 
 
 class Reference(NamedTuple):
-    """Something of the code that a note names: by which name it is found there, and the version, if it is one."""
+    """A part of the code that a note names: its kind, the name to find it by, and the version of a dependency."""
 
     kind: str
     name: str
@@ -75,7 +75,7 @@ _RUN_BY = {MAKE: "make", NPM: "npm run", JUST: "just", PYTHON: "run"}
 
 
 def references(note: Memory) -> list[Reference]:
-    """The references of a note, each once, those in the title first; without those whose removal the note tells."""
+    """The references of a note, each once, those in the title first; without those whose removal the note mentions."""
     found: dict[tuple[str, str, str], Reference] = {}
     told: set[tuple[str, str, str]] = set()
     for text, in_title in ((note.title, True), (note.body, False)):

@@ -1,4 +1,4 @@
-"""Reflection at once: episodes become durable notes as one change, by rules, by the model, or as an agent says."""
+"""Reflection on request: folds episodes into durable notes as one change, by rules, by the model, or by an agent."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from anamnesis.config import Reflection
 from anamnesis.dream.cycle import alone
-from anamnesis.dream.database import REJECTED, REVIEW, DreamDatabase, Found
-from anamnesis.dream.deciding import Decided
+from anamnesis.dream.dream_database import REJECTED, REVIEW, DreamDatabase, NewProposal
+from anamnesis.dream.dream_journal import facts_of, write_report
 from anamnesis.dream.episodes import folding_by_rules, near, proposal_of, unreflected
-from anamnesis.dream.journal import facts_of, write_report
 from anamnesis.dream.proposal import Proposal
+from anamnesis.dream.triage import Decisions
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import REFLECTED, Memory
 from anamnesis.notes.authorship import is_claimed, is_persons
@@ -28,7 +28,7 @@ from anamnesis.store.ids import utcnow
 from anamnesis.store.recording import record
 
 KIND = "reflection"
-# Requests to a model that one reflection makes; the rest is left for the next.
+# Requests to a model that one reflection makes; the next one does the rest.
 _MOST_REQUESTS = 20
 # Seconds that an agent waits for a dream to end.
 _PATIENCE = 10.0
@@ -37,9 +37,9 @@ Progress = Callable[[int, int], None]
 
 
 class Way(NamedTuple):
-    """A way to fold episodes, which come in groups of one project and scope: its name, and the function.
+    """A way to fold episodes, which come in groups of one project and scope: its name and its functions.
 
-    With `remembers`, it looks at no episode a second time in which it found nothing. `most` groups are folded.
+    With `remembers`, an episode in which it found nothing is not examined again. At most `most` groups are folded.
     """
 
     name: str
@@ -49,14 +49,14 @@ class Way(NamedTuple):
     most: int | None = None
 
 
-class Outcome(NamedTuple):
-    """What a reflection did: the foldings that were written, those for a person, the change, and the episodes left."""
+class ReflectionResult(NamedTuple):
+    """The result of a reflection: the foldings written, those for a person, the change, and the episodes left."""
 
     way: str
     looked_at: int
     done: list[Folding]
     review: list[Folding]
-    change: changeset.Change | None
+    change: changeset.Changeset | None
     left: int
     seconds: float
 
@@ -66,7 +66,7 @@ def by_rules(store: MemoryStore) -> Way:
 
 
 def with_model(store: MemoryStore, settings: Reflection, machine_id: str) -> Way:
-    """The configured model's way; a failure becomes one sentence, and nothing is changed."""
+    """Folding by the configured model; a failure of the model is one clear error, and nothing is changed."""
     stamp = Stamp(settings.model, machine_id, utcnow())
 
     def fold(episodes: Sequence[Memory]) -> list[Folding]:
@@ -88,7 +88,7 @@ def reflect(
     project: str | None = None,
     dry_run: bool = False,
     progress: Progress | None = None,
-) -> Outcome:
+) -> ReflectionResult:
     """Fold the unreflected episodes of a project, or of all. A `dry_run` changes no note and no record."""
     start = time.monotonic()
     with alone(store), contextlib.closing(DreamDatabase(store.root)) as database:
@@ -118,10 +118,10 @@ def reflect(
     return outcome._replace(seconds=time.monotonic() - start)
 
 
-def take(store: MemoryStore, lessons: Sequence[Lesson], done: Sequence[str], stamp: Stamp) -> Outcome:
+def take(store: MemoryStore, lessons: Sequence[Lesson], done: Sequence[str], stamp: Stamp) -> ReflectionResult:
     """Write the lessons of an agent and tag their sources, as one change; `done` are episodes without a lesson.
 
-    Refuses if a source is no unreflected episode, or if a note to supersede is none that can be.
+    Refuses sources that are not unreflected episodes, and notes that cannot be superseded.
     """
     start = time.monotonic()
     with alone(store, _PATIENCE), contextlib.closing(DreamDatabase(store.root)) as database:
@@ -138,7 +138,7 @@ def take(store: MemoryStore, lessons: Sequence[Lesson], done: Sequence[str], sta
 
 
 def _groups(episodes: Iterable[Memory], way: Way) -> list[list[Memory]]:
-    """The episodes as the way wants them, by project and scope, in their order."""
+    """The episodes by project and scope, in the groups that the way takes, in their order."""
     by_place: dict[tuple[str, str], list[Memory]] = {}
     for episode in episodes:
         by_place.setdefault((episode.project, episode.scope), []).append(episode)
@@ -147,9 +147,9 @@ def _groups(episodes: Iterable[Memory], way: Way) -> list[list[Memory]]:
 
 def _decided(
     store: MemoryStore, database: DreamDatabase, way: str, foldings: Sequence[Folding], looked_at: int
-) -> Outcome:
-    """What is written, and what a person decides: what touches an episode that they pinned or edited, or a durable note
-    that is theirs.
+) -> ReflectionResult:
+    """Separate the foldings that are written from those that go to a person, because they affect an episode that the
+    person pinned or edited, or a durable note of the person.
     """
     ids = {id for folding in foldings for id in folding.about}
     persons = database.by_hand(ids) | {
@@ -159,20 +159,20 @@ def _decided(
     review: list[Folding] = []
     for folding in foldings:
         (review if persons & {*folding.about} else done).append(folding)
-    return Outcome(way, looked_at, done, review, None, 0, 0.0)
+    return ReflectionResult(way, looked_at, done, review, None, 0, 0.0)
 
 
 def _apply(
-    store: MemoryStore, database: DreamDatabase, outcome: Outcome, before: Mapping[str, bytes], start: float
-) -> Outcome:
-    """Write what was decided as one change, and put what a person decides on the review list.
+    store: MemoryStore, database: DreamDatabase, outcome: ReflectionResult, before: Mapping[str, bytes], start: float
+) -> ReflectionResult:
+    """Write the foldings as one change, and put those for a person on the review list.
 
-    `before` are the hashes of the files when they were read: an edit since then is not overwritten.
+    `before` are the hashes of the files when they were read: a later edit is not overwritten.
     """
     proposals = [proposal_of(folding) for folding in outcome.done]
     review = [proposal_of(folding) for folding in outcome.review]
     if proposals:
-        decided = Decided(proposals, [], review)
+        decided = Decisions(proposals, [], review)
         facts = facts_of(decided, f"reflection by {outcome.way}", outcome.looked_at, time.monotonic() - start)
         after = [note for proposal in proposals for note in proposal.after]
         change = changeset.apply(
@@ -195,11 +195,11 @@ def _apply(
 def _put_on_review(store: MemoryStore, database: DreamDatabase, review: Sequence[Proposal]) -> None:
     ids = {id for proposal in review for id in (*proposal.notes, *(note.id for note in proposal.after))}
     hashes = {id: hash.hex() for id, hash in store.hashes_of(ids).items()}
-    database.save([Found(proposal, REVIEW, "consolidate") for proposal in review], hashes, utcnow())
+    database.save([NewProposal(proposal, REVIEW, "consolidate") for proposal in review], hashes, utcnow())
 
 
 def _episode(store: MemoryStore, id: str) -> Memory:
-    """An episode that may be folded, or the reason why it may not."""
+    """An episode that may be folded; raises with the reason if it may not."""
     note = store.find(id)
     if note is None:
         raise InvalidArgument(f"No note has the id {id!r}.", "Give the ids of unreflected episodes.")
@@ -226,7 +226,7 @@ def _check(store: MemoryStore, lesson: Lesson, sources: Sequence[Memory]) -> Non
 
 
 def _seen(database: DreamDatabase, way: Way) -> dict[str, str]:
-    """The episodes in which this way found nothing, with the hashes of their files then."""
+    """The episodes in which this way found nothing, with the hashes of their files at that time."""
     seen: dict[str, str] = json.loads(database.state(f"looked at by {way.name}") or "{}")
     return seen
 

@@ -1,4 +1,4 @@
-"""The review list: what dreams found but leave to a person, and the person's decision."""
+"""The review list: the proposals that dreams leave to a person, and the person's decisions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from anamnesis.dream.database import REVIEW, DreamDatabase, Found, Kept, involved
-from anamnesis.dream.journal import proposals as proposals_of
-from anamnesis.dream.journal import shown, write_report
+from anamnesis.dream.dream_database import REVIEW, DreamDatabase, NewProposal, SavedProposal, involved
+from anamnesis.dream.dream_journal import proposals as proposals_of
+from anamnesis.dream.dream_journal import shown, write_report
 from anamnesis.dream.proposal import Proposal
 from anamnesis.editing import parse_edited
 from anamnesis.errors import InvalidArgument
@@ -21,21 +21,21 @@ from anamnesis.store.ids import utcnow
 from anamnesis.sync.worktree import without_sync
 
 KIND = "review"
-# How long a proposal for later is not listed.
+# How long a postponed proposal is not listed.
 _LATER = timedelta(days=7)
 _SHORTEST = 4
-# How long a decision waits for a sync that runs.
+# How long a decision waits for a running sync.
 _PATIENCE_SECONDS = 30.0
 
 
-def listed(store: MemoryStore, today: date) -> list[Kept]:
-    """The proposals that wait for a person, the surest first, without those for later."""
+def listed(store: MemoryStore, today: date) -> list[SavedProposal]:
+    """The proposals that wait for a person, the most confident first, without postponed ones."""
     with contextlib.closing(DreamDatabase(store.root)) as database:
         return [each for each in database.proposals(REVIEW) if each.until <= today.isoformat()]
 
 
-def proposal_named(store: MemoryStore, given: str) -> Kept | None:
-    """The proposal for a person whose id is given, or begins with it; None if none is."""
+def proposal_named(store: MemoryStore, given: str) -> SavedProposal | None:
+    """The proposal for a person whose id begins with the given text; None if there is none."""
     with contextlib.closing(DreamDatabase(store.root)) as database:
         found = [each for each in database.proposals(REVIEW) if each.proposal.key.startswith(given.lower())]
     if len(found) > 1 and len(given) >= _SHORTEST:
@@ -43,8 +43,8 @@ def proposal_named(store: MemoryStore, given: str) -> Kept | None:
     return found[0] if found and len(given) >= _SHORTEST else None
 
 
-def accept(store: MemoryStore, proposals: Sequence[Kept]) -> changeset.Change:
-    """Do what proposals say, as one change that can be undone; refuses if a note has changed since."""
+def accept(store: MemoryStore, proposals: Sequence[SavedProposal]) -> changeset.Changeset:
+    """Apply proposals as one change that can be undone; refuses if a note has changed since they were found."""
     _refuse_overlaps([each.proposal for each in proposals])
     with without_sync(store.memory_dir, _PATIENCE_SECONDS):
         change = changeset.apply(
@@ -69,14 +69,14 @@ def accept(store: MemoryStore, proposals: Sequence[Kept]) -> changeset.Change:
     return change
 
 
-def undo_accept(store: MemoryStore, change: changeset.Change) -> changeset.Undone:
+def undo_accept(store: MemoryStore, change: changeset.Changeset) -> changeset.UndoResult:
     """Restore the notes, and list the proposals again."""
     with without_sync(store.memory_dir, _PATIENCE_SECONDS):
         outcome = changeset.undo(store, change.id)
     texts = {file.note: file.after for file in change.files if file.after}
     phases = change.facts.get("phases", {})
     found = [
-        Found(_proposal(each, texts), REVIEW, phases.get(each["id"], ""))
+        NewProposal(_proposal(each, texts), REVIEW, phases.get(each["id"], ""))
         for each in proposals_of(change)
         if texts.keys() >= {*each["after"]}
     ]
@@ -105,17 +105,17 @@ def _refuse_overlaps(proposals: Sequence[Proposal]) -> None:
         about = {*each.notes, *(id for note in each.after for id in (note.id, *note.superseded))}
         if about & seen:
             raise InvalidArgument(
-                f"Another of the proposals is about a note of {each.key} too.", "Accept them one after the other."
+                f"Two of the proposals are about the same note; one is {each.key}.", "Accept them one after the other."
             )
         seen |= about
 
 
-def reject(store: MemoryStore, proposals: Sequence[Kept]) -> None:
+def reject(store: MemoryStore, proposals: Sequence[SavedProposal]) -> None:
     """Never propose these again."""
     _on_record(store, lambda database: database.reject([shown(each.proposal) for each in proposals], utcnow()))
 
 
-def postpone(store: MemoryStore, proposals: Sequence[Kept], today: date) -> None:
+def postpone(store: MemoryStore, proposals: Sequence[SavedProposal], today: date) -> None:
     """List these again in a week."""
     until = (today + _LATER).isoformat()
     _on_record(store, lambda database: database.decide((each.proposal.key for each in proposals), REVIEW, until))
@@ -126,7 +126,7 @@ def relist(store: MemoryStore, key: str) -> None:
     _on_record(store, lambda database: database.decide([key], REVIEW))
 
 
-def edited(kept: Kept, texts: Mapping[str, str]) -> Kept:
+def edited(kept: SavedProposal, texts: Mapping[str, str]) -> SavedProposal:
     """A proposal with the texts that a person gave for some of its notes, by their ids."""
     after = tuple(
         as_edited(note, parse_edited(note.id, texts[note.id])) if note.id in texts else note

@@ -1,7 +1,7 @@
-"""sketches.db: the keys by which notes are found that may say the same. Derived: a lost file is made anew.
+"""sketches.db: the keys by which near-duplicates are found. Derived: a lost file is rebuilt.
 
-The keys of all notes are in memory while a cycle runs, sorted: 200 bytes a note. What a cycle computes and compares is
-in proportion to the notes that changed.
+The sorted keys of all notes are in memory while a cycle runs: 200 bytes per note. The cost of a cycle is proportional
+to the number of notes that changed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,12 @@ from anamnesis.notes import Memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Changes with the tables and with the keys.
+# Depends on the tables and on the keys.
 _VERSION = 100 + features.VERSION
-# Of the notes with a key, those beside a note are looked at; those that share most of its keys are its candidates.
+# For each key of a note, its neighbours in the sorted list are examined; those that share most keys are its candidates.
 _BESIDE = 16
 _MOST_CANDIDATES = 12
-# They share this much of the words of the one that has fewer. Long notes share a quarter by chance: of 90,000
+# A pair must share this part of the words of the shorter note. Long notes share a quarter by chance: of 90,000
 # candidates among random notes of 90 words, 9 % share 30 %, and four share 40 %.
 _LEAST_COMMON, _OF_LONG, _LONG = 0.3, 0.4, 40
 _BITS = 2_048
@@ -56,7 +56,7 @@ class Sketches:
     def close(self) -> None:
         self._db.close()
 
-    def update(self, changed: Mapping[str, Memory | None], progress: Callable[[int], None] | None = None) -> None:
+    def update(self, changed: Mapping[str, Memory | None]) -> None:
         """Make the sketches of notes that changed, and remove those of notes that are gone."""
         import numpy as np
 
@@ -70,8 +70,6 @@ class Sketches:
                 self._hides[id] = note.superseded
         self._sorted = None
         self._save(changed)
-        if progress:
-            progress(len(changed))
 
     def pairs(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Pairs of notes that may say the same, at least one of which is given; each once."""
@@ -83,7 +81,7 @@ class Sketches:
                 yield pair
 
     def _bits_of(self, id: str) -> int:
-        """The words of a note as bits, which are compared in no time: few words share one."""
+        """The words of a note as a bit set, which is quick to compare; few words share a bit."""
         if (found := self._bits.get(id)) is None:
             import numpy as np
 
@@ -120,7 +118,7 @@ class Sketches:
                 self._hides[id] = hides.split()
 
     def _save(self, ids: Iterable[str]) -> None:
-        """Save the sketches of these notes. If that fails, the file is deleted: the next cycle makes it anew."""
+        """Save the sketches of these notes. If that fails, the file is deleted, and the next cycle rebuilds it."""
         rows = [
             (id, " ".join(self._hides[id]), self._keys[id].tobytes(), self._words[id]) for id in ids if id in self._keys
         ]
@@ -140,7 +138,7 @@ class Sketches:
 
 
 class _Sorted:
-    """The keys of all notes in order, and whose they are. Notes that others have superseded are none's candidates."""
+    """The sorted keys of all notes with their owners, without superseded notes."""
 
     def __init__(self, keys: Mapping[str, NDArray[Any]], hidden: set[str]) -> None:
         import numpy as np

@@ -1,6 +1,6 @@
-"""Where two sentences say something else about the same thing: another value in one place, or a negation. Pure.
+"""Contrasts between two sentences about the same thing: another value in one place, or a negation. Pure.
 
-Precision goes before recall. What differs has to be a value, not the subject: it follows a verb that gives one thing
+Precision goes before recall. The difference has to be a value, not the subject: it follows a verb that gives one thing
 one value, and no other verb follows. Two hosts, two people or two environments differ in the subject.
 """
 
@@ -36,7 +36,7 @@ _HOLDS = _words(
     " have lint lints"
     " indent indents compile compiles bundle bundles monitor monitors track tracks"
 )
-# Verbs of which one thing has many objects: only a number, or the same purpose, makes two of them exclude each other.
+# Verbs that can have many objects: two objects exclude each other only if they are numbers or have the same purpose.
 _MANY = _words(
     "use uses prefer prefers choose chooses support supports accept accepts include includes contain contains"
     " handle handles know knows like likes love loves speak speaks offer offers provide provides import imports"
@@ -72,7 +72,7 @@ _OPENERS = _words("since because after as")
 _COORDINATORS = _words("and but or that which , ; – — because since so")
 _NEGATIONS = _words("not never no cannot without avoid avoids neither none nothing")
 _POLARITY = _NEGATIONS | _words("always do does did must should shall need needs please can may will")
-# What a thing has one of: its value can be an ordinary word.
+# Attributes of which a thing has one; the value can be an ordinary word.
 _FUNCTIONS = _words(
     "default branch name language format zone timezone theme engine manager driver owner primary main region"
     " backend license shell editor encoding strategy mode level style indent policy tool runner framework library"
@@ -93,12 +93,12 @@ _OPPOSITES = frozenset(
 )
 _NUMBER, _PATH, _NAME, _WORD = "number", "path", "name", "word"
 _SWAPS = _words("over instead rather before after")
-# How sure it is that two values exclude each other, by what is known of them.
+# The confidence that two values exclude each other.
 _CERTAIN, _LIKELY, _PROBABLE = 0.92, 0.88, 0.85
 
 
 class Word(NamedTuple):
-    """A word as it was written, and as it is compared."""
+    """A word as it is written, and its key for comparisons."""
 
     text: str
     key: str
@@ -106,7 +106,7 @@ class Word(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """What two sentences say of the same thing; `sure` says how certainly they exclude each other.
+    """What two sentences say about the same thing, and the confidence that they exclude each other, `sure`.
 
     `one` and `other` are the values, or the sentences if one negates the other.
     """
@@ -115,9 +115,9 @@ class Contrast(NamedTuple):
     other: str
     sure: float
     is_negation: bool = False
-    # Whether the sentences say themselves what they are about.
+    # Whether the sentences name their subject.
     names_subject: bool = True
-    # The reasons and remarks beside both.
+    # The reasons and remarks in both, outside of the main clauses.
     aside: str = ""
 
 
@@ -145,7 +145,7 @@ def words_of(sentence: str) -> list[Word]:
 
 
 def contrast(one: Sequence[Word], other: Sequence[Word]) -> Contrast | None:
-    """How two sentences exclude each other; None if they do not, or nothing says so."""
+    """How two sentences exclude each other; None if they do not, or if that is not evident."""
     keys = {word.key for word in (*one, *other)}
     if keys & _ADDING or any(each and each[0].key in _ASKING for each in (one, other)):
         return None
@@ -155,8 +155,8 @@ def contrast(one: Sequence[Word], other: Sequence[Word]) -> Contrast | None:
     return found and found._replace(aside=aside)
 
 
-def content_of(words: Sequence[Word]) -> set[str]:
-    """The words that say what a sentence is about, without their endings."""
+def content_words(words: Sequence[Word]) -> set[str]:
+    """The stems of the words that say what a sentence is about."""
     return {_stem(word.key) for word in words if word.key not in _STOPS and word.key not in _PAUSES}
 
 
@@ -180,7 +180,7 @@ def _uncontracted(text: str) -> list[Word]:
 
 
 def _head(words: Sequence[Word]) -> list[Word]:
-    """The main clause: reasons and remarks before it and after it do not count."""
+    """The main clause, without the reasons and remarks before and after it."""
     if words and words[0].key in _OPENERS:
         comma = next((place for place, word in enumerate(words) if word.key == ","), -1)
         words = words[comma + 1 :]
@@ -209,7 +209,7 @@ def _negated(one: Sequence[Word], other: Sequence[Word]) -> Contrast | None:
 
 
 def _denied(words: Sequence[Word]) -> list[str]:
-    """The keys of a sentence; to avoid something is not to use it."""
+    """The keys of a sentence, with "avoid X" written as "avoid use X"."""
     keys = [word.key for word in words]
     for place in reversed(range(len(keys) - 1)):
         if keys[place] == "avoid" and not keys[place + 1].endswith("ing"):
@@ -243,13 +243,15 @@ def _replaced(one: Sequence[Word], other: Sequence[Word]) -> Contrast | None:
     before, after = one[:start], one[len(one) - same :] if same else []
     sure = _exclusive(before, values[0], values[1], after)
     names = (
-        bool(content_of(before) - _VERBS or content_of(after)) and before[0].key not in _PRONOUNS if before else False
+        bool(content_words(before) - _VERBS or content_words(after)) and before[0].key not in _PRONOUNS
+        if before
+        else False
     )
     return Contrast(_text(values[0]), _text(values[1]), sure, names_subject=names) if sure else None
 
 
 def _exclusive(before: Sequence[Word], one: Sequence[Word], other: Sequence[Word], after: Sequence[Word]) -> float:
-    """How sure it is that a thing has only one of two values in this place."""
+    """The confidence that a thing has only one of two values in this place."""
     keys = [word.key for word in before]
     verb = next((key for key in reversed(keys) if key in _IS | _HOLDS | _MANY), None)
     rest = [word.key for word in after]
@@ -283,7 +285,7 @@ def _exclusive(before: Sequence[Word], one: Sequence[Word], other: Sequence[Word
 
 
 def _is_setting(keys: Sequence[str], one: Sequence[Word], other: Sequence[Word], after: Sequence[Word]) -> bool:
-    """Whether what stands before a colon has one value, which is all that follows. It may be a speaker, or a topic."""
+    """Whether the text before a colon is a setting with one value, and not a speaker or a topic."""
     name = keys[: keys.index(":")]
     has_unit = len(after) <= _LONGEST_VALUE and all(_kind(value, len(keys)) == _NUMBER for value in (one, other))
     is_function = bool(_FUNCTIONS.intersection(name)) or any("_" in key for key in name)

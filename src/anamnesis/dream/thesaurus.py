@@ -1,4 +1,4 @@
-"""Which English words can stand for each other: forms of one word, and synonyms. data/NOTICES.md names the sources."""
+"""English words that can replace each other: forms of one word, and synonyms. data/NOTICES.md names the sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _VOWELS = frozenset("aeiouy")
 
 @cache
 def _synonyms() -> dict[str, list[str]]:
-    """By word, its synonyms. The file has each pair once."""
+    """The synonyms of each word. The file has each pair once."""
     found: dict[str, list[str]] = {}
     for line in _text()[0].splitlines():
         word, *others = line.split()
@@ -23,7 +23,7 @@ def _synonyms() -> dict[str, list[str]]:
 
 @cache
 def _irregular() -> dict[str, str]:
-    """By irregular form, its word."""
+    """The base form of each irregular form."""
     forms = (line.partition(" ") for line in _text()[1].splitlines())
     return {form: word for form, _, word in forms}
 
@@ -36,7 +36,7 @@ def _text() -> tuple[str, str]:
 
 @lru_cache(maxsize=50_000)
 def bases(word: str) -> frozenset[str]:
-    """The words that a word, in lower case, may be a form of: itself, and what is left without an ending."""
+    """The possible base forms of a word in lower case: itself, and the word without an ending."""
     found = {word}
     if irregular := _irregular().get(word):
         found.add(irregular)
@@ -61,14 +61,14 @@ def bases(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """A key that the regular forms of a word share; other words may share it too."""
+    """A key that the regular forms of a word share; other words may have the same key."""
     rest = min(bases(word), key=lambda each: (len(each), each))
     return rest[:-1] if rest.endswith("e") and len(rest) > _SHORTEST else rest
 
 
 @lru_cache(maxsize=50_000)
 def reach(word: str) -> frozenset[str]:
-    """The words, not their forms, that a word can be replaced by: those that it is a form of, and their synonyms."""
+    """The base forms that can replace a word: its own base forms, and their synonyms."""
     found = bases(word)
     return found.union(*(_synonyms().get(base, ()) for base in found))
 
@@ -79,5 +79,5 @@ def are_alike(one: str, other: str) -> bool:
 
 
 def is_ordinary(word: str) -> bool:
-    """Whether a word, in lower case, is one of the language, and no name."""
+    """Whether a word in lower case is in the thesaurus, so that it is not a name."""
     return any(base in _synonyms() for base in bases(word))

@@ -1,23 +1,23 @@
-"""Takes a dream back, and remembers not to propose the same again."""
+"""Undoes a dream, and rejects its proposals, so that they are not made again."""
 
 from __future__ import annotations
 
 import contextlib
 
-from anamnesis.dream.database import DreamDatabase
-from anamnesis.dream.journal import proposals, write_report
+from anamnesis.dream.dream_database import DreamDatabase
+from anamnesis.dream.dream_journal import proposals, write_report
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.ids import utcnow
 from anamnesis.sync.worktree import without_sync
 
-# How long an undo waits for a sync that runs.
+# How long an undo waits for a running sync.
 _PATIENCE_SECONDS = 30.0
 
 
-def undo(store: MemoryStore, change: changeset.Change) -> changeset.Undone:
-    """Restore the notes of a change, and reject what it did: the next cycle would do it again.
+def undo(store: MemoryStore, change: changeset.Changeset) -> changeset.UndoResult:
+    """Restore the notes of a change, and reject its proposals, because the next cycle would make them again.
 
-    The rejection comes first, for a kill in between: what was rejected and is done all the same can be undone again.
+    The rejection comes first: if the process is killed in between, the change can still be undone.
     """
     with contextlib.closing(DreamDatabase(store.root)) as database:
         if change.state == changeset.DONE:

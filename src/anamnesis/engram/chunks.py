@@ -27,8 +27,8 @@ from anamnesis.errors import StoreUnavailable
 from anamnesis.working_tree import RefusedPath, make_folder, read_file
 
 FOLDER = ".engram"
-# Limits on what a chunk unpacks to: a small file can hold what fills the memory. A parsed value takes up to 200 bytes:
-# this many take 110 MB, and 32 MB of text 220 MB.
+# Limits on the content of a chunk, because a small file can unpack to more than fits into memory. A parsed value takes
+# up to 200 bytes: this many take 110 MB, and 32 MB of text take 220 MB.
 MOST_BYTES = 32 << 20
 _MOST_VALUES = 1_000_000
 _BEFORE_VALUES = (b",", b"[", b"{")

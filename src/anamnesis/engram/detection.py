@@ -1,4 +1,4 @@
-"""Which project Engram takes a folder for: one short name, where Anamnesis has a key with host and owner."""
+"""The project that Engram detects for a folder: a short name, where Anamnesis has a key with host and owner."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _MOST_DIGITS = 400
 
 
 class InvalidJSON(ValueError):
-    """What was read is not JSON, or not of the shape that is wanted."""
+    """The data is not JSON, or not of the expected shape."""
 
 
 def dumps(value: object) -> bytes:

@@ -44,7 +44,7 @@ class NewObservation:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedObservation:
     """The result of saving: a new row, a new revision of its topic, or a repetition of a recent row."""
 
     observation: Observation
@@ -57,16 +57,16 @@ class Saved:
         return self.observation.id
 
 
-def add(db: sqlite3.Connection, new: NewObservation) -> Saved:
+def add(db: sqlite3.Connection, new: NewObservation) -> SavedObservation:
     """Save an observation: as a revision of its topic, as a repetition of a recent one, or as a new row."""
     [saved] = add_all(db, [new])
     return saved
 
 
-def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Saved]:
+def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[SavedObservation]:
     """Save observations in one transaction, with the same result as one after the other."""
     prepared = [_prepare(new) for new in news]
-    done: list[Saved] = []
+    done: list[SavedObservation] = []
     fresh: dict[object, _Prepared] = {}
 
     def insert_fresh() -> None:
@@ -85,11 +85,11 @@ def add_all(db: sqlite3.Connection, news: Iterable[NewObservation]) -> list[Save
             if id := _of_topic(db, values):
                 insert_fresh()
                 db.execute(_REVISE, {**values, "id": id})
-                done.append(Saved(_existing(db, id), "revised", each.truncated_from))
+                done.append(SavedObservation(_existing(db, id), "revised", each.truncated_from))
             elif values["normalized_hash"] in known and (id := _recent_twin(db, values)):
                 insert_fresh()
                 db.execute(_REPEAT, {"id": id})
-                done.append(Saved(_existing(db, id), "repeated", each.truncated_from))
+                done.append(SavedObservation(_existing(db, id), "repeated", each.truncated_from))
             else:
                 fresh[twin] = each
         insert_fresh()
@@ -283,7 +283,7 @@ def _recent_twin(db: sqlite3.Connection, values: Mapping[str, str | None]) -> in
     return row[0] if row else None
 
 
-def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[Saved]:
+def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[SavedObservation]:
     """Insert rows with one statement: SQLite updates the word index once per statement."""
     if not fresh:
         return []
@@ -295,7 +295,7 @@ def _insert(db: sqlite3.Connection, fresh: Sequence[_Prepared]) -> list[Saved]:
     inserted = [_inserted(id, now, each.values) for each, (id, now) in zip(fresh, sorted(rows), strict=True)]
     if isinstance(db, Connection):
         db.added |= {row.id: row for row in inserted}
-    return [Saved(row, "inserted", each.truncated_from) for row, each in zip(inserted, fresh, strict=True)]
+    return [SavedObservation(row, "inserted", each.truncated_from) for row, each in zip(inserted, fresh, strict=True)]
 
 
 def _inserted(id: int, now: str, values: Mapping[str, Any]) -> Observation:

@@ -37,8 +37,8 @@ _COLOURS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which observations are exported: of a project or all, changed since a time, at most `limit` newest ones."""
+class ExportFilter:
+    """Selects the observations to export: of a project or all, changed since a time, at most `limit` newest ones."""
 
     project: str = ""
     since: str = ""
@@ -46,7 +46,9 @@ class Choice:
 
 
 @dataclass(slots=True)
-class Written:
+class ExportCounts:
+    """The numbers of notes and hubs that an export wrote, and its errors."""
+
     created: int = 0
     updated: int = 0
     deleted: int = 0
@@ -55,8 +57,8 @@ class Written:
     errors: list[str] = field(default_factory=list)
 
 
-def export(everything: Export, vault: Path, choice: Choice, *, force: bool, graph: str) -> Written:
-    """Update the vault. `force` ignores what was exported before; `graph` says whether to write the graph's colours."""
+def export(everything: Export, vault: Path, choice: ExportFilter, *, force: bool, graph: str) -> ExportCounts:
+    """Update the vault. `force` ignores earlier exports; `graph` tells whether to write the graph's colours."""
     root = vault / "engram"
     try:
         for folder in ("engram/_sessions", "engram/_topics"):
@@ -65,7 +67,7 @@ def export(everything: Export, vault: Path, choice: Choice, *, force: bool, grap
         state = {} if force else _state(root)
     except OSError as error:
         raise StoreUnavailable(f"Cannot write {vault}: {error.strerror}.") from error
-    result = Written()
+    result = ExportCounts()
     tracked = {str(id): str(path) for id, path in dict(state.get("files") or {}).items()}
     _remove_gone(root, everything.observations, tracked, result)
     chosen = _chosen(everything.observations, choice)
@@ -82,7 +84,7 @@ def export(everything: Export, vault: Path, choice: Choice, *, force: bool, grap
     return result
 
 
-def _chosen(observations: Iterable[Observation], choice: Choice) -> list[Observation]:
+def _chosen(observations: Iterable[Observation], choice: ExportFilter) -> list[Observation]:
     found = [
         each
         for each in observations
@@ -96,14 +98,16 @@ def _chosen(observations: Iterable[Observation], choice: Choice) -> list[Observa
     return found
 
 
-def _remove_gone(root: Path, observations: Iterable[Observation], tracked: dict[str, str], result: Written) -> None:
+def _remove_gone(
+    root: Path, observations: Iterable[Observation], tracked: dict[str, str], result: ExportCounts
+) -> None:
     """Remove the notes of deleted observations."""
     alive = {str(each.id) for each in observations if each.deleted_at is None}
     for id in [id for id in tracked if id not in alive]:
         _remove(root, tracked.pop(id), result)
 
 
-def _remove(root: Path, relative: str, result: Written) -> None:
+def _remove(root: Path, relative: str, result: ExportCounts) -> None:
     path = root / relative
     # The state file is in the vault, where anybody may have changed it.
     if not path.resolve().is_relative_to(root.resolve()):
@@ -116,7 +120,7 @@ def _remove(root: Path, relative: str, result: Written) -> None:
         result.errors.append(f"delete {path}: {error.strerror}")
 
 
-def _write_note(root: Path, observation: Observation, tracked: dict[str, str], result: Written) -> None:
+def _write_note(root: Path, observation: Observation, tracked: dict[str, str], result: ExportCounts) -> None:
     id = str(observation.id)
     folder = f"{_component(observation.project or 'unknown')}/{_component(observation.type)}"
     relative = f"{folder}/{slug(observation)}.md"
@@ -137,7 +141,7 @@ def _write_note(root: Path, observation: Observation, tracked: dict[str, str], r
     else:
         result.updated += 1
     if tracked.get(id, relative) != relative:
-        _remove(root, tracked[id], Written())
+        _remove(root, tracked[id], ExportCounts())
     tracked[id] = relative
 
 
@@ -179,7 +183,7 @@ def slug(observation: Observation) -> str:
     return f"{words or 'observation'}-{observation.id}"
 
 
-def _write_session_hubs(root: Path, chosen: Sequence[Observation], result: Written) -> dict[str, str]:
+def _write_session_hubs(root: Path, chosen: Sequence[Observation], result: ExportCounts) -> dict[str, str]:
     hubs = {}
     for id, members in _grouped((each.session_id, each) for each in chosen).items():
         lines = ["type: session-hub", f"session_id: {_scalar(id)}", "tags:", "  - session"]
@@ -189,7 +193,7 @@ def _write_session_hubs(root: Path, chosen: Sequence[Observation], result: Writt
     return hubs
 
 
-def _write_topic_hubs(root: Path, chosen: Sequence[Observation], result: Written) -> dict[str, str]:
+def _write_topic_hubs(root: Path, chosen: Sequence[Observation], result: ExportCounts) -> dict[str, str]:
     hubs = {}
     grouped = _grouped((_topic(each.topic_key), each) for each in chosen if each.topic_key)
     for topic, members in grouped.items():
@@ -241,7 +245,7 @@ def _scalar(value: str) -> str:
 
 
 def _state(root: Path) -> dict[str, Any]:
-    """What was exported before. An unreadable file counts as empty: every note is compared anyway."""
+    """The state of earlier exports. An unreadable file counts as empty, because every note is compared anyway."""
     try:
         state = json.loads(read_file(root, _STATE, _MOST_STATE) or b"{}")
     except (RefusedPath, ValueError, RecursionError):

@@ -66,7 +66,7 @@ def normalise(name: str) -> str:
 
 
 def meant(db: sqlite3.Connection, project: str) -> str:
-    """The project that a reader means: by its name, or by a note's project key that ends with the name."""
+    """The project that a client names: by its name, or by a note's project key that ends with the name."""
     name = normalise(project)
     if "/" not in name or any(
         db.execute(f"SELECT 1 FROM {table} WHERE project = :name LIMIT 1", {"name": name}).fetchone()

@@ -1,4 +1,4 @@
--- Reverie's columns, which only a database that Reverie has made has, or one for which somebody wants them. Engram
+-- Reverie's columns, which a database has only if Reverie created it, or if the setting engram_strength is on. Engram
 -- ignores them.
 ALTER TABLE observations ADD COLUMN strength REAL NOT NULL DEFAULT 1.0;
 ALTER TABLE observations ADD COLUMN depth_score INTEGER NOT NULL DEFAULT 1;

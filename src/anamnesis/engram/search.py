@@ -42,7 +42,7 @@ class Filters(TypedDict):
     limit: int
 
 
-# Finds observations otherwise than by all of their words, where there are none with all.
+# Finds observations in another way, if none has all words of a query.
 Recall = Callable[[sqlite3.Connection, str, Filters], list[SearchResult]]
 
 
@@ -70,7 +70,7 @@ def search(
 
 
 def only(db: sqlite3.Connection, ranks: Mapping[int, float], given: Filters) -> list[SearchResult]:
-    """Of these observations, with the ranks that they are given, those that a search with such filters may find."""
+    """Those of the observations, with their given ranks, that match the filters, the best first."""
     filters, wanted, limit = _wanted(db, **given)
     rows = db.execute(
         f"SELECT {COLUMNS} FROM observations WHERE id IN (SELECT value FROM json_each(:ids))"
@@ -84,7 +84,7 @@ def only(db: sqlite3.Connection, ranks: Mapping[int, float], given: Filters) -> 
 def _wanted(
     db: sqlite3.Connection, type: str, project: str, scope: str, limit: int
 ) -> tuple[list[str], dict[str, str], int]:
-    """The names of the filters that are set, the values of all, and how many results are wanted."""
+    """The names of the filters that are set, the values of all, and the number of results."""
     wanted = {
         "project": projects.meant(db, project),
         "type": valid(type),

@@ -17,7 +17,7 @@ _FOOTER = (
 
 
 def found(query: str, results: Sequence[SearchResult], *, is_tool: bool) -> str:
-    """The results of a search. A tool also says where a preview is cut."""
+    """The results of a search. For a tool, truncated previews are marked."""
     if not results:
         return f"No memories found for: {quote(query)}" + ("" if is_tool else "\n")
     parts = [f"Found {len(results)} memories:\n\n"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from anamnesis.config import Settings
 from anamnesis.engram import exchange, obsidian, projects
 from anamnesis.engram.gotext import quote
-from anamnesis.engram.obsidian import Choice, Written
+from anamnesis.engram.obsidian import ExportCounts, ExportFilter
 from anamnesis.engram_cli import open_engram
 from anamnesis.engram_cli.console import Given, Stop, read, say, tell
 
@@ -33,7 +33,7 @@ def run_obsidian_export(arguments: list[str], settings: Settings) -> None:
     if given.text("--interval") and not is_watching:
         raise Stop("error: --interval requires --watch")
     seconds = _interval(given.text("--interval") or "10m")
-    choice = Choice(
+    choice = ExportFilter(
         projects.normalise(given.text("--project")), _since(given.text("--since")), given.number("--limit", 0)
     )
     if is_watching:
@@ -42,14 +42,14 @@ def run_obsidian_export(arguments: list[str], settings: Settings) -> None:
         _say_written(_export(given, choice, graph, settings))
 
 
-def _export(given: Given, choice: Choice, graph: str, settings: Settings) -> Written:
+def _export(given: Given, choice: ExportFilter, graph: str, settings: Settings) -> ExportCounts:
     with open_engram.opened(settings) as db:
         everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
     vault = Path(given.text("--vault"))
     return obsidian.export(everything, vault, choice, force="--force" in given.switches, graph=graph)
 
 
-def _watch(given: Given, choice: Choice, graph: str, seconds: float, settings: Settings) -> None:
+def _watch(given: Given, choice: ExportFilter, graph: str, seconds: float, settings: Settings) -> None:
     """Export at every interval until somebody ends it."""
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -66,7 +66,7 @@ def _watch(given: Given, choice: Choice, graph: str, seconds: float, settings: S
             return
 
 
-def _say_written(written: Written) -> None:
+def _say_written(written: ExportCounts) -> None:
     say(
         f"Obsidian export complete\n  Created: {written.created}\n  Updated: {written.updated}\n"
         f"  Deleted: {written.deleted}\n  Skipped: {written.skipped}\n  Hubs:    {written.hubs}\n"

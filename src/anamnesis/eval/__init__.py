@@ -1,13 +1,13 @@
-"""Measures recall: how many of the notes that answer a question a search finds, and how high it ranks them."""
+"""Measures recall: the share of the notes answering a question that a search finds, and their ranks."""
 
 from anamnesis.eval.candidates import build_eval_candidates
 from anamnesis.eval.cases import EvalCase, load_eval_set, save_eval_set
 from anamnesis.eval.measuring import recall_at_k
-from anamnesis.eval.report import Outcome, RecallReport, estimate_tokens
+from anamnesis.eval.report import CaseResult, RecallReport, estimate_tokens
 
 __all__ = [
+    "CaseResult",
     "EvalCase",
-    "Outcome",
     "RecallReport",
     "build_eval_candidates",
     "estimate_tokens",

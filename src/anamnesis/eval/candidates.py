@@ -1,6 +1,7 @@
-"""Makes cases from one's own notes: questions that a note answers, without the words that give it away.
+"""Makes cases from the user's notes: questions that a note answers, without the words that give it away.
 
-A model writes them in words of its own. Without one, a rule does, which is worth less: docs/evaluation.md says what.
+A model writes them in other words than the note's. Without a model, a rule makes them, which are of less value; see
+docs/evaluation.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from anamnesis.recall.query import is_function_word, telling_words
 from anamnesis.reflect import MALFORMED, UNREACHED, json_object
 from anamnesis.store import MemoryStore
 
-# Answers a text (the second argument) as a task (the first) says.
+# Calls a model with a task and a text, and returns its answer.
 Client = Callable[[str, str], str]
 
 BY_RULE = "rule"
@@ -30,9 +31,9 @@ _TASK = (
     " the note does wherever there are some, above all other words than its title, and no name, number or identifier"
     ' that only this note would have. Answer with a JSON object {"query": "..."}.'
 )
-# Which part of a query's telling words its note may hold, where a model wrote it.
+# The part of a model-written query's telling words that its note may hold.
 _MOST_SHARED = 0.6
-# How many telling words a sentence must have, and how many of them must be left to ask for it.
+# The least telling words of a sentence, and the least of them that must remain in a query.
 _LONG_SENTENCE, _LEAST_LEFT = 8, 3
 _LONGEST_BODY = 20_000
 _FENCE = re.compile("^```.*$", re.MULTILINE)
@@ -50,10 +51,10 @@ def build_eval_candidates(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> list[EvalCase]:
-    """Up to n cases, one for a note, from all projects in turn; the same `seed` chooses the same notes.
+    """Up to n cases, one per note, from all projects in turn; the same `seed` chooses the same notes.
 
-    `client` asks a model; without one, a rule writes the queries. Notes of which no fair query can be made are skipped.
-    `progress` gets 1 after each case.
+    `client` calls a model; without one, a rule makes the queries. Notes without a fair query are skipped. `progress`
+    gets 1 after each case.
     """
     notes = _sampled(store, types, random.Random(seed))  # noqa: S311
     cases = _by_model(notes, client, model_label) if client else _by_rule(store, notes, random.Random(seed))  # noqa: S311
@@ -109,7 +110,7 @@ def _by_rule(store: MemoryStore, notes: Iterable[Memory], chance: random.Random)
 
 
 def _earlier_title(store: MemoryStore, note: Memory) -> str:
-    """What a note that this one supersedes was called: the same matter in words of another time."""
+    """The title of a note that this one supersedes: the same subject in other words; "" if it gives the note away."""
     titles = [old.title for id in note.superseded if (old := store.find(id))]
     return next((title for title in titles if not gives_away(title, note)), "")
 

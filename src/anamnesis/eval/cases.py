@@ -53,12 +53,12 @@ def save_eval_set(path: Path, cases: Iterable[EvalCase]) -> None:
 
 
 def as_dict(case: EvalCase) -> dict[str, Any]:
-    """A case as it stands in a file, without empty fields."""
+    """A case as in the file, without empty fields."""
     return {name: value for name, value in asdict(case).items() if value}
 
 
 def answerable(cases: Iterable[EvalCase], ids: Collection[str]) -> list[EvalCase]:
-    """The cases of which a search can find every note, given the ids of the notes that it searches."""
+    """The cases whose notes are all among those that are searched, which are given by their ids."""
     return [case for case in cases if all(id in ids for id in case.relevant_ids)]
 
 

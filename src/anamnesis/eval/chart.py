@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from statistics import fmean
 
-from anamnesis.eval.report import Outcome
+from anamnesis.eval.report import CaseResult
 from anamnesis.plain import plain
 
 _WIDTH, _HEIGHT = 640, 360
@@ -17,8 +17,8 @@ _STYLE = "font: 12px system-ui, sans-serif; fill: #24292f"
 _LONGEST_NAME = 22
 
 
-def svg(title: str, series: Mapping[str, Sequence[Outcome]]) -> str:
-    """A picture of its own, for any size, on white."""
+def svg(title: str, series: Mapping[str, Sequence[CaseResult]]) -> str:
+    """A standalone picture on a white background, scalable to any size."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" style="{_STYLE}">',
         f"<title>{_text(title)}</title>",
@@ -41,7 +41,7 @@ def _grid() -> Iterator[str]:
     yield f'<text x="{(_LEFT + _RIGHT) / 2}" y="{_BOTTOM + 38}" text-anchor="middle">hits</text>'
 
 
-def _line(name: str, outcomes: Sequence[Outcome], number: int) -> Iterator[str]:
+def _line(name: str, outcomes: Sequence[CaseResult], number: int) -> Iterator[str]:
     """The line of a series, the first one thick, and its name with the mean reciprocal rank."""
     colour, width = _COLOURS[number % len(_COLOURS)], 1.5 if number else 3
     points = [(_x(k), _y(fmean(each.recall(k) for each in outcomes))) for k in range(1, _MOST_HITS + 1)]

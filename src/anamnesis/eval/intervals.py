@@ -1,4 +1,4 @@
-"""Bootstrap intervals: how far an average would move with another sample of cases."""
+"""Bootstrap intervals: how much an average would vary with another sample of cases."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from anamnesis.errors import InvalidArgument
-from anamnesis.eval.report import COSTS, KS, Outcome, measures
+from anamnesis.eval.report import COSTS, KS, CaseResult, measures
 from anamnesis.plural import listed
 
 _RESAMPLES = 10_000
-# Cells of the matrix of resamples that are computed together: 16 MB.
+# Cells of the matrix of resamples per batch: 16 MB.
 _CELLS = 2_000_000
-# With fewer cases, the interval says nothing: a few equal differences have one of length zero.
+# With fewer cases, an interval means nothing: that of a few equal differences has the length zero.
 _FEWEST = 10
 
 
@@ -26,7 +26,7 @@ class Interval(NamedTuple):
     high: float
 
 
-class Difference(NamedTuple):
+class MeasureDifference(NamedTuple):
     """A measure of two rankings, and the interval of its difference over the same cases, b minus a."""
 
     measure: str
@@ -36,14 +36,16 @@ class Difference(NamedTuple):
     is_noise: bool
 
 
-def intervals(outcomes: Sequence[Outcome], ks: Iterable[int] = KS, seed: int = 0) -> dict[str, Interval]:
+def intervals(outcomes: Sequence[CaseResult], ks: Iterable[int] = KS, seed: int = 0) -> dict[str, Interval]:
     """The interval of each measure."""
     chosen = measures(ks)
     return dict(zip(chosen, _resampled(_values(outcomes, ks), seed), strict=True))
 
 
-def compare(a: Sequence[Outcome], b: Sequence[Outcome], ks: Iterable[int] = KS, seed: int = 0) -> list[Difference]:
-    """How two rankings differ in each measure, case by case: both must have been asked the same queries in order."""
+def compare(
+    a: Sequence[CaseResult], b: Sequence[CaseResult], ks: Iterable[int] = KS, seed: int = 0
+) -> list[MeasureDifference]:
+    """The differences between two rankings in each measure; both must have the same queries in the same order."""
     if [each.query for each in a] != [each.query for each in b]:
         raise InvalidArgument("The two reports are not about the same cases.", "Run both with one file of cases.")
     first, second = _values(a, ks), _values(b, ks)
@@ -52,11 +54,11 @@ def compare(a: Sequence[Outcome], b: Sequence[Outcome], ks: Iterable[int] = KS, 
         measures(ks), first.mean(0), second.mean(0), _resampled(second - first, seed), strict=True
     ):
         is_noise = len(a) < _FEWEST or interval.low <= 0 <= interval.high
-        found.append(Difference(name, float(of_a), float(of_b), interval, is_noise))
+        found.append(MeasureDifference(name, float(of_a), float(of_b), interval, is_noise))
     return found
 
 
-def verdict(differences: Sequence[Difference], a: str, b: str, cases: int) -> str:
+def verdict(differences: Sequence[MeasureDifference], a: str, b: str, cases: int) -> str:
     """One sentence: whether b differs from a by more than noise."""
     if cases < _FEWEST:
         return f"{cases} cases are too few to tell {b} from {a}; at least {_FEWEST} are needed."
@@ -69,7 +71,7 @@ def verdict(differences: Sequence[Difference], a: str, b: str, cases: int) -> st
     return f"{b} is {' and '.join(parts)} than {a}, by more than noise."
 
 
-def _values(outcomes: Sequence[Outcome], ks: Iterable[int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _values(outcomes: Sequence[CaseResult], ks: Iterable[int]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """A row for each outcome, a column for each measure."""
     if not outcomes:
         raise InvalidArgument("There are no cases.")

@@ -1,7 +1,7 @@
 """LoCoMo's conversations as notes, by sessions or by turns, and its questions with the notes that hold the evidence.
 
-The data may not be shipped (CC BY-NC 4.0): the file is the user's. A session is a note with its date as the title and
-a line for each turn; a turn is a note of its own. What a picture shows stands in brackets behind what is said.
+The data may not be shipped (CC BY-NC 4.0), so the user provides the file. A session is a note with its date as title
+and a line for each turn; or each turn is a note. The caption of a picture follows the turn's text in brackets.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TURN = re.compile(r"D\d+:\d+")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation as notes, which are a memory of their own, and its questions."""
+    """A conversation as the notes of a separate memory, and its questions."""
 
     name: str
     notes: list[Memory]
@@ -67,7 +67,7 @@ def _said(conversation: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _cases(questions: list[dict[str, Any]], places: dict[str, str]) -> Iterator[EvalCase]:
-    """The questions of which the evidence is known: some name turns that do not exist, some none at all."""
+    """The questions with known evidence: some name turns that do not exist, and some name none."""
     for each in questions:
         named = [turn for text in each.get("evidence", ()) for turn in _TURN.findall(text)]
         ids = list(dict.fromkeys(places[turn] for turn in named if turn in places))

@@ -1,4 +1,4 @@
-"""Asks a store, or any other ranking, the queries of an evaluation."""
+"""Runs the queries of an evaluation on a store, or on any other ranking."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from anamnesis.eval.cases import EvalCase
-from anamnesis.eval.report import DEPTH, SHOWN, Outcome, RecallReport, estimate_tokens, report_of
+from anamnesis.eval.report import DEPTH, SHOWN, CaseResult, RecallReport, estimate_tokens, report_of
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import Mode
@@ -18,7 +18,7 @@ Search = Callable[[str, int], Sequence[Memory]]
 def recall_at_k(
     store: MemoryStore, cases: Iterable[EvalCase], ks: Sequence[int] = (1, 3, 5, 8), *, mode: Mode = "fused"
 ) -> RecallReport:
-    """Recall@k and the other measures of a store's search over all its notes, which are embedded first if need be."""
+    """Recall@k and the other measures of a store's search over all its notes, which are embedded first if needed."""
     if mode != "words":
         store.embed()
     return report_of(ask(by_mode(store, mode), cases, max([DEPTH, *ks])), ks)
@@ -31,8 +31,8 @@ def by_mode(store: MemoryStore, mode: Mode) -> Search:
 
 def ask(
     search: Search, cases: Iterable[EvalCase], depth: int = DEPTH, progress: Callable[[int], None] | None = None
-) -> list[Outcome]:
-    """The outcome of each case, by any ranking. `progress` gets 1 after each."""
+) -> list[CaseResult]:
+    """The result of each case, by any ranking. `progress` gets 1 after each."""
     outcomes = []
     for case in cases:
         outcomes.append(_outcome(search, case, depth))
@@ -41,8 +41,8 @@ def ask(
     return outcomes
 
 
-def _outcome(search: Search, case: EvalCase, depth: int) -> Outcome:
-    """Times a search as users run it, and searches further down only for relevant notes that it did not find."""
+def _outcome(search: Search, case: EvalCase, depth: int) -> CaseResult:
+    """Time a search as users run it; search deeper only for relevant notes that it did not find."""
     started = time.perf_counter()
     shown = search(case.query, SHOWN)
     milliseconds = 1000 * (time.perf_counter() - started)
@@ -52,4 +52,4 @@ def _outcome(search: Search, case: EvalCase, depth: int) -> Outcome:
         found = [note.id for note in search(case.query, depth)]
     ranks = [rank for rank, id in enumerate(found, start=1) if id in relevant]
     tokens = sum(estimate_tokens(f"{note.title}\n{note.body}") for note in shown)
-    return Outcome(case.query, case.kind, len(relevant), ranks, len(shown), tokens, milliseconds)
+    return CaseResult(case.query, case.kind, len(relevant), ranks, len(shown), tokens, milliseconds)

@@ -1,4 +1,4 @@
-"""What searches found for the cases of an evaluation, and the measures of it. Pure."""
+"""The results of searches for the cases of an evaluation, and their measures. Pure."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-# How many hits a search returns unless it is asked for more: those cost an agent tokens and time.
+# The number of hits that a search returns by default, which cost an agent tokens and time.
 SHOWN = 8
-# How far down relevant notes are looked for; a note beyond counts as not found.
+# The number of hits among which relevant notes are looked for; a note beyond counts as not found.
 DEPTH = 50
 KS = (1, 3, 5, 8, 10)
 _CHARACTERS_A_TOKEN = 4
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a model reads for a text: one for each four characters."""
+    """The approximate number of tokens of a text: one per four characters."""
     return math.ceil(len(text) / _CHARACTERS_A_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a search found for one case.
+class CaseResult:
+    """The result of a search for one case.
 
-    `ranks` are those of the relevant notes among the first `DEPTH` hits, from 1. The first `SHOWN` of all hits are
-    `shown` many, cost an agent `tokens`, and took `milliseconds` to find.
+    `ranks` are the ranks, from 1, of the relevant notes among the first `DEPTH` hits. `shown` is the number of hits
+    that a default search of `SHOWN` hits returned, `tokens` their cost for an agent, and `milliseconds` its time.
     """
 
     query: str
@@ -52,11 +52,11 @@ class Outcome:
         return self.found(SHOWN) / self.shown if self.shown else 0.0
 
 
-Measure = Callable[[Outcome], float]
+Measure = Callable[[CaseResult], float]
 
 
 def measures(ks: Iterable[int] = KS) -> dict[str, Measure]:
-    """The measures by their names: those of recall for each k, then what the hits cost."""
+    """The measures by name: those of recall for each k, then the costs of the hits."""
     return {
         **{f"Recall@{k}": lambda outcome, k=k: outcome.recall(k) for k in ks},  # type: ignore[misc]
         "MRR": lambda outcome: outcome.reciprocal_rank,
@@ -88,12 +88,12 @@ class RecallReport:
     p50: float
     p95: float
     kinds: dict[str, RecallReport] = field(default_factory=dict)
-    outcomes: Sequence[Outcome] = field(default=(), repr=False)
+    outcomes: Sequence[CaseResult] = field(default=(), repr=False)
 
 
-def report_of(outcomes: Sequence[Outcome], ks: Sequence[int] = KS) -> RecallReport:
+def report_of(outcomes: Sequence[CaseResult], ks: Sequence[int] = KS) -> RecallReport:
     """The averages over all outcomes, and over those of each kind if there are several kinds."""
-    kinds: dict[str, list[Outcome]] = {}
+    kinds: dict[str, list[CaseResult]] = {}
     for outcome in outcomes:
         kinds.setdefault(outcome.kind, []).append(outcome)
     times = sorted(outcome.milliseconds for outcome in outcomes)

@@ -1,4 +1,4 @@
-"""A report as JSON: what `eval run --json` prints, and `eval compare` reads again."""
+"""A report as JSON, as `eval run --json` prints it and `eval compare` reads it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from anamnesis.errors import InvalidArgument
 from anamnesis.eval.cases import read_text
-from anamnesis.eval.report import Outcome, RecallReport
+from anamnesis.eval.report import CaseResult, RecallReport
 
-_FIELDS = tuple(field.name for field in fields(Outcome))
+_FIELDS = tuple(field.name for field in fields(CaseResult))
 
 
 def report_as_dict(report: RecallReport) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def _averages(report: RecallReport) -> dict[str, Any]:
     return {field.name: getattr(report, field.name) for field in fields(report)[:-2]}
 
 
-def load_outcomes(path: Path) -> list[Outcome]:
+def load_outcomes(path: Path) -> list[CaseResult]:
     """The outcomes of a report that was saved."""
     text = read_text(path)
     try:
@@ -34,9 +34,9 @@ def load_outcomes(path: Path) -> list[Outcome]:
         raise InvalidArgument(message, "`anamnesis eval run FILE --json > report.json` writes one.") from error
 
 
-def _outcome(data: dict[str, Any]) -> Outcome:
-    """Checks the types here, so that no computation fails in the middle."""
-    outcome = Outcome(**{name: data[name] for name in _FIELDS})
+def _outcome(data: dict[str, Any]) -> CaseResult:
+    """An outcome with checked types, so that no later computation fails."""
+    outcome = CaseResult(**{name: data[name] for name in _FIELDS})
     numbers = (outcome.relevant, outcome.shown, outcome.tokens, outcome.milliseconds, *outcome.ranks)
     if not all(number >= 0 for number in numbers) or not all(outcome.ranks):
         raise ValueError("A number is out of range.")

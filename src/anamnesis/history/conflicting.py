@@ -15,19 +15,21 @@ from anamnesis.sync.conflicts import Conflict
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """The machines of both versions, "" where not known, and their differing lines: `-` this one's, `+` the other's."""
+class ConflictComparison:
+    """The machines of both versions, "" if unknown, and the lines that differ: `-` this one's, `+` the other's."""
 
     this: str
     other: str
     diff: str
 
 
-def compare(folder: Path, conflict: Conflict) -> Compared:
+def compare(folder: Path, conflict: Conflict) -> ConflictComparison:
     """Compare the versions of a conflict in a folder of notes."""
     versions = committed(folder, conflict.id)
     this, other = conflict.note, without_conflict_tag(conflict.other)
-    return Compared(_machine(versions, this), _machine(versions, other), differing(text_of(this), text_of(other)))
+    return ConflictComparison(
+        _machine(versions, this), _machine(versions, other), differing(text_of(this), text_of(other))
+    )
 
 
 def _machine(versions: Iterable[Version], note: Memory | None) -> str:

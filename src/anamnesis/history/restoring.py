@@ -22,8 +22,8 @@ _KEPT = ("scope", "created_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
-    """A note after restoring, and the diff; empty if nothing changed."""
+class RestoredNote:
+    """A restored note, and the diff, which is empty if nothing changed."""
 
     note: Memory
     diff: str
@@ -39,21 +39,21 @@ def _pick(revisions: Sequence[Revision], number: int) -> Memory:
     return version
 
 
-def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> Restored:
+def restore(store: MemoryStore, revisions: Sequence[Revision], number: int) -> RestoredNote:
     """Restore a note to a revision; fields that the revision lacks stay. A note that no longer exists is written again.
     The current text is copied to the trash, unless git has it."""
     version = _pick(revisions, number)
     present = store.find(version.id)
     if present is None:
         note = store.put(replace(version, engram=without_ticking(version.engram), updated_at=utcnow()))
-        return Restored(note, diff("", text_of(note)))
+        return RestoredNote(note, diff("", text_of(note)))
     before = "" if present.is_hidden else text_of(present)
     if text_of(replace(version, scope=present.scope)) == before:
-        return Restored(present, "")
+        return RestoredNote(present, "")
     if before and (revisions[-1].version.source != "git" or revisions[-1].version.text != before):
         _keep(store, present)
     note = store.update(version.id, expected=present, **_changes(version, present))
-    return Restored(note, diff(before, text_of(note)))
+    return RestoredNote(note, diff(before, text_of(note)))
 
 
 def _keep(store: MemoryStore, note: Memory) -> None:

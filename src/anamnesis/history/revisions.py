@@ -96,7 +96,7 @@ def _in_files(store: MemoryStore, note_id: str, file: NoteFile | None, trash: It
 
 
 def _commit_place(commit: Version, kept: Sequence[tuple[int, Version]]) -> int:
-    """When a committed version was written, if that is known; else the end of the second of the commit."""
+    """The time at which a committed version was written, if known; else the end of the second of the commit."""
     written = [at for at, version in kept if _has(commit, version, kept)]
     return max(written, default=_nanoseconds(commit.at) + _SECOND - 1)
 

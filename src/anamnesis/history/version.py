@@ -14,7 +14,7 @@ SOURCES = ("git", "now", "journal", "trash", "kept")
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A note's content, since when, and from which source; no note means deleted, or hidden by Engram."""
+    """A note's content, its time and its source. The note is None if it was deleted, or hidden by Engram."""
 
     at: str
     source: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anamnesis.config import TREES, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.hosts import STARTS_AT_PROMPT
-from anamnesis.recall.telling import subject
+from anamnesis.recall.relevance import subject
 
 # A prompt is a question, not a document: pasted text after it is not part of the query.
 _LONGEST_QUERY = 2_000

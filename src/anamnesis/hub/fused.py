@@ -17,7 +17,7 @@ from anamnesis.hub.passages import written
 from anamnesis.hub.search import Counted, Found, Wanted, as_list, best, count, rarity
 from anamnesis.meaning.fusion import COMPLETE, average, fit, weights_at, without_chance
 from anamnesis.meaning.model import Model, Vectors, load
-from anamnesis.recall.query import asked
+from anamnesis.recall.query import query_terms
 from anamnesis.store.fused import LEAST_CLOSE, LEAST_FIT, SHORT
 
 # Candidates beyond the k best of each kind.
@@ -48,7 +48,7 @@ def by_meaning(db: Connection, query: str, wanted: Wanted, k: int, *, words: boo
     """The k best notes. A note without a word of the query has to be close to it; one that is not embedded yet is as
     close as the average.
     """
-    counted = count(db, asked(query).terms, wanted)
+    counted = count(db, query_terms(query).terms, wanted)
     held = {(each.space, each.id): each for each in best(db, counted, wanted, k + _FURTHER)}
     vector = written(_model().query(query))
     near = _near(db, vector, wanted, k + _FURTHER)

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from anamnesis.hub.database import Connection
 from anamnesis.hub.passages import is_prepared
 from anamnesis.hub.words import cut
-from anamnesis.recall.identifiers import sought
-from anamnesis.recall.pruning import Word, head_deciding, head_within, rarest_first
-from anamnesis.recall.query import Mode, asked
+from anamnesis.recall.identifiers import split_query
+from anamnesis.recall.pruning import QueryWord, head_deciding, head_within, rarest_first
+from anamnesis.recall.query import Mode, query_terms
 
 MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
@@ -50,14 +50,14 @@ class Found(NamedTuple):
 class Counted(NamedTuple):
     """What a query asks for: its terms as stems, the rarest first, of the notes of the spaces that are searched."""
 
-    words: list[Word]
+    words: list[QueryWord]
     total: int
     average: float
 
 
 def search(db: Connection, query: str, wanted: Wanted, k: int, mode: Mode = "fused") -> list[Found]:
     """The k best notes by words and meaning, or as `mode` says; by words where the database has no pgvector."""
-    if mode == "words" or not asked(query).terms or not is_prepared(db):
+    if mode == "words" or not query_terms(query).terms or not is_prepared(db):
         return by_words(db, query, wanted, k)
     from anamnesis.hub.fused import by_meaning  # numpy
 
@@ -78,8 +78,8 @@ def by_words(db: Connection, query: str, wanted: Wanted, k: int) -> list[Found]:
 
     Where fewer than k hold a term of the query, notes follow that hold the parts of its identifiers.
     """
-    found = best(db, count(db, asked(query).terms, wanted), wanted, k)
-    parts = sought(query)
+    found = best(db, count(db, query_terms(query).terms, wanted), wanted, k)
+    parts = split_query(query)
     if len(found) < k and parts.named:
         known = {(each.space, each.id) for each in found}
         more = best(db, count(db, parts.words, wanted), wanted, k)
@@ -94,10 +94,10 @@ def count(db: Connection, terms: Mapping[str, int], wanted: Wanted) -> Counted:
         "SELECT * FROM anamnesis.count_terms(%(terms)s, %(spaces)s)",
         {"terms": [term for term, _ in given], "spaces": as_list(wanted.spaces)},
     ).fetchall()
-    known: dict[str, Word] = {}
+    known: dict[str, QueryWord] = {}
     for row in rows:
         times = given[row["number"] - 1][1] + (known[row["stems"]].times if row["stems"] in known else 0)
-        known[row["stems"]] = Word(row["stems"], times, row["notes"])
+        known[row["stems"]] = QueryWord(row["stems"], times, row["notes"])
     total, words = (rows[0]["total"], rows[0]["words"]) if rows else (0, 0)
     there = [word for word in known.values() if word.notes]
     return Counted(rarest_first(there)[:_MOST_TERMS], total, max(words / max(total, 1), 1.0))
@@ -133,7 +133,7 @@ def best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found
     ]
 
 
-def _finding(words: Sequence[Word], total: int, k: int) -> tuple[int, int]:
+def _finding(words: Sequence[QueryWord], total: int, k: int) -> tuple[int, int]:
     """How many of the rarest words find notes by themselves, and how many after them two by two or in a title."""
     rare = head_within(words, _FEW_NOTES)
     held = sum(word.notes for word in words[:rare])

@@ -23,7 +23,7 @@ from anamnesis.recall.query import Mode
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.note_reader import Hit
 from anamnesis.store.projects import names_of, refuse_ambiguous
-from anamnesis.store.question import Marked
+from anamnesis.store.question import Marks
 
 # What a tool may change of a note.
 CHANGEABLE = frozenset({"title", "body", "type", "project", "tags"})
@@ -218,10 +218,10 @@ class HubStore:
         )
         return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
 
-    def marks(self, ids: Iterable[str]) -> dict[str, Marked]:
+    def marks(self, ids: Iterable[str]) -> dict[str, Marks]:
         """Those of the notes that are outdated, contradicted or stale."""
         notes = [note for id in ids if (note := self.find(id))]
-        return {note.id: marks for note in notes if (marks := marked_by_itself(note)) != Marked()}
+        return {note.id: marks for note in notes if (marks := marked_by_itself(note)) != Marks()}
 
     def write(self, *, space: str | None = None, **given: Any) -> SharedNote:
         """Write a new note: into a space by its name, or into that of its project, or into the caller's own."""
@@ -301,10 +301,10 @@ class HubStore:
         return {(row["space"], row["id"]): SharedNote.of(row, self._names[row["space"]]) for row in rows}
 
 
-def marked_by_itself(note: Memory) -> Marked:
+def marked_by_itself(note: Memory) -> Marks:
     """What the note's own marks say."""
     found = mark_values(note) if note.extra else {}
-    return Marked(tuple(found.get(UPDATED_BY, ())), tuple(found.get(CONTRADICTS, ())), " ".join(found.get(STALE, ())))
+    return Marks(tuple(found.get(UPDATED_BY, ())), tuple(found.get(CONTRADICTS, ())), " ".join(found.get(STALE, ())))
 
 
 def _checked_type(type: str | None) -> str | None:

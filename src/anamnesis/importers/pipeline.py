@@ -24,7 +24,7 @@ from anamnesis.importers.origin import plain_fields, with_origin
 from anamnesis.notes import PINNED, REFLECTED, TYPES, Memory, derived_id, ending_of, utc_time
 from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, as_foreign
 from anamnesis.notes.marks import EDITED_BY, with_mark, with_marks
-from anamnesis.notes.merge import Merged, merge
+from anamnesis.notes.merge import MergedNote, merge
 from anamnesis.notes.redaction import redact
 from anamnesis.project import GLOBAL, cleaned_key
 from anamnesis.store import MemoryStore
@@ -281,7 +281,7 @@ class _ImportRun:
         if base is None:
             return "left", None, entry
         base = replace(base, engram=existing.engram, newline=existing.newline)
-        both = merge(base, replace(there, updated_at=utcnow()), existing) if base != existing else Merged(there)
+        both = merge(base, replace(there, updated_at=utcnow()), existing) if base != existing else MergedNote(there)
         if both.other:
             return "left", None, entry
         if whole_digest(both.note) == whole_digest(existing):

@@ -16,7 +16,7 @@ from anamnesis.plain import one_line, plain
 from anamnesis.recall.query import MODES, Mode
 
 if TYPE_CHECKING:
-    from anamnesis.dream.admitting import Admitted
+    from anamnesis.dream.admitting import Admission
     from anamnesis.store import MemoryStore
     from anamnesis.store.strength import Kind
 
@@ -270,7 +270,7 @@ def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Messa
     return fitted([described(note) | {name: value for name, value in more.items() if value}])[0]
 
 
-def _as_gated(store: MemoryStore, admitted: Admitted, given: dict[str, Any]) -> Message:
+def _as_gated(store: MemoryStore, admitted: Admission, given: dict[str, Any]) -> Message:
     """What the gate did instead of writing a note as it was given; if there is a note now, with that note."""
     verdict = admitted.verdict
     gate: Message = {"decision": verdict.decision, "reason": verdict.reason}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anamnesis.dream.episodes import proposal_of, unreflected
-from anamnesis.dream.reflecting import Outcome, take
+from anamnesis.dream.reflecting import ReflectionResult, take
 from anamnesis.errors import InvalidArgument
 from anamnesis.inject import render_inject
 from anamnesis.mcp.answer import described, fitted
@@ -69,7 +69,7 @@ def _lesson(note: Message) -> Lesson:
     return Lesson(note["title"], note["body"], note["type"], *lists)
 
 
-def _answer(outcome: Outcome) -> Message:
+def _answer(outcome: ReflectionResult) -> Message:
     """What was written, which episodes are reflected now, and what is left to the user."""
     written = [described(note, body=False) for folding in outcome.done for note in folding.learned]
     review = [proposal_of(folding) for folding in outcome.review]

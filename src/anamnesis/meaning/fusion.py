@@ -1,4 +1,4 @@
-"""The score of a note for a query: how close it is in meaning, and how much of the query's words it holds. Pure."""
+"""The score of a note for a query: its closeness in meaning, and its share of the query's words. Pure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from anamnesis.meaning.model import Vectors
 
-# The weight of the words where one note stands out by its meaning as much as the best of as many notes does by chance.
+# The weight of words if the closest note stands out only as much as the best of as many notes does by chance.
 _WORDS = 0.17
-# What a note gets that holds every word of the query, however close others are.
+# The bonus of a note that holds every word of the query.
 COMPLETE = 0.1
 # The share of a note's own BM25; the rest is that of its best passage.
 _NOTE = 0.7
-# How much of the advantage that many passages give by chance is taken from a note.
+# The part of the advantage that many passages give by chance which is subtracted.
 _CHANCE = 0.25
 # The most that one word adds to BM25, in units of its inverse document frequency: k1 + 1.
 _SATURATION = 2.2
-# How close this model finds a note that has nothing to do with the query, on average, and how many such notes count.
+# The average closeness of this model for a note unrelated to the query, and the number of such notes to count.
 _AVERAGE, _AVERAGE_NOTES = 0.47, 20
 # The logit of `fit`: a constant, and the weights of closeness, of the average closeness, of the square of the coverage,
 # and of `chance` for the number of notes plus `_FEW_MORE`. `python -m bench.fit` fits them to paraphrases,
@@ -33,9 +33,9 @@ _EVERY_WORD, _EVEN = 0.999, 0.5
 
 
 def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
-    """How close each note is: the cosine of its best passage, less the advantage of having several passages.
+    """The closeness of each note: the cosine of its best passage, less the advantage of having several passages.
 
-    `cosines` are those of all passages; a note's passages begin at its place in `starts`.
+    `cosines` are those of all passages; `starts` has the position of each note's first passage.
     """
     counts = np.diff(starts, append=len(cosines))
     best: Vectors = np.maximum.reduceat(cosines, starts)
@@ -43,20 +43,20 @@ def closeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
 
 
 def without_chance(best: Vectors, counts: NDArray[np.int64], spread: float) -> Vectors:
-    """How close notes are, given the cosine of the best of each one's passages, their numbers, and the usual spread."""
+    """The closeness of notes, given the cosines of their best passages, their numbers of passages, and the spread."""
     found: Vectors = best - np.float32(_CHANCE * spread) * np.sqrt(2 * np.log(counts, dtype=np.float32))
     return found
 
 
 def likeness(cosines: Vectors, starts: NDArray[np.int64]) -> Vectors:
-    """How close each note is to another one: for each of its passages, in a column, the best cosine; their mean."""
+    """The likeness of each note to another one: the mean, over the other's passages (columns), of the best cosine."""
     found: Vectors = np.maximum.reduceat(cosines, starts).mean(1)
     return found
 
 
 class Weights(NamedTuple):
-    """What words add to a score: the shares of the query that a BM25 of 1 is, that of a note and that of its best
-    passage, and the factor of the share.
+    """The weights of words in a score: the share of the query per unit of BM25, of a note and of its best passage, and
+    the factor of the share.
     """
 
     of_note: float
@@ -70,7 +70,7 @@ class Weights(NamedTuple):
         return found
 
     def added(self, share: Vectors) -> Vectors:
-        """More than in proportion: one word of a question may be there by chance, most of its words are not."""
+        """The score for a share. It grows more than linearly, because one word of a question may match by chance."""
         found: Vectors = share * (1 + share)
         found *= np.float32(self.factor)
         return found
@@ -85,17 +85,17 @@ class Weights(NamedTuple):
 def fused(close: Vectors, of_note: Vectors, of_passage: Vectors, holders: Sequence[int], total: int = 0) -> Vectors:
     """The scores of notes. `of_note` and `of_passage` are their BM25, 0 without a word of the query.
 
-    `holders` says how many notes hold each of the query's words, of the `total` that BM25 is computed over if those are
-    more than are searched.
+    `holders` has the number of notes that hold each of the query's words, of the `total` over which BM25 is computed,
+    if that is more than are searched.
     """
     return weights(close, holders, total).scores(close, of_note, of_passage)
 
 
 def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> Weights:
-    """What words add to the scores of notes.
+    """The weights of words in the scores of notes.
 
-    Where the best note stands out by its meaning, words weigh less; where it stands out no more than the best of as
-    many notes does by chance, they decide.
+    The more the closest note stands out by its meaning, the less words weigh. If it stands out only as much as the best
+    of as many notes does by chance, words decide.
     """
     if not len(close):
         return Weights(0.0, 0.0, 0.0)
@@ -104,7 +104,7 @@ def weights(close: Vectors, holders: Sequence[int], total: int = 0) -> Weights:
 
 
 def weights_at(outstanding: float, notes: int, holders: Sequence[int], total: int) -> Weights:
-    """The same, where the best of `notes` is known to stand out by so many spreads."""
+    """The weights of words if the closest of `notes` stands out by this many standard deviations."""
     held = np.asarray(holders, np.float64)
     ideal = _SATURATION * float(np.log(1 + (total - held + 0.5) / (held + 0.5)).sum())
     if ideal <= 0:
@@ -114,21 +114,21 @@ def weights_at(outstanding: float, notes: int, holders: Sequence[int], total: in
 
 
 def chance(notes: float) -> float:
-    """How far the closest of this many notes stands out by chance, in spreads: as the largest of normal numbers."""
+    """How far the closest of this many notes stands out by chance, in standard deviations of a normal distribution."""
     return math.sqrt(2 * math.log(max(notes, 1)))
 
 
 def average(close: Vectors) -> float:
-    """How close notes are to the query on average. A few notes say little, so some average ones count with them."""
+    """The average closeness of notes to the query, with some average notes added, because a few notes say little."""
     return (float(close.sum()) + _AVERAGE_NOTES * _AVERAGE) / (len(close) + _AVERAGE_NOTES)
 
 
 def fit(closeness: float, average: float, coverage: float, notes: float) -> float:
     """The probability that a note answers a query.
 
-    It depends on how close the note is, on how close the notes are on average, on the part of the query's weight that
-    the note's words cover, and on the number of notes: the more there are, the closer one of them is by chance. A note
-    that holds every word of the query may not be weak.
+    It depends on the closeness of the note, the average closeness, the part of the query's weight that the note's words
+    cover, and the number of notes: the more there are, the closer one of them is by chance. A note that holds every
+    word of the query is never weak.
     """
     logit = sum(map(mul, _FIT, (1.0, closeness, average, coverage**2, chance(notes + _FEW_MORE))))
     probability = 1 / (1 + math.exp(-min(max(logit, -30.0), 30.0)))

@@ -12,19 +12,19 @@ from anamnesis.meaning.fusion import closeness
 from anamnesis.meaning.model import WIDTH, Vectors
 from anamnesis.meaning.vectors import PASSAGE, Text
 
-# Passages compared at a time: more of them, as floats, do not fit into a core's cache.
+# Passages compared at a time: as floats, more do not fit into a core's cache.
 _AT_ONCE = 512
-# A block of more notes stays as it is; smaller ones are put together when there are more than a few.
+# Blocks of at least this many notes are full; smaller ones are joined when there are more than a few.
 _FULL = 2_048
 _MOST_SMALL = 8
 
 Numbers = NDArray[np.int64]
-# How close each note is, from the cosines of all passages and the places where those of each note begin.
+# Computes the closeness of each note from the cosines of all passages and the position of each note's first passage.
 Measure = Callable[[Vectors, Numbers], Vectors]
 
 
 class Close(NamedTuple):
-    """The numbers of notes and of their texts, how many passages each text has, and how close it is to a query."""
+    """The numbers of notes and of their texts, the number of passages of each text, and its closeness to a query."""
 
     notes: Numbers
     texts: Numbers
@@ -35,7 +35,7 @@ class Close(NamedTuple):
         return Close(self.notes[chosen], self.texts[chosen], self.counts[chosen], self.closeness[chosen])
 
 
-class Note(NamedTuple):
+class EmbeddedNote(NamedTuple):
     """A note by its number, with its text."""
 
     number: int
@@ -43,7 +43,7 @@ class Note(NamedTuple):
 
 
 class Matrix:
-    """The texts of notes, by the notes' ids, in blocks: the vectors are in memory once. A change copies a block."""
+    """The texts of notes by their ids, in blocks, so that the vectors are in memory once. A change copies a block."""
 
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
@@ -51,7 +51,7 @@ class Matrix:
     def __len__(self) -> int:
         return sum(len(block.notes) for block in self._blocks)
 
-    def update(self, changes: Mapping[str, Note | None]) -> None:
+    def update(self, changes: Mapping[str, EmbeddedNote | None]) -> None:
         """Replace notes by their ids; None removes one."""
         keys = _keys(changes)
         kept = (block.without(keys) for block in self._blocks)
@@ -62,7 +62,7 @@ class Matrix:
             self._blocks = [*full, _joined(small)]
 
     def compare(self, query: Vectors, measure: Measure = closeness) -> Close:
-        """How close every note is to the query, or to several as rows, if it is measured so."""
+        """The closeness of every note to the query, or to several queries (rows), according to `measure`."""
         every = [_block_of({}), *self._blocks]
         notes, texts, counts = (
             np.concatenate([getattr(block, name) for block in every]) for name in ("notes", "texts", "counts")
@@ -73,7 +73,7 @@ class Matrix:
 
 
 class _Block(NamedTuple):
-    """Notes, and their passages one after the other. `keys` are the hashes of the ids, in a tenth of their size."""
+    """Notes, and all their passages in order. `keys` are hashes of the ids, which take a tenth of their memory."""
 
     keys: Numbers
     notes: Numbers
@@ -97,7 +97,7 @@ class _Block(NamedTuple):
         )
 
     def cosines(self, query: Vectors) -> Vectors:
-        """Those of every passage; with several queries, in a column for each."""
+        """The cosine of every passage; with several queries, one column for each."""
         found = np.empty((len(self.values), *query.shape[:-1]), np.float32)
         floats = np.empty((_AT_ONCE, WIDTH), np.float32)
         for start in range(0, len(self.values), _AT_ONCE):
@@ -109,7 +109,7 @@ class _Block(NamedTuple):
         return found
 
 
-def _block_of(changes: Mapping[str, Note | None]) -> _Block:
+def _block_of(changes: Mapping[str, EmbeddedNote | None]) -> _Block:
     known = {id: note for id, note in changes.items() if note}
     texts = [note.text for note in known.values()]
     passages = np.concatenate([*(text.passages for text in texts), np.empty(0, PASSAGE)])

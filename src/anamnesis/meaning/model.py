@@ -23,9 +23,9 @@ WIDTH = 384
 _HEADS = 12
 _QUERY, _PASSAGE = 1, 101
 _MOST_QUERY_PIECES, _MOST_PASSAGE_PIECES = 64, 256
-# Word pieces computed together: the activations of more do not fit into a core's cache.
+# Word pieces per block: the activations of more do not fit into a core's cache.
 _BLOCK = 512
-# Word pieces for which the matrices are made ready once.
+# Word pieces per batch, for which the matrices are converted once.
 _BATCH = 8 * _BLOCK
 _EPSILON = np.float32(1e-12)
 _SLOPE = np.float32(-1.702)
@@ -35,7 +35,7 @@ _TYPES = {"I8": np.int8, "F16": np.float16, "F32": np.float32}
 
 
 class Model:
-    """Turns texts into vectors of length one, whose products tell how close the texts are in meaning."""
+    """Turns texts into vectors of length one, whose dot products are the closeness of the texts in meaning."""
 
     def __init__(self, model: bytes, vocabulary: str) -> None:
         arrays = tensors(model)
@@ -60,7 +60,7 @@ class Model:
         return vectors
 
     def _computed(self, texts: list[list[int]]) -> Vectors:
-        """The vectors of a batch, the shortest text first. The matrices of a layer are made ready once for all."""
+        """The vectors of a batch, the shortest text first. The matrices of a layer are converted once per batch."""
         blocks = [self._block([texts[number] for number in some]) for some in _batches(texts, _BLOCK)]
         for layer in self._layers:
             layer(blocks)
@@ -80,7 +80,7 @@ class Model:
 
 @dataclass
 class _Block:
-    """Texts that are computed together. Their word pieces are columns, without padding; `spans` are the texts'."""
+    """Texts that are computed together. The word pieces are columns, without padding; `spans` has the texts' ranges."""
 
     x: Vectors
     spans: list[tuple[int, int]]
@@ -95,7 +95,7 @@ class _Layer:
     """Attention, then two dense matrices; after each, the input is added and the sum normalised."""
 
     def __init__(self, tensors: Tensors, name: str) -> None:
-        # A third of the matrix makes the queries of the attention, which are scaled here once and for all.
+        # A third of the matrix computes the queries of the attention; their scaling is applied here once.
         scale = np.ones((3 * WIDTH, 1), np.float32)
         scale[:WIDTH] = (WIDTH // _HEADS) ** -0.5
         self._qkv = _Dense(tensors, f"{name}qkv", scale, scale)
@@ -122,7 +122,7 @@ class _Layer:
 
 
 class _Dense:
-    """A matrix that is kept as int8, in a quarter of the memory."""
+    """A matrix stored as int8, in a quarter of the memory of floats."""
 
     def __init__(
         self, tensors: Tensors, name: str, scale: Vectors | np.float32 = _ONE, of_bias: Vectors | np.float32 = _ONE
@@ -132,7 +132,7 @@ class _Dense:
         self._bias = tensors[f"{name}.bias"][:, None] * of_bias
 
     def floats(self) -> Vectors:
-        """The matrix made ready for several blocks."""
+        """The matrix as floats, for several blocks."""
         found: Vectors = self._values * self._scale
         return found
 
@@ -149,7 +149,7 @@ class _Dense:
 
 
 class _Scratch(threading.local):
-    """Room for one matrix as floats, used by each in turn: small enough for a core's cache, which a layer is not."""
+    """A buffer for one matrix as floats, which all share: unlike a whole layer, it fits into a core's cache."""
 
     def __init__(self) -> None:
         self.floats = np.empty(3 * WIDTH * WIDTH, np.float32)
@@ -190,7 +190,7 @@ def _attended(mixed: Vectors, spans: list[tuple[int, int]]) -> Vectors:
 
 
 def _batches(texts: list[list[int]], most: int) -> Iterator[list[int]]:
-    """The numbers of the texts, the shortest first, in groups of at most `most` pieces or of one text."""
+    """The numbers of the texts, the shortest first, in groups of at most `most` pieces, or of a single longer text."""
     batch: list[int] = []
     pieces = 0
     for number in sorted(range(len(texts)), key=lambda number: len(texts[number])):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 _WORDS = 110
-# What is left over at the end is added to the last passage if that becomes no longer than this.
+# A rest at the end is added to the last passage if that has then at most this many words.
 _MOST_WORDS = 130
 
 

@@ -1,7 +1,7 @@
-"""vectors.db: the passages of texts as vectors and as words. Derived: losing it costs time, nothing else.
+"""vectors.db: the passages of texts as vectors and as words. Derived: losing it costs only time.
 
-A text is known by its hash, so that none is embedded twice. The files that hold it are known by theirs, so that the
-vectors of a note are found without reading it.
+A text is identified by its hash, so that none is embedded twice. The files that hold it are identified by their hashes,
+so that the vectors of a note are found without reading it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anamnesis.meaning.model import WIDTH, Vectors
-from anamnesis.meaning.vectors_file import MOST_PASSAGES, Database
+from anamnesis.meaning.vectors_file import MOST_PASSAGES, VectorDatabase
 
 # A passage: int8 values, and the factor that makes them a vector of length one.
 PASSAGE = np.dtype([("scale", "<f4"), ("values", "i1", (WIDTH,))])
@@ -57,7 +57,7 @@ def packed(vectors: Vectors) -> Passages:
     return found
 
 
-class VectorFile(Database):
+class VectorFile(VectorDatabase):
     """The texts in the file."""
 
     _counts: dict[str, int]  # how many passages hold a word, "" for any
@@ -71,7 +71,7 @@ class VectorFile(Database):
         }
 
     def add(self, texts: Sequence[NewText], files: Mapping[bytes, Iterable[bytes]]) -> None:
-        """Save texts, and by the texts' hashes the files that hold them: in one transaction."""
+        """Save texts and the files that hold each of them, by the text's hash, in one transaction."""
         with self.writing() as db:
             for text in texts:
                 (number,) = db.execute(
@@ -88,13 +88,13 @@ class VectorFile(Database):
                 db.executemany("INSERT OR REPLACE INTO files (hash, text) VALUES (?, ?)", held)
 
     def link(self, files: Mapping[bytes, bytes]) -> list[bytes]:
-        """Record the texts that these files hold, by the texts' hashes; returns the files whose text is not known."""
+        """Record which text, by its hash, each of these files holds; returns the files whose text is not saved."""
         query = "INSERT OR REPLACE INTO files (hash, text) SELECT ?, number FROM texts WHERE hash = ?"
         with self.writing() as db:
             return [file for file, text in files.items() if not db.execute(query, (file, text)).rowcount]
 
     def passage_counts(self, terms: Sequence[str]) -> tuple[list[int], int]:
-        """How many passages of texts with several hold each of the terms, and how many there are."""
+        """How many passages hold each of the terms, and how many there are; only of texts with several passages."""
         with self.used() as db:
             (others_commits,) = db.execute("PRAGMA data_version").fetchone()
             now = (db, others_commits, db.total_changes)
@@ -108,7 +108,7 @@ class VectorFile(Database):
             return [self._counts[term] for term in terms], self._counts[""]
 
     def passage_scores(self, match: str, texts: Sequence[int]) -> tuple[NDArray[np.int64], Vectors]:
-        """The numbers of those of the texts that have passages that match, and the BM25 of the best passage of each."""
+        """The numbers of the texts with matching passages, and the BM25 of the best passage of each."""
         with self.used() as db:
             query = (
                 "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"

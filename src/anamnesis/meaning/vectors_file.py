@@ -1,7 +1,7 @@
-"""vectors.db as a SQLite file: its connection, its tables, its replacement where it cannot be used. Imports no numpy.
+"""vectors.db as a SQLite file: its connection, its tables, and its replacement if it is unusable. Imports no numpy.
 
-It is derived, so a damaged file is deleted. Each new file has an identity of its own, by which the follower that fills
-it notices that it has to start again.
+It is derived, so a damaged file is deleted. Each new file has a new identity, which makes the follower that fills it
+start again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from anamnesis.log import log
 from anamnesis.meaning import VERSION
 from anamnesis.readonly import SHORT_READ, is_refused, is_writable, read_only_uri
 
-# A longer note is known by its beginning: 28,000 words.
+# Of a longer note, only the beginning is embedded: 28,000 words.
 MOST_PASSAGES = 256
-# A search that embeds waits for other writers no longer than this; what it could not save is pending.
+# The longest that a search which embeds notes waits for other writers; notes that it could not save stay pending.
 _BUSY_SECONDS = 1.0
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 _SCHEMA = """
@@ -35,7 +35,7 @@ CREATE VIRTUAL TABLE words USING fts5(passage, tokenize='porter unicode61');
 """
 
 
-class Database:
+class VectorDatabase:
     """The file, for any number of threads and processes. A damaged file or one of another version is replaced."""
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +57,7 @@ class Database:
 
     @contextlib.contextmanager
     def used(self) -> Iterator[sqlite3.Connection]:
-        """The connection to the file that is there now, for one thread at a time; damage found in use deletes it."""
+        """The connection to the current file, for one thread at a time; a file that proves damaged is deleted."""
         with self._lock:
             if self._db is None or self._file != file_identity(self.path):
                 self._open()
@@ -80,8 +80,8 @@ class Database:
     def keep_only(self, files: Callable[[], Iterable[bytes]]) -> int:
         """Remove the texts that none of these files holds; returns how many were removed.
 
-        `files` is called when nobody else can write: a file that is embedded meanwhile would lose its text. Others wait
-        for all of this, so it needs an instance of its own.
+        `files` is called inside the transaction, because a file that is embedded later would otherwise lose its text.
+        Other threads wait for all of this, so it needs a separate instance.
         """
         from anamnesis.erasure import overwriting
 
@@ -94,7 +94,7 @@ class Database:
             return db.execute("DELETE FROM texts WHERE number NOT IN (SELECT text FROM files)").rowcount
 
     def erase(self, files: Callable[[], Iterable[bytes]]) -> bool:
-        """Remove the texts of all but these files, with their traces; False if another program prevented it."""
+        """Remove the texts of all other files, with their traces; False if another program prevented it."""
         from anamnesis.erasure import erase_deleted
 
         self.keep_only(files)

@@ -1,4 +1,4 @@
-"""Whose a note is: a person's, which no program changes by itself, or an agent's. Pure."""
+"""The author of a note: a person, whose notes no program changes on its own, or an agent. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anamnesis.notes.marks import EDITED_BY, marks_of, with_mark
 from anamnesis.notes.record import PINNED, Memory, without_ticking
 
 _PERSON = "human"
-# Nanoseconds after the time in a note at which a program that set it has surely written the file.
+# Nanoseconds within which a program writes the file after it has set the time in a note.
 _WRITTEN = 2_000_000_000
 
 
@@ -30,10 +30,10 @@ def as_edited(before: Memory, after: Memory) -> Memory:
 
 
 def is_edited_by_hand(versions: Sequence[tuple[Memory, int]]) -> bool:
-    """Whether a version of a note was saved by an editor; given are the versions and the times of their files.
+    """Whether an editor saved one of these versions of a note, which are given with the times of their files.
 
-    Programs set `updated_at` when they change what a note says, and editors do not. A program may do so twice within a
-    second, but then the file is as old as the time in it.
+    Programs set `updated_at` when they change the text of a note, and editors do not. A program may change a note twice
+    within a second, but then the file is as old as the time in it.
     """
     return any(
         one.updated_at == other.updated_at
@@ -44,7 +44,7 @@ def is_edited_by_hand(versions: Sequence[tuple[Memory, int]]) -> bool:
 
 
 def _is_own(note: Memory) -> bool:
-    """Agents leave a model, a session or fields of Engram in a note."""
+    """Whether a person edited a note, or wrote it: notes of agents have a model, a session or fields of Engram."""
     if marks_of(note).get(EDITED_BY) == _PERSON:
         return True
     return note.prov_source == "human" and not (note.prov_model or note.prov_session or without_ticking(note.engram))

@@ -1,4 +1,4 @@
-"""Notes in files without front matter, as people drop them into the folder. Pure."""
+"""Bare notes: files without front matter that people put into the folder. Pure."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from anamnesis.notes.ulid import moment_of, number_of
 
 _MOST_CHARACTERS = 5_000_000
 _LONGEST_TITLE = 200
-# A note with a broken front matter, or with the markers of a merge, is no bare note.
+# A file that begins so has a broken front matter or the markers of a merge, and is not a bare note.
 _NOT_BARE = ("---", "<<<<<<<")
 _FENCES = ("```", "~~~")
 
 
 def is_bare(text: str, path: str) -> bool:
-    """Whether a file is a note without front matter: text that does not start as front matter does.
+    """Whether a file is a note without front matter: a text that does not start like front matter.
 
-    A file that is named as we name notes, by a ULID, has lost its front matter: it is no note until that is back.
+    A file that is named by a ULID, as we name notes, has lost its front matter, and is not a note until that is back.
     """
     if len(text) > _MOST_CHARACTERS or "\0" in text:
         return False
@@ -27,7 +27,7 @@ def is_bare(text: str, path: str) -> bool:
 
 
 def bare_note(text: str, path: str, note_id: str, updated_at: str, scope: str) -> Memory:
-    """The note of a file without front matter, with the time of its id as that of its creation."""
+    """The note of a file without front matter; it was created at the time of its id."""
     text = text.removeprefix("\ufeff")
     newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     return Memory(

@@ -55,10 +55,10 @@ def block(note: Memory, longest: int) -> str:
     if foreign := label(note):
         origin += f" | {_field(foreign)}"
     if note.extra:
-        from anamnesis.notes.marks import DOUBTS, marks_of, told  # most notes have none
+        from anamnesis.notes.marks import DOUBTS, mark_sentences, marks_of  # most notes have none
 
         doubts = {name: value for name, value in marks_of(note).items() if name in DOUBTS}
-        origin += "".join(f" | {_field(each)}" for each in told(doubts))
+        origin += "".join(f" | {_field(each)}" for each in mark_sentences(doubts))
     title = _defused(one_line(note.title, _LONGEST_TITLE))
     heading = f"## [{_field(note.type)}] {title}".rstrip()
     lines = [heading, f"_{origin}_", *_quoted(note.body, longest, id), ""]

@@ -1,4 +1,4 @@
-"""Notes that wait for a person's review, those imported from elsewhere among them: origin and marks. Pure."""
+"""Notes that wait for a person's review, such as imported ones: their origin and tags. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def origin_name(text: str) -> str:
 
 
 def as_foreign(note: Memory, origin: str) -> Memory:
-    """The note as somebody else's that nobody has reviewed."""
+    """The note as a foreign note that nobody has reviewed."""
     tags = [tag for tag in note.tags if tag not in (REVIEWED, CLAUDE_CODE, TO_REVIEW)]
     confidence = min(note.confidence, _CONFIDENCE)
     return replace(note, prov_source=SOURCE, machine_id=origin_name(origin), confidence=confidence, tags=tags)
@@ -35,7 +35,7 @@ def is_foreign(note: Memory) -> bool:
 
 
 def is_waiting(note: Memory) -> bool:
-    """Whether a foreign note, or an agent's that has to be reviewed, has not been."""
+    """Whether a foreign note, or an agent's note that needs a review, has not been reviewed."""
     return (is_foreign(note) or TO_REVIEW in note.tags) and REVIEWED not in note.tags
 
 

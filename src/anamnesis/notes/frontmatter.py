@@ -33,7 +33,7 @@ def write_front(
 ) -> str:
     """The front matter in its fixed order, each group of unknown lines after the key that it followed.
 
-    `usual` writes what YAML writes, in a tenth of the time, or None.
+    `usual` returns the text that YAML would write, in a tenth of the time, or None.
     """
     if not extra:
         return _dump(meta)

@@ -1,4 +1,4 @@
-"""Notes as JSON, one a line: every field of the record, so that nothing is lost. Pure."""
+"""Notes as JSON lines, with every field of the record, so that nothing is lost. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def as_line(note: Memory) -> str:
 
 
 def from_value(value: Any) -> Memory:
-    """The note of a line's value. What is missing has its default; a wrong type is refused."""
+    """The note of a line's value. Missing fields get their defaults; a wrong type is refused."""
     if not isinstance(value, dict):
         raise InvalidNote("It is not a note.")
     values = {name: value[name] for name in _NAMES if name in value}

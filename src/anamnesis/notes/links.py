@@ -1,4 +1,4 @@
-"""The links of a note: what its text names as [[title]], [[title|words to show]] or by an id. Pure."""
+"""The links in a note's text: [[title]], [[title|words to show]], and ids of notes. Pure."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _USUAL = lazy_pattern(
 )
 
 
-# What YAML writes unquoted: a word that is no number, time, boolean or null, in lines too short to be folded.
+# Values that YAML writes unquoted: a word that is no number, time, boolean or null, in lines too short to be folded.
 _ULID = "(?=[0-9]*[A-Z])[0-7][0-9A-HJKMNP-TV-Z]{25}"
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _UNQUOTED = lazy_pattern(
@@ -73,7 +73,7 @@ def front_of(memory: Memory, text: str) -> str:
 
 
 def _usual_front(meta: dict[str, Any]) -> str | None:
-    """What YAML writes, if every value is plain or only quoted; takes a tenth of YAML's time. Else None."""
+    """The text that YAML would write, in a tenth of its time; None unless every value is plain or simply quoted."""
     lines = []
     for key, value in meta.items():
         if isinstance(value, (list, dict)):
@@ -131,7 +131,7 @@ def named_ids(data: bytes) -> list[str]:
 def parse(text: str, **instead: str) -> Memory:
     """The note of a file's text; fields given in `instead` replace those of the text.
 
-    The inverse of `render`, and tolerant of what people and editors write.
+    The inverse of `render`; also accepts other forms that people and editors write.
     """
     text = text.removeprefix("\ufeff")
     opening = _OPENING.match(text)

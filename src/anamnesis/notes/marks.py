@@ -1,6 +1,6 @@
-"""Marks that dreams, reflection and edits leave on notes: keys of the front matter after the tags. Pure.
+"""Marks that dreams, reflection and edits add to notes: keys of the front matter after the tags. Pure.
 
-A mark is text, or ids separated by blanks. Its note keeps its times: it says the same as before.
+A mark is text, or ids separated by blanks. A marked note keeps its times, because its text is unchanged.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from anamnesis.light import lazy_pattern
 from anamnesis.notes.record import REFLECTED as REFLECTED
 from anamnesis.notes.record import Memory
 
-# A note that says something newer, and the older one that it outdates.
+# On the newer note, the older one that it outdates; and the reverse.
 UPDATES, UPDATED_BY = "updates", "updated_by"
-# Each of two notes that say the opposite.
+# On each of two notes that contradict each other.
 CONTRADICTS = "contradicts"
-# The durable note that has the substance of an episode, and the notes that a note was derived from.
+# On an episode, the durable notes that hold its statements; on a note, the episodes that it was derived from.
 COVERED_BY, SOURCES = "covered_by", "sources"
-# What is gone from the working copy, and the commit that removed it.
+# The references that are gone from the working copy, with the commits that removed them.
 STALE = "stale"
 # The mark of a note that a person has edited.
 EDITED_BY = "edited_by"
 LINKS = (UPDATES, UPDATED_BY, CONTRADICTS, COVERED_BY, SOURCES)
 MARKS = (*LINKS, STALE, EDITED_BY)
-# Those that say that a note may not hold any more.
+# The marks that say that a note may no longer be true.
 DOUBTS = (UPDATED_BY, CONTRADICTS, STALE)
 _WORDS = {
     UPDATES: "updates",
@@ -37,19 +37,19 @@ _WORDS = {
     STALE: "stale:",
     EDITED_BY: "edited by",
 }
-# The tags of notes that are outdated, contradicted or about code that is gone.
+# The tags of notes that are outdated, contradicted or refer to code that is gone.
 OUTDATED, CONTRADICTED, GONE = "outdated", "contradicted", "stale"
 
 _AFTER = "tags"
-# An id or several, which YAML reads as text: at least one letter, and nothing with a meaning.
+# One or several ids that YAML reads as text unquoted: with at least one letter and no special character.
 _PLAIN = lazy_pattern(r"(?=[0-9]*+[A-Z])[0-9A-Z]{26}(?: [0-9A-Z]{26})*+")
-# A value on the lines after its key is somebody's own form, which is left alone.
+# A mark on one line. A value on the lines after its key was written by somebody else, and is left alone.
 _LINE = lazy_pattern(rf"^({'|'.join(MARKS)}): *+(\S.*+)\n", re.MULTILINE)
 
 
 def marks_of(note: Memory) -> dict[str, str]:
     """The marks of a note, by name."""
-    if not note.extra:  # as most notes have none, and many are asked
+    if not note.extra:  # most notes have no marks, and this is called for many
         return {}
     return {name: _unquoted(value) for name, value in _LINE.findall("".join(note.extra.values()))}
 
@@ -64,16 +64,16 @@ def mark_values(note: Memory) -> dict[str, list[str]]:
     return {name: value.split() if name in LINKS else [value] for name, value in marks_of(note).items()}
 
 
-def told(marks: Mapping[str, str]) -> list[str]:
+def mark_sentences(marks: Mapping[str, str]) -> list[str]:
     """Marks in words."""
     return [f"{_WORDS[name]} {marks[name]}" for name in MARKS if marks.get(name)]
 
 
 def with_marks(note: Memory, marks: Mapping[str, str]) -> Memory:
-    """The note with these marks alone, those without a value left out.
+    """The note with exactly these marks; marks without a value are left out.
 
-    They are in one order, so that two machines that mark a note write the same. Characters that cannot be printed are
-    blanks: then a value is one line, and the same text in JSON and in YAML.
+    Their order is fixed, so that two machines that mark a note write the same bytes. Unprintable characters become
+    blanks, so that a value is one line, and the same text in JSON and in YAML.
     """
     extra = {key: _LINE.sub("", lines) for key, lines in note.extra.items()}
     values = {name: "".join(each if each.isprintable() else " " for each in marks.get(name, "")) for name in MARKS}
@@ -83,12 +83,12 @@ def with_marks(note: Memory, marks: Mapping[str, str]) -> Memory:
 
 
 def with_mark(note: Memory, name: str, value: str) -> Memory:
-    """The note with a mark in place of the one of this name; without it for an empty value."""
+    """The note with this value of a mark; an empty value removes the mark."""
     return with_marks(note, {**marks_of(note), name: value})
 
 
 def with_link(note: Memory, name: str, *ids: str) -> Memory:
-    """The note with ids added to a mark, in their order."""
+    """The note with ids added to a mark, sorted."""
     return with_mark(note, name, " ".join(sorted({*linked(note, name), *ids})))
 
 

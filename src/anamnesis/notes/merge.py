@@ -17,41 +17,41 @@ CONFLICT_TAG = "conflict"
 _LINK = "conflict_of"
 _LINK_LINE = re.compile(rf"^{_LINK}: *(\S+) *\n", re.MULTILINE)
 
-# Unique on each machine: the copy of a conflicting version does not have them.
+# Fields that must be unique on each machine, so the copy of a conflicting version does not have them.
 _IDENTITY = ("sync_id", "topic_key")
 _ABSENT = object()
 Fields = dict[str, EngramValue]
 
-# Of the keys that are written, those with one value that the newer side decides; and the line ends.
+# The fields with a single value, for which the newer side decides.
 _SCALARS = (*KEYS[KEYS.index("type") : KEYS.index("supersedes")], "newline")
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedNote:
     """A note with both sides' changes; in a conflict, also the older version as a separate note."""
 
     note: Memory
     other: Memory | None = None
 
 
-def merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
+def merge(base: Memory | None, one: Memory, two: Memory) -> MergedNote:
     """Merge two changes of one note: the newer wins where both changed the same field."""
     if base in (one, two) or one == two:
-        return Merged(two if one == base else one)
+        return MergedNote(two if one == base else one)
     marks = _merged_marks(base, one, two)
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     space = _merged_space(base, older, newer)
     merged = _merge(base and _plain(base), _plain(older), _plain(newer))
     other = merged.other and with_space(merged.other, space)
-    return Merged(with_marks(with_space(merged.note, space), marks), other)
+    return MergedNote(with_marks(with_space(merged.note, space), marks), other)
 
 
 def _plain(note: Memory) -> Memory:
-    """A note without what is merged by itself: its marks and its space."""
+    """A note without its marks and its space, which are merged separately."""
     return with_marks(with_space(note, ""), {})
 
 
-def _merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
+def _merge(base: Memory | None, one: Memory, two: Memory) -> MergedNote:
     """Merge two changes of one note without marks and spaces."""
     older, newer = sorted((one, two), key=lambda memory: (memory.updated_at, render(memory)))
     values: dict[str, Any] = {name: _prevailing(base, older, newer, name) for name in (*_SCALARS, "extra")}
@@ -67,7 +67,7 @@ def _merge(base: Memory | None, one: Memory, two: Memory) -> Merged:
         updated_at=newer.updated_at,
     )
     conflict |= older.extra not in (note.extra, base.extra if base else {})
-    return Merged(note, set_aside(older) if conflict else None)
+    return MergedNote(note, set_aside(older) if conflict else None)
 
 
 def conflict_of(memory: Memory) -> str:
@@ -90,14 +90,14 @@ def in_place_of(note: Memory | None, other: Memory) -> Memory:
 
 
 def _prevailing(base: Memory | None, older: Memory, newer: Memory, name: str) -> Any:
-    """The value of the side that changed it; of both, the newer's."""
+    """The value of the side that changed it; if both did, the newer one's."""
     if base and getattr(newer, name) == getattr(base, name):
         return getattr(older, name)
     return getattr(newer, name)
 
 
 def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, str]:
-    """The marks of both: dreams on two machines mark a note for different reasons, and neither is a conflict."""
+    """The marks of both sides: dreams on two machines may mark a note for different reasons, which is no conflict."""
     before, ours, theirs = (mark_values(note) if note else {} for note in (base, one, two))
     names = {**ours, **theirs}
     united = {name: _united(before.get(name, []), ours.get(name, []), theirs.get(name, [])) for name in names}
@@ -107,7 +107,7 @@ def _merged_marks(base: Memory | None, one: Memory, two: Memory) -> dict[str, st
 
 
 def _merged_space(base: Memory | None, older: Memory, newer: Memory) -> str:
-    """The space that the side names that changed it; of both, the newer. A removed line changes nothing."""
+    """The space of the side that changed it; if both did, the newer one's. Removing the line changes nothing."""
     before = space_of(base) if base else ""
     return next((name for note in (newer, older) if (name := space_of(note)) not in ("", before)), before)
 

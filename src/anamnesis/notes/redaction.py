@@ -17,7 +17,7 @@ _BASE64 = "[A-Za-z0-9+/]{20,}={0,2}"
 # After the first letter of a secret: asserts that it begins a word.
 _ALONE = alone(1, r"\w")
 
-# Kind, a literal in such a secret, and its pattern, whose first group is kept. For what a rule cannot express.
+# Shapes that a rule cannot express: the kind, a literal in such a secret, and its pattern, whose first group is kept.
 SHAPED = (
     # A JSON header ends in a brace, whose last base64 letter is one of three.
     (

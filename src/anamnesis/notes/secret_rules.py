@@ -155,7 +155,7 @@ yandex-token        y0_                                             ^#{w50}
 base64-jwt          ZXlK                                            ^^{s50}
 """
 
-# A random-looking value after a name that contains one of these is a secret, even if the name does not say so.
+# A random-looking value after a name that contains one of these vendors is a secret, even without a word for a key.
 VENDORS = """
 adafruit adobe adyen airtable alchemy algolia alibaba aliyun amplitude artifactory asana atlassian auth0 beamer
 binance bintray bitbucket bittrex braintree bugsnag buildkite circleci clickup cloudflare cloudinary codecov cohere

@@ -17,7 +17,7 @@ KEY = "space"
 # The names of personal spaces begin with it.
 PERSONAL = "~"
 _AFTER = "tags"
-# A value on the lines after its key is somebody's own form, which is left alone.
+# A value on the lines after its key was written by somebody else, and is left alone.
 _LINE = lazy_pattern(rf"^{KEY}: *+(\S.*+)\n", re.MULTILINE)
 _NAME = lazy_pattern(r"~?[a-z0-9][a-z0-9._-]{0,62}")
 
@@ -29,7 +29,7 @@ def space_of(note: Memory) -> str:
 
 
 def with_space(note: Memory, name: str) -> Memory:
-    """The note with this line, directly after the tags, in place of its other ones; without it for an empty name."""
+    """The note with a single line for this space, directly after the tags; an empty name removes the line."""
     extra = {key: _LINE.sub("", lines) for key, lines in note.extra.items()}
     extra[_AFTER] = space_line(name).get(_AFTER, "") + extra.get(_AFTER, "")
     return replace(note, extra={key: lines for key, lines in extra.items() if lines})

@@ -1,1 +1,1 @@
-"""Which notes matter: the words of a query, and which of them decide the ranking. Pure."""
+"""Recall by words: the terms of a query, which of them decide the ranking, and if a note is about a prompt. Pure."""

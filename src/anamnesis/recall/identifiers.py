@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from anamnesis.light import lazy_pattern
-from anamnesis.recall.query import MOST_REPEATS, MOST_WORDS, asked, is_function_word
+from anamnesis.recall.query import MOST_REPEATS, MOST_WORDS, is_function_word, query_terms
 
 # `IDs` is one part, not two.
 _PART = "[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
@@ -16,7 +16,7 @@ _PARTS = lazy_pattern(_PART)
 _BORDER = lazy_pattern(r"[A-Z0-9](?<=[A-Za-z].)")
 # A word of several parts. With more of them it is a hash or encoded data; so is most of what begins with a digit.
 _JOINED = lazy_pattern(rf"(?<![^\W_])(?=[A-Za-z])(?>{_PART}){{2,8}}+(?![^\W_])")
-# One of many names that differ in their numbers, such as worker17: its parts alone would find the others.
+# A numbered name such as worker17 is searched for as a whole: its parts would find all the others.
 _NUMBERED = lazy_pattern("[A-Za-z]+[0-9]+")
 _WORD = lazy_pattern(r"[^\W_]+")
 # A path, a dotted name, a hyphenated word: words with nothing but such marks between them.
@@ -25,7 +25,7 @@ _MOST_CHAINS = 16
 
 
 def joined_parts(text: str) -> str:
-    """The parts of those identifiers that are one word for the index, without parts that are words of the text too."""
+    """The parts of identifiers that the index has as one word, without parts that are also words of the text."""
     if not _BORDER.search(text):
         return ""
     parts = {part for word in _JOINED.findall(text) for part in _split(word)}
@@ -43,12 +43,11 @@ def _split(word: str) -> list[str]:
     return [part.lower() for part in _PARTS.findall(word)]
 
 
-class Sought(NamedTuple):
-    """What a query asks for if its identifiers are known by their parts.
+class SplitQuery(NamedTuple):
+    """The terms of a query, with its identifiers split into parts.
 
     `words` are its words and phrases, with the parts in place of the identifiers. `wholes` are all spellings of the
-    identifiers, each with the parts that it stands for, and its paths as phrases. `named` are the parts of each
-    identifier.
+    identifiers, each with its parts, and its paths as phrases. `named` are the parts of each identifier.
     """
 
     words: Counter[str]
@@ -56,9 +55,9 @@ class Sought(NamedTuple):
     named: list[list[str]]
 
 
-def sought(query: str) -> Sought:
+def split_query(query: str) -> SplitQuery:
     words, wholes, named = Counter[str](), dict[str, list[str]](), []
-    for term, times in asked(query).terms.items():
+    for term, times in query_terms(query).terms.items():
         parts = parts_of(term)
         if parts:
             spellings = " ".join(parts), "".join(parts)
@@ -72,4 +71,4 @@ def sought(query: str) -> Sought:
                 words[word] = min(words[word] + times, MOST_REPEATS)
     for match in islice(_CHAIN.finditer(query), _MOST_CHAINS):
         wholes.setdefault(" ".join(_WORD.findall(match[0].lower())), [])
-    return Sought(words, {whole: parts for whole, parts in wholes.items() if whole and whole not in words}, named)
+    return SplitQuery(words, {whole: parts for whole, parts in wholes.items() if whole and whole not in words}, named)

@@ -17,7 +17,7 @@ _K1 = 1.2
 _LEAST_IDF = 1e-6
 
 
-class Word(NamedTuple):
+class QueryWord(NamedTuple):
     """A word of the query, how often it occurs there, and how many notes contain it."""
 
     text: str
@@ -38,7 +38,7 @@ class Word(NamedTuple):
         return self.times * self.weight(total) * (_K1 + 1)
 
 
-def any_of(words: Iterable[Word]) -> str:
+def any_of(words: Iterable[QueryWord]) -> str:
     """The FTS5 expression for notes with any of the words, each as often as the query has it."""
     return any_term(word.text for word in words for _ in range(word.times))
 
@@ -48,11 +48,11 @@ def any_term(terms: Iterable[str]) -> str:
     return " OR ".join(f'"{term}"' for term in terms)
 
 
-def rarest_first(words: Sequence[Word]) -> list[Word]:
+def rarest_first(words: Sequence[QueryWord]) -> list[QueryWord]:
     return sorted(words, key=lambda word: word.notes)
 
 
-def head_holding(words: Sequence[Word], notes: int) -> int:
+def head_holding(words: Sequence[QueryWord], notes: int) -> int:
     """How many of the rarest words are needed to match this many notes, if no note matches two."""
     for count, held in enumerate(accumulate(word.notes for word in words), start=1):
         if held >= notes:
@@ -60,12 +60,12 @@ def head_holding(words: Sequence[Word], notes: int) -> int:
     return len(words)
 
 
-def head_within(words: Sequence[Word], notes: int) -> int:
+def head_within(words: Sequence[QueryWord], notes: int) -> int:
     """How many of the rarest words match at most this many notes together."""
     return sum(held <= notes for held in accumulate(word.notes for word in words))
 
 
-def head_deciding(words: Sequence[Word], total: int, score: float) -> int:
+def head_deciding(words: Sequence[QueryWord], total: int, score: float) -> int:
     """How many of the rarest words matter: a note with none of them cannot reach `score`."""
     rest = 0.0
     for count in range(len(words), 0, -1):

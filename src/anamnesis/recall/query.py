@@ -1,4 +1,4 @@
-"""What a query asks for: words, quoted phrases, which of them say nothing by themselves; and how notes are ranked."""
+"""The terms of a query: words, quoted phrases, and the function words among them; and the modes of ranking."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MODES = get_args(Mode)
 # real question comes near to either.
 MOST_WORDS = 1000
 MOST_REPEATS = 8
-# Articles, pronouns, auxiliaries, question words, prepositions, conjunctions, and what a contraction leaves. They say
-# how something is asked, not what. Words that are as often names or keywords (may, us, while, up, all) are none.
+# Articles, pronouns, auxiliaries, question words, prepositions, conjunctions, and the rests of contractions. They say
+# how something is asked, not what. Words that are as often names or keywords (may, us, while, up, all) are not listed.
 _WORDS = """
 a an the this that these those
 i me my we our ours you your yours he him his she her hers it its they them their theirs
@@ -28,22 +28,22 @@ there here just also too very really please not no
 s t ll ve don doesn didn isn aren wasn weren hasn haven hadn couldn shouldn wouldn
 """
 _FUNCTION_WORDS = frozenset(_WORDS.split())
-# A longer quotation is no phrase to look for, but its words are.
+# A longer quotation is searched for by its words, not as a phrase.
 _TERM = lazy_pattern(r'(?<!\w)"([^"\n]{0,300})"(?!\w)|\w+')
 _WORD = lazy_pattern(r"\w+")
 
 
-class Asked(NamedTuple):
-    """What a query asks for, in order, with counts, and the function words around it, which break ties at most."""
+class QueryTerms(NamedTuple):
+    """The terms of a query in order, with counts, and the function words around them, which only break ties."""
 
     terms: Counter[str]
     around: Counter[str]
 
 
-def asked(query: str) -> Asked:
+def query_terms(query: str) -> QueryTerms:
     """The words and the quoted phrases of a query; a phrase is its words with single blanks.
 
-    Function words are asked for where they are quoted, or where there is nothing else.
+    Function words are terms only if they are quoted, or if there is nothing else.
     """
     telling, around = Counter[str](), Counter[str]()
     for match in _TERM.finditer(query):
@@ -52,7 +52,7 @@ def asked(query: str) -> Asked:
         counted = around if quoted is None and is_function_word(term) else telling
         if term and (len(counted) < MOST_WORDS or term in counted):
             counted[term] = min(counted[term] + 1, MOST_REPEATS)
-    return Asked(telling, around) if telling else Asked(around, Counter())
+    return QueryTerms(telling, around) if telling else QueryTerms(around, Counter())
 
 
 def is_function_word(word: str) -> bool:
@@ -60,6 +60,6 @@ def is_function_word(word: str) -> bool:
 
 
 def telling_words(text: str) -> list[str]:
-    """The words that say what a text is about, each once; it is no query, so its quotes mean nothing."""
+    """The words that say what a text is about, each once. Unlike in a query, quotes have no meaning."""
     found = dict.fromkeys(map(str.lower, _WORD.findall(text)))
     return [word for word in found if word not in _FUNCTION_WORDS][:MOST_WORDS]

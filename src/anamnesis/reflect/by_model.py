@@ -1,6 +1,6 @@
-"""Folds episodes with the configured model: a request holds several episodes of one project, the answer is checked.
+"""Folds episodes with the configured model: a request has several episodes of one project, and the answer is checked.
 
-Secrets are redacted before anything is sent. What the model answers is data: it becomes notes or nothing.
+Secrets are redacted before anything is sent. The model's answer is data: it becomes notes or is refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from anamnesis.notes import Memory
 from anamnesis.notes.fence import block
 from anamnesis.notes.redaction import redact
 from anamnesis.reflect.folding import DURABLE, Folding, Lesson, Stamp, folded
-from anamnesis.reflect.model import ask, json_object
+from anamnesis.reflect.model_client import ask, json_object
 from anamnesis.reflect.rules import Candidates, units
 from anamnesis.reflect.wording import holds, wording
 
-# The episodes of a request: as many as an answer of the usual length can be about.
+# The episodes of a request: as many as an answer of the usual length can cover.
 MOST_EPISODES = 8
 _MOST_CHARACTERS = 24_000
 _LONGEST_EPISODE = 6_000
@@ -40,7 +40,7 @@ _TASK = (
 
 
 def batches(episodes: Iterable[Memory]) -> Iterator[list[Memory]]:
-    """Episodes of one project and scope as they fit into requests."""
+    """Episodes of one project and scope in batches that fit into a request."""
     batch: list[Memory] = []
     size = 0
     for episode in episodes:
@@ -55,7 +55,7 @@ def batches(episodes: Iterable[Memory]) -> Iterator[list[Memory]]:
 
 
 def lessons_of(settings: Reflection, episodes: Sequence[Memory]) -> list[Lesson]:
-    """What the model learns from the episodes of one request. Raises what FAILURES names."""
+    """The lessons that the model finds in the episodes of one request. Raises the errors in FAILURES."""
     numbered = (f"Note {number}\n{block(_shown(each), _LONGEST_EPISODE)}" for number, each in _numbered(episodes))
     return lessons_in(json_object(ask(settings, _TASK, "\n".join(numbered))), episodes)
 
@@ -63,7 +63,7 @@ def lessons_of(settings: Reflection, episodes: Sequence[Memory]) -> list[Lesson]
 def by_model(
     lessons: Sequence[Lesson], episodes: Sequence[Memory], candidates: Candidates, stamp: Stamp
 ) -> list[Folding]:
-    """Fold the episodes of one request; what a durable note holds already is not written again."""
+    """Fold the episodes of one request; a lesson that a durable note already holds is not written again."""
     by_id = {episode.id: episode for episode in episodes}
     return folded(lessons, by_id, stamp, holding=lambda lesson: _holding(lesson, by_id, candidates))
 
@@ -82,7 +82,7 @@ def _holding(lesson: Lesson, episodes: Mapping[str, Memory], candidates: Candida
 
 
 def lessons_in(answer: Mapping[str, Any], episodes: Sequence[Memory]) -> list[Lesson]:
-    """The lessons of an answer. Raises ValueError or TypeError unless every one of them is as it should be."""
+    """The lessons of an answer. Raises ValueError or TypeError if one of them is invalid."""
     notes = answer.get("notes")
     if not isinstance(notes, list) or len(notes) > _MOST_NOTES:
         raise ValueError(f"The answer has no list of at most {_MOST_NOTES} notes.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Phrases of what holds for a while only: it is no knowledge.
+# Phrases of statements that are only temporarily true, and so no knowledge.
 PASSING = (
     *("for now", "for the moment", "for the time being", "right now", "at the moment", "today", "tonight", "tomorrow"),
     *("this week", "next week", "this session", "this branch", "this pr", "this commit", "this time", "this morning"),
@@ -17,7 +17,7 @@ PASSING = (
     *("暂时", "今天", "明天", "目前先", "先不要", "とりあえず", "今日", "明日", "一時的", "まだ"),
     *("일단", "오늘", "내일", "임시로", "아직"),
 )
-# First words that point back at something that the sentence does not say.
+# First words that refer to something outside the sentence.
 POINTING = frozenset(
     (
         *("it", "this", "that", "they", "these", "those", "he", "she", "both", "same", "here", "there", "which"),
@@ -38,12 +38,12 @@ POINTING_FIXES = (
     ),
     *("worked around it", "worked around this", "worked around that"),
 )
-# Openings that begin with such a word and say what they mean themselves.
+# Openings that begin with such a word, but name what they refer to.
 SELF_CONTAINED = (
     *("it turned out", "it turns out", "this repo", "this repository", "this project", "this codebase", "this service"),
     *("this package", "this team", "das projekt", "das repo", "das problem war", "это проект"),
 )
-# Words that turn a statement around.
+# Words that negate a statement.
 NEGATIONS = frozenset(
     (
         *("not", "no", "never", "don't", "doesn't", "didn't", "won't", "can't", "cannot", "isn't", "aren't", "wasn't"),
@@ -53,9 +53,9 @@ NEGATIONS = frozenset(
         *("не", "нет", "никогда", "без", "нельзя"),
     )
 )
-# The same in scripts without spaces, where they are parts of words.
+# Negations in scripts without spaces, where they are parts of words.
 UNSPACED_NEGATIONS = ("不", "没", "勿", "别", "无", "ない", "ません", "せず", "않", "못", "말")
-# Words that introduce a statement and are no part of what it says.
+# Words that introduce a statement and add nothing to its meaning.
 OPENERS = frozenset(
     (
         *("always", "please", "remember", "now", "forward", "going", "future", "rule", "convention", "root", "cause"),

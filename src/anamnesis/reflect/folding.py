@@ -1,4 +1,4 @@
-"""Episodes folded into durable notes: lessons become notes with provenance, and their sources are tagged. Pure."""
+"""Folds episodes into durable notes: lessons become notes with provenance, and their sources are tagged. Pure."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ SOURCE = "reflection"
 RULES = "rules"
 TAG = "reflection"
 DURABLE = ("procedural", "semantic")
-# Tags that the user or the program gives: episodes may quote anybody, so a lesson from them cannot pin itself.
+# Tags that only the user or the program sets. Episodes may quote anybody, so a lesson must not pin itself, for example.
 _NOT_THEIRS = frozenset((PINNED, REFLECTED, TO_REVIEW, REVIEWED, OUTDATED, CONTRADICTED, GONE, CONFLICT_TAG))
-# A lesson is surer with each further session that it comes from.
+# The confidence of a lesson grows with each session that it comes from.
 _SURE, _MORE, _SUREST = 0.8, 0.05, 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a durable note is to say, and the ids of the episodes that it comes from."""
+    """The content of a durable note, and the ids of the episodes that it comes from."""
 
     title: str
     body: str
@@ -45,9 +45,9 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """What is written together: new notes, existing ones that got further sources, and the episodes behind both.
+    """Notes that are written together: new ones, existing ones with further sources, and the episodes behind both.
 
-    `covered` names, by episode, the existing notes that hold some of it.
+    `covered` maps each episode to the existing notes that hold a part of it.
     """
 
     episodes: tuple[Memory, ...]
@@ -57,7 +57,7 @@ class Folding:
 
     @property
     def after(self) -> tuple[Memory, ...]:
-        """The notes as they are to be."""
+        """The new and changed notes."""
         return (*self.learned, *self.confirmed, *(self._folded(episode) for episode in self.episodes))
 
     @property
@@ -74,7 +74,7 @@ class Folding:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Who wrote lessons, on which machine, and when."""
+    """The author of lessons, the machine and the time."""
 
     model: str
     machine_id: str
@@ -86,12 +86,12 @@ def confidence_of(sessions: int) -> float:
 
 
 def sessions_of(episodes: Iterable[Memory]) -> int:
-    """How many sessions episodes are about."""
+    """The number of sessions that episodes come from."""
     return len({episode.prov_session or episode.id for episode in episodes})
 
 
 def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "") -> Memory:
-    """The durable note of a lesson: of the project of its sources, and on this machine only if one of them is."""
+    """The durable note of a lesson: in the project of its sources, and machine-local if one of them is."""
     is_local = any(source.scope == "machine-local" for source in sources)
     name = "\n".join((SOURCE, *lesson.sources, lesson.title, lesson.body))
     note = Memory(
@@ -114,7 +114,7 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
 
 
 def confirmed(note: Memory, episodes: Sequence[Memory]) -> Memory:
-    """A note of ours that further episodes state: surer, and as new as the newest of them."""
+    """A note of ours that further episodes confirm: with more confidence, and the time of the newest episode."""
     known = {*linked(note, SOURCES)}
     new = [episode for episode in episodes if episode.id not in known]
     if not new:
@@ -148,7 +148,7 @@ def folded(
 
 
 def joined(pieces: Iterable[Folding]) -> list[Folding]:
-    """Foldings that have no note in common: those that have one become one."""
+    """The foldings, with those that have a note in common joined."""
     groups: dict[int, list[Folding]] = {}
     group_of: dict[str, int] = {}
     for number, piece in enumerate(pieces):

@@ -1,4 +1,4 @@
-"""Folds episodes by rules: what they state becomes durable notes, unless such a note holds it already. Pure.
+"""Folds episodes by rules: their statements become durable notes, unless such a note already holds them. Pure.
 
 The result depends on the episodes and the notes alone, so that two machines write the same bytes.
 """
@@ -30,35 +30,35 @@ _INTRODUCTION = lazy_pattern(
     r"(?:(?:ok|okay|so|also|and|but|please|remember(?: that|:)?+|from now on|going forward)[,:]?+ ++)++", re.IGNORECASE
 )
 
-# The durable notes that may hold a statement of an episode, and those of ours that may say less.
+# Returns the durable notes that may hold a statement of an episode, and the notes of ours that may say less.
 Candidates = Callable[[str, Memory], Sequence[Memory]]
 
 
-class _Said(NamedTuple):
-    """A statement and the episode that states it."""
+class _EpisodeStatement(NamedTuple):
+    """A statement and its episode."""
 
     statement: Statement
     episode: Memory
 
 
 def by_rules(episodes: Iterable[Memory], candidates: Candidates, is_deleted: Callable[[str], bool]) -> list[Folding]:
-    """Fold episodes of one project. `is_deleted` says of an id whether somebody has deleted a note with its ending.
+    """Fold episodes of one project. `is_deleted` tells whether a note with the ending of an id was deleted.
 
-    An episode that states nothing durable is in none of the foldings.
+    An episode without a durable statement is in none of the foldings.
     """
     pieces = (_piece(group, candidates, is_deleted) for group in _groups(episodes))
     return [_with_confirmed(folding) for folding in joined([piece for piece in pieces if piece])]
 
 
-def _groups(episodes: Iterable[Memory]) -> list[list[_Said]]:
-    """What the episodes state: statements that say the same are together, those of most sessions first."""
-    groups: list[list[_Said]] = []
+def _groups(episodes: Iterable[Memory]) -> list[list[_EpisodeStatement]]:
+    """The statements of the episodes, grouped by meaning, those of most episodes first."""
+    groups: list[list[_EpisodeStatement]] = []
     by_longest: dict[str, list[int]] = {}
     by_word: dict[str, list[int]] = {}
     for episode in sorted(episodes, key=lambda each: (each.created_at, each.id)):
         for statement in durable_statements(episode):
-            said, each = wording(statement.text), _Said(statement, episode)
-            # Of two that say the same, the longer statement has the longest word of the shorter.
+            said, each = wording(statement.text), _EpisodeStatement(statement, episode)
+            # Of two statements with the same meaning, the longer one has the longest word of the shorter.
             longest = max(said.words, key=len)
             near = [place for word in said.words for place in by_longest.get(word, ())] + by_word.get(longest, [])
             same = next((groups[place] for place in near if _are_same(groups[place][0], each)), None)
@@ -72,13 +72,15 @@ def _groups(episodes: Iterable[Memory]) -> list[list[_Said]]:
     return sorted(groups, key=lambda group: -len({said.episode.id for said in group}))
 
 
-def _are_same(one: _Said, other: _Said) -> bool:
+def _are_same(one: _EpisodeStatement, other: _EpisodeStatement) -> bool:
     is_alike = one.statement.kind == other.statement.kind and one.episode.scope == other.episode.scope
     return is_alike and says_same(wording(one.statement.text), wording(other.statement.text))
 
 
-def _piece(group: Sequence[_Said], candidates: Candidates, is_deleted: Callable[[str], bool]) -> Folding | None:
-    """One statement: held by a note, or a new note, or None if somebody has deleted that."""
+def _piece(
+    group: Sequence[_EpisodeStatement], candidates: Candidates, is_deleted: Callable[[str], bool]
+) -> Folding | None:
+    """The folding of one statement: covered by a note, or a new note; None if that note was deleted before."""
     best = max(group, key=lambda said: (said.statement.by_user, len(wording(said.statement.text).words))).statement
     said = wording(best.text)
     episodes = tuple({each.episode.id: each.episode for each in group}.values())
@@ -96,7 +98,7 @@ def _piece(group: Sequence[_Said], candidates: Candidates, is_deleted: Callable[
 
 
 def _with_confirmed(folding: Folding) -> Folding:
-    """The folding with the notes of ours as they are to be, now that all of their new sources are known."""
+    """The folding with its confirmed notes updated, now that all of their new sources are known."""
     surer = (
         confirmed(note, [each for each in folding.episodes if note.id in folding.covered.get(each.id, ())])
         for note in folding.confirmed
@@ -105,7 +107,7 @@ def _with_confirmed(folding: Folding) -> Folding:
 
 
 def _note(statement: Statement, episodes: Sequence[Memory], less: Sequence[Memory]) -> Memory:
-    """The durable note of a statement, in place of those that say less."""
+    """The durable note of a statement, which supersedes those that say less."""
     first = min(episodes, key=lambda each: (each.created_at, each.id))
     newest = max(episodes, key=lambda each: (each.updated_at, each.id))
     lesson = Lesson(
@@ -135,7 +137,7 @@ def _sources(notes: Iterable[Memory]) -> Iterator[str]:
 
 
 def _is_ours(note: Memory) -> bool:
-    """Whether rules wrote a note, and no person has made it their own."""
+    """Whether rules wrote a note, and no person has edited or pinned it."""
     return (note.prov_source, note.prov_model) == (SOURCE, RULES) and not is_claimed(note)
 
 
@@ -145,7 +147,7 @@ def own_wording(note: Memory) -> Wording:
 
 
 def units(note: Memory) -> Iterator[Wording]:
-    """What a note says, sentence by sentence."""
+    """The wordings of a note's title and sentences."""
     yield wording(note.title)
     for line in prose(note.body[:_LONGEST_BODY]):
         yield from map(wording, sentences(line.text))

@@ -25,7 +25,7 @@ _CLIPPED = ("...", "…")
 
 
 def durable_statements(episode: Memory) -> list[Statement]:
-    """What an episode states that holds beyond it and can be understood without it, each statement once."""
+    """The statements of an episode that are valid beyond it and can be understood alone, each once."""
     kept: list[Statement] = []
     for statement in _stated(redact(episode.body[:_LONGEST_BODY])):
         said = wording(statement.text)
@@ -44,9 +44,9 @@ def is_durable(statement: Statement) -> bool:
 
 
 def _stated(body: str) -> Iterator[Statement]:
-    """The statements of a body: those that capture has listed, then those of the asks and the answer.
+    """The statements of a body: those that capture has listed, then those in the asks and the answer.
 
-    A body of another form is read as an answer.
+    A body in another form is read as an answer.
     """
     parts = _PART.split(body)
     if len(parts) == 1:

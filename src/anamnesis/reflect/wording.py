@@ -1,6 +1,6 @@
-"""Whether two statements say the same, by their words alone: the same on every machine. Pure.
+"""Whether two statements say the same, by their words alone, so that the result is the same on every machine. Pure.
 
-Precision goes before recall: of two that say the same in other words, both stay, and a dream may merge them.
+Precision goes before recall: statements that say the same in other words both stay, and a dream may merge them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from anamnesis.light import lazy_pattern
 from anamnesis.recall.query import is_function_word
 from anamnesis.reflect.cues import EMPTY, NEGATIONS, OPENERS, UNSPACED_NEGATIONS
 
-# A word; of Chinese, Japanese and Korean, a character.
+# A word; in Chinese, Japanese and Korean, a character.
 _UNSPACED = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = lazy_pattern(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]++(?:'[a-z]++)?")
 _ENDING = lazy_pattern("(?:ing|ed|es|s|e)$")
@@ -23,7 +23,7 @@ _FEWEST_WORDS = 3
 
 
 class Wording(NamedTuple):
-    """The stems of the words that say something, in order, and how often a statement is turned around."""
+    """The stems of the meaningful words of a statement, in order, and the number of its negations."""
 
     words: tuple[str, ...]
     negations: int
@@ -31,7 +31,7 @@ class Wording(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def wording(text: str) -> Wording:
-    """What a statement says, without the words that introduce it."""
+    """The wording of a statement, without the words that introduce it."""
     plain = text.casefold().replace("’", "'")
     words = _TOKEN.findall(plain)
     negations = sum(word in NEGATIONS for word in words) + sum(plain.count(part) for part in UNSPACED_NEGATIONS)
@@ -40,7 +40,7 @@ def wording(text: str) -> Wording:
 
 
 def holds(one: Wording, other: Wording) -> bool:
-    """Whether one says all that the other says: its words in the same order, turned around as often."""
+    """Whether one says all that the other says: it has its words in the same order, and as many negations."""
     if not other.words or one.negations != other.negations:
         return False
     rest = iter(one.words)

@@ -1,4 +1,4 @@
-"""The words' half of a search by words and meaning: the BM25 of notes that can be among the best, exact for these."""
+"""BM25 for the fused search: exact for every note that can be among the best, a lower bound for the others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from anamnesis.meaning.fusion import Weights
 from anamnesis.meaning.matrix import Numbers
 from anamnesis.meaning.model import Vectors
-from anamnesis.recall.identifiers import sought
-from anamnesis.recall.pruning import Word, any_of, any_term, head_within, rarest_first
+from anamnesis.recall.identifiers import split_query
+from anamnesis.recall.pruning import QueryWord, any_of, any_term, head_within, rarest_first
 from anamnesis.store.word_search import MOST_ASKED, about_total, count_notes, counted, holding
 
 if TYPE_CHECKING:
@@ -23,41 +23,41 @@ if TYPE_CHECKING:
 
 Scores = NDArray[np.floating[Any]]
 
-# What a word is worth that a note holds as a part of an identifier, in weights of a whole word that it holds once.
+# The weight of a word that a note holds only as a part of an identifier; a whole word held once weighs 1.
 _PART = 0.8
-# What the whole identifier or path adds, in weights of a word.
+# The weight that a match of the whole identifier or path adds.
 _WHOLE = 3
-# The notes with the rarest words that are scored to find out which others can be better; 2 ms.
+# How many notes with the rarest words are scored first, for a threshold that rules most others out; 2 ms.
 _FEW_NOTES = 1_500
 # Scores that differ by less are equal.
 _EQUAL = 1e-5
 
 
 class Words(NamedTuple):
-    """The words of a search: `whole` is what FTS5 is asked for, the rarest first, and `parts` those of its words that
-    are parts of identifiers in notes. `notes` says how many of `total` notes hold each word of the query, whole or as
-    a part, words in half of the notes and words of none included: a note with one incidental word of eight has an
-    eighth of the query, even if no note has the others.
+    """The words of a search: FTS5 searches for `whole`, the rarest first; `parts` are those of them that are parts of
+    identifiers in notes. `notes` maps each word of the query to the number of notes, of `total`, that hold it whole or
+    as a part. It includes words in half of the notes and words in none: a note with one incidental word of eight
+    covers an eighth of the query, even if no note has the others.
     """
 
-    whole: list[Word]
-    parts: list[Word]
+    whole: list[QueryWord]
+    parts: list[QueryWord]
     notes: dict[str, int]
     total: int
-    spelled: dict[str, list[str]]  # the parts that each spelling of an identifier stands for
+    spelled: dict[str, list[str]]  # the parts of each identifier in the query, by its spelling
 
     @property
     def holders(self) -> list[int]:
         return list(self.notes.values())
 
     def most(self, start: int = 0) -> float:
-        """The highest BM25 that a text can have by these words, or by those from one of them on."""
+        """The highest BM25 that a text can reach with the words from `start` on."""
         return sum(word.most(self.total) for word in self.whole[start:] if word.notes)
 
 
-class Compared(NamedTuple):
-    """The notes that a search selects: their numbers, in order, their places by number (-1 for other notes), how
-    close each is, and the numbers of their texts, -1 for those of one passage.
+class SelectedNotes(NamedTuple):
+    """The notes that a search selects: their numbers in ascending order, their positions by number (-1 for notes that
+    are not selected), the closeness of each, and the numbers of their texts (-1 for a text of one passage).
     """
 
     numbers: Numbers
@@ -70,19 +70,19 @@ class Compared(NamedTuple):
         return self.texts < 0
 
     def places_of(self, numbers: Numbers) -> Numbers:
-        """The places of notes, -1 for those that are not among these."""
+        """The positions of these numbers, -1 for notes that are not selected."""
         known = numbers < len(self.places)
         return np.where(known, self.places[np.where(known, numbers, 0)], -1)
 
 
-def telling(db: Connection, query: str) -> Words:
-    """What a query asks for, without words that half of the notes hold, unless it has no others."""
+def query_words(db: Connection, query: str) -> Words:
+    """The words of a query, without those that half of the notes hold, unless it has no others."""
     total = about_total(db)
-    words, wholes, _ = sought(query)
+    words, wholes, _ = split_query(query)
     whole = {word.text: word.notes for word in counted(db, words)}
     as_part = db.learned().part_counts
     parts = {text: 0 if " " in text else count_notes(db, "memory_parts", as_part, text) for text in words}
-    every = [Word(text, times, whole.get(text, 0) + parts[text]) for text, times in words.items()]
+    every = [QueryWord(text, times, whole.get(text, 0) + parts[text]) for text, times in words.items()]
     known = rarest_first([word for word in every if word.notes])[:MOST_ASKED]
     known = [word for word in known if word.is_telling(total)] or known
     names = [word._replace(times=_WHOLE) for word in counted(db, Counter(wholes))]
@@ -97,7 +97,7 @@ def telling(db: Connection, query: str) -> Words:
 
 
 def held_words(db: Connection, words: Words, numbers: Sequence[int]) -> list[set[str]]:
-    """The words of the query that each of these notes holds: whole, as a part, or in an identifier that was named."""
+    """The query's words that each of these notes holds: whole, as a part, or in an identifier that the query names."""
     known = [text for text, notes in words.notes.items() if notes]
     whole = holding(db, [*known, *words.spelled], numbers)
     parts = holding(db, [word.text for word in words.parts], numbers, table="memory_parts")
@@ -117,16 +117,16 @@ def holding_every(db: Connection, words: Words, places: Numbers) -> NDArray[np.b
 
 
 def best_bm25(
-    db: Connection, file: VectorFile, words: Words, notes: Compared, weights: Weights, k: int
+    db: Connection, file: VectorFile, words: Words, notes: SelectedNotes, weights: Weights, k: int
 ) -> tuple[Vectors, Vectors]:
     """BM25 of the notes and of their best passages; too low for notes that cannot be among the k best.
 
-    FTS5 skips eight notes in the time in which it scores one. So the notes with the rarest words are scored first, and
-    then those whose closeness and best possible share of the query reach the k-th of these.
+    FTS5 skips eight notes in the time it takes to score one. So the notes with the rarest words are scored first, and
+    then only the notes whose highest possible score reaches the k-th best of these.
     """
     match = any_of(words.whole)
     passages = _in_passages(file, words)
-    chosen = _hopeful(db, words, passages, notes, weights, k)
+    chosen = _possible_best(db, words, passages, notes, weights, k)
     of_note = _bm25(db, match, notes, chosen)
     as_parts = _as_parts(db, words, notes, chosen)
     of_passage = np.where(notes.is_short, of_note, np.float32(0))
@@ -140,8 +140,8 @@ def best_bm25(
     return of_note + as_parts, of_passage + as_parts
 
 
-def _hopeful(
-    db: Connection, words: Words, passages: Words, notes: Compared, weights: Weights, k: int
+def _possible_best(
+    db: Connection, words: Words, passages: Words, notes: SelectedNotes, weights: Weights, k: int
 ) -> NDArray[np.bool_] | None:
     """The notes that can be among the k best; None for all of them."""
     head = head_within(words.whole, _FEW_NOTES)
@@ -164,18 +164,18 @@ def _hopeful(
 
 
 def _last(scores: Scores, k: int) -> float:
-    """What a note must reach to be among the k best."""
+    """The lowest score of the k best."""
     return float(np.partition(scores, -k)[-k]) - _EQUAL if len(scores) > k else -np.inf
 
 
 def _in_passages(file: VectorFile, words: Words) -> Words:
-    """The same words with the numbers of passages that hold them, in the same order."""
+    """The same words, counted by the passages that hold them, in the same order."""
     counts, total = file.passage_counts([word.text for word in words.whole])
     whole = [word._replace(notes=count) for word, count in zip(words.whole, counts, strict=True)]
     return words._replace(whole=whole, total=total)
 
 
-def _bm25(db: Connection, match: str, notes: Compared, chosen: NDArray[np.bool_] | None) -> Vectors:
+def _bm25(db: Connection, match: str, notes: SelectedNotes, chosen: NDArray[np.bool_] | None) -> Vectors:
     """The BM25 of the notes, or of the chosen ones; 0 without a match."""
     of_note = np.zeros_like(notes.closeness)
     if match:
@@ -186,8 +186,8 @@ def _bm25(db: Connection, match: str, notes: Compared, chosen: NDArray[np.bool_]
     return of_note
 
 
-def _as_parts(db: Connection, words: Words, notes: Compared, chosen: NDArray[np.bool_] | None) -> Vectors:
-    """What the notes, or the chosen ones, get for words that they hold as parts of identifiers."""
+def _as_parts(db: Connection, words: Words, notes: SelectedNotes, chosen: NDArray[np.bool_] | None) -> Vectors:
+    """The scores of the notes, or of the chosen ones, for words that they hold as parts of identifiers."""
     scores = np.zeros_like(notes.closeness)
     for word in words.parts:
         query = "SELECT rowid FROM memory_parts WHERE memory_parts MATCH :match"
@@ -198,18 +198,18 @@ def _as_parts(db: Connection, words: Words, notes: Compared, chosen: NDArray[np.
 
 
 def _among(
-    db: Connection, query: str, match: str, notes: Compared, chosen: NDArray[np.bool_] | None
+    db: Connection, query: str, match: str, notes: SelectedNotes, chosen: NDArray[np.bool_] | None
 ) -> list[tuple[Any, ...]]:
     """The rows of a query, of all notes or of the chosen ones."""
     if chosen is None:
         return db.execute(query, {"match": match}).fetchall()
-    # The `+` keeps FTS5 from looking up each of them separately, which takes a millisecond for each.
+    # The `+` keeps FTS5 from looking up each number separately, which takes a millisecond each.
     query += " AND +rowid IN (SELECT value FROM json_each(:numbers))"
     return db.execute(query, {"match": match, "numbers": json.dumps(notes.numbers[chosen].tolist())}).fetchall()
 
 
 def _of_texts(wanted: Numbers, texts: Numbers, scores: Vectors) -> Vectors:
-    """The scores of texts in the order in which they are wanted; 0 for those without one."""
+    """The scores of the `wanted` texts, in their order; 0 for a text without a score."""
     if not len(texts):
         return np.zeros(len(wanted), np.float32)
     at = np.minimum(np.searchsorted(texts, wanted), len(texts) - 1)

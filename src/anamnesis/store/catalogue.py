@@ -18,7 +18,7 @@ from anamnesis.store.change_log import Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, folder_of
 from anamnesis.store.index import Connection, Index
 from anamnesis.store.placing import readable
-from anamnesis.store.refresh import Changes, Progress
+from anamnesis.store.refresh import Progress, RefreshCounts
 from anamnesis.store.rows import advance_folder, has_unread, save_files
 from anamnesis.store.steps import Step
 
@@ -40,7 +40,7 @@ class _News(threading.local):
     withheld = 0
     checked = False
     changed = False
-    written: Written | None = None  # all that changed, if one operation of ours changed it
+    written: Written | None = None  # everything that changed, if a single operation of ours changed it
 
 
 class Catalogue:
@@ -186,10 +186,10 @@ class Catalogue:
         self._pass_on()
         return True
 
-    def refresh(self) -> Changes:
+    def refresh(self) -> RefreshCounts:
         """Compare every file's size and mtime with the index, and index what changed."""
-        found = Changes.of(self._index.refresh())
-        self._changed(found != Changes(0, 0, 0))
+        found = RefreshCounts.of(self._index.refresh())
+        self._changed(found != RefreshCounts(0, 0, 0))
         self._pass_on()
         return found
 
@@ -287,9 +287,10 @@ class Catalogue:
         *,
         is_all: bool = False,
     ) -> tuple[Written | None, bool]:
-        """What a transaction wrote, if somebody asks for it, and whether files are left that must be read.
+        """What a transaction wrote, if the store is followed, and whether it left files that must be read again.
 
-        The cursor of a `follower` moves past what it wrote itself, and it need not be told whether that `is_all`.
+        The cursor of a `follower` moves past its own changes. A follower gets what it wrote even if that is not
+        `is_all`, i.e. if other notes changed too.
         """
         last = change_log.last_seq(db)
         if follower:

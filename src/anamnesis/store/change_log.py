@@ -14,8 +14,8 @@ from anamnesis.store.index import Connection, Index
 _BATCH = 200
 
 
-class Change(NamedTuple):
-    """The last change of a note. Without a hash, no file that can be read holds the note: it was deleted."""
+class NoteChange(NamedTuple):
+    """The last change of a note. The hash is None if the note was deleted: no readable file holds it."""
 
     seq: int
     note_id: str
@@ -26,7 +26,7 @@ class Pending(NamedTuple):
     """What a follower has not processed yet: changes after its cursor, oldest first."""
 
     cursor: tuple[bytes, int]
-    changes: Sequence[Change]
+    changes: Sequence[NoteChange]
 
 
 # No changes, and a cursor that no follower has.
@@ -56,7 +56,7 @@ class ChangeLog:
     def follow(
         self,
         follower: str,
-        process: Callable[[Sequence[Change]], None],
+        process: Callable[[Sequence[NoteChange]], None],
         identity: str = "",
         *,
         batch: int = _BATCH,
@@ -161,12 +161,12 @@ def _pending(db: Connection, follower: str, identity: str | None, limit: int) ->
     return Pending(cursor, _changes_after(db, cursor[1], limit)) if cursor else None
 
 
-def _changes_after(db: Connection, cursor: int, limit: int) -> list[Change]:
-    """The changes after a cursor, without notes that have a file still to be read: reading it is another change."""
+def _changes_after(db: Connection, cursor: int, limit: int) -> list[NoteChange]:
+    """The changes after a cursor, without notes that have an unread file: reading it adds another change."""
     rows = db.execute(
         "SELECT seq, memory_id, (SELECT hash FROM standing_files WHERE memory_id = changes.memory_id) FROM changes"
         " WHERE seq > :cursor AND NOT EXISTS (SELECT 1 FROM files WHERE memory_id = changes.memory_id AND hash = x'')"
         " ORDER BY seq LIMIT :limit",
         {"cursor": cursor, "limit": limit},
     )
-    return [Change(*row) for row in rows.fetchall()]
+    return [NoteChange(*row) for row in rows.fetchall()]

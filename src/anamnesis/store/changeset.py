@@ -1,7 +1,7 @@
 """Several notes written as one change that can be undone: dreams/ID.json has the text of each file before and after.
 
-The record is written first, as pending.json. Whoever holds the store's lock and finds one has the record of a change
-or an undo that was killed, and `recover` undoes it: when a store is opened, and before the next change.
+The record is written first, as pending.json. If a holder of the store's lock finds that file, a change or an undo was
+killed. `recover` then rolls it back or completes it: when a store is opened, and before the next change.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from anamnesis.store.store import DREAMS, MemoryStore
 from anamnesis.store.store import PENDING as _PENDING
 
 FOLDER = DREAMS
-# What a record that cannot be read is renamed to if it is pending.
+# The suffix that an unreadable pending record gets.
 _DAMAGED = ".damaged"
-# Records beyond this many are removed, the oldest first: what they changed stays, and cannot be undone any more.
+# Records beyond this many are removed, the oldest first; their changes stay, and can no longer be undone.
 _MOST_RECORDS = 500
-# The states of a change. An interrupted one was killed half-way, and then undone.
+# The states of a change. An interrupted one was killed and then rolled back.
 _BEGUN, DONE, UNDONE, INTERRUPTED = "begun", "done", "undone", "interrupted"
 
 
@@ -44,8 +44,8 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A change of the memory: what for, the files, and whatever else its maker wants to be remembered."""
+class Changeset:
+    """A change of several notes: its reason, the files, and other `facts` that its author records."""
 
     id: str
     kind: str
@@ -56,8 +56,8 @@ class Change:
     facts: Mapping[str, Any]
 
 
-class Undone(NamedTuple):
-    """The notes that are as they were before a change, and those that were changed since and stay as they are."""
+class UndoResult(NamedTuple):
+    """The notes that were restored to their state before a change, and those kept because they have changed since."""
 
     restored: list[str]
     kept: list[str]
@@ -72,12 +72,13 @@ def apply(
     facts: Mapping[str, Any] | None = None,
     ready: Callable[[], object] = bool,
     expected: Mapping[str, str] | None = None,
-) -> Change:
+) -> Changeset:
     """Write notes, new ones and changed ones, as one change: all of them, or none if anything fails.
 
-    The notes are as given, with their times. If one of the files has not the `expected` hash (by note; "" for none),
-    nothing is written: somebody has changed what the change was derived from. New notes that supersede others are there
-    before these are hidden: `ready` is called in between, to make them found.
+    The notes are written as given, with their times. Nothing is written if a file does not have its `expected` hash (by
+    note id; "" for no file), because the note has changed since the change was derived from it. New notes that
+    supersede others are written before those are hidden; `ready` is called in between, so that a search finds the new
+    ones first.
     """
     with store._catalogue.alone():
         recover(store)
@@ -88,7 +89,7 @@ def apply(
         files = tuple(
             ChangedFile(id, paths.get(id, ""), _text(store, paths.get(id)), render(note)) for id, note in notes.items()
         )
-        change = Change(_new_id(), kind, reason, utcnow(), _BEGUN, files, facts or {})
+        change = Changeset(_new_id(), kind, reason, utcnow(), _BEGUN, files, facts or {})
         _write(store, _PENDING, change)
         try:
             _put(store, notes, former, ready)
@@ -103,7 +104,7 @@ def apply(
 def _refuse_if_changed(store: MemoryStore, found: Mapping[str, NoteFile], expected: Mapping[str, str]) -> None:
     changed = [id for id, hash in expected.items() if (found[id].hash.hex() if id in found else "") != hash]
     if changed:
-        store.files(changed)  # indexes what an editor has changed, so that the next try knows it
+        store.files(changed)  # indexes an editor's changes, so that the next attempt sees them
         raise NoteConflict(f"The note {changed[0]} has changed since.", "The next dream looks at it again.")
 
 
@@ -118,13 +119,13 @@ def _put(
     store.put_whole(notes.values(), former, follower="")
 
 
-def undo(store: MemoryStore, change_id: str) -> Undone:
+def undo(store: MemoryStore, change_id: str) -> UndoResult:
     """Restore each file of a change byte for byte; a note that was changed since stays as it is."""
     with store._catalogue.alone():
         recovered = recover(store)
         change = find(store, change_id)
         if recovered and recovered.id == change.id and change.state == UNDONE:
-            return _restore(store, change)  # an earlier try was killed or failed, and is complete now
+            return _restore(store, change)  # `recover` has just completed an earlier undo
         if change.state != DONE:
             raise InvalidArgument(f"The change {change.id} is {change.state} already.", "There is nothing to undo.")
         os.replace(_place(store, f"{change.id}.json"), _place(store, _PENDING))
@@ -133,10 +134,10 @@ def undo(store: MemoryStore, change_id: str) -> Undone:
         return outcome
 
 
-def recover(store: MemoryStore) -> Change | None:
-    """Undo a change that was killed half-way, or complete an undo that was; returns it.
+def recover(store: MemoryStore) -> Changeset | None:
+    """Roll back a change that was killed, or complete an undo that was killed; returns its record.
 
-    A record that cannot be read is set aside: `unreadable` lists it.
+    An unreadable record is renamed; `unreadable` lists it.
     """
     with store._catalogue.alone():
         if not is_pending(store):
@@ -157,20 +158,20 @@ def is_pending(store: MemoryStore) -> bool:
 
 
 def unreadable(store: MemoryStore) -> list[Path]:
-    """The records that cannot be read: what they changed stays, and cannot be undone."""
+    """The records that cannot be read; their changes stay, and cannot be undone."""
     folder = store.root / FOLDER
     damaged = sorted(folder.glob(f"*{_DAMAGED}")) if folder.is_dir() else []
     return [*(path for path in _records(store) if _read(path) is None), *damaged]
 
 
-def changes(store: MemoryStore) -> Iterator[Change]:
+def changes(store: MemoryStore) -> Iterator[Changeset]:
     """The changes on record, the newest first."""
     for path in reversed(_records(store)):
         if change := _read(path):
             yield change
 
 
-def find(store: MemoryStore, change_id: str) -> Change:
+def find(store: MemoryStore, change_id: str) -> Changeset:
     """The change with this id, or the only one whose id begins or ends with it."""
     paths = [path for path in _records(store) if path.stem.startswith(change_id) or path.stem.endswith(change_id)]
     exact = [path for path in paths if path.stem == change_id]
@@ -185,7 +186,7 @@ def find(store: MemoryStore, change_id: str) -> Change:
 
 
 def forget(store: MemoryStore, ids: Iterable[str]) -> None:
-    """Remove what the records hold of purged notes; of their changes, only when they were is left."""
+    """Remove purged notes from the records; a change that had one keeps only its id, kind, time and other files."""
     purged = {*ids}
     if not purged or not (store.root / FOLDER).is_dir():
         return
@@ -203,10 +204,10 @@ def forget(store: MemoryStore, ids: Iterable[str]) -> None:
             path.unlink()
 
 
-def _restore(store: MemoryStore, change: Change, *, is_partial: bool = False) -> Undone:
+def _restore(store: MemoryStore, change: Changeset, *, is_partial: bool = False) -> UndoResult:
     """Give the files of a change their text from before, unless they have changed since.
 
-    A note that the change has made disappears after those that it supersedes are found again.
+    A note that the change created is removed after the notes that it superseded are shown again.
     """
     is_restored: dict[str, bool] = {}
     found = store._catalogue.known([file.note for file in change.files])
@@ -221,14 +222,14 @@ def _restore(store: MemoryStore, change: Change, *, is_partial: bool = False) ->
             here is None
             or now is None
             or not (is_before or _is_same(now, file.after, is_partial=is_partial))
-            or (is_moved and store._files.exists(file.path))  # another note has its place
+            or (is_moved and store._files.exists(file.path))  # another note has its path
         ):
             is_restored[file.note] = False
         else:
             is_restored[file.note] = _put_back(store, file, here)
     store.refresh_files([path for file in change.files for path in _paths(file, found.get(file.note))])
     notes = [file.note for file in change.files]
-    return Undone([id for id in notes if is_restored[id]], [id for id in notes if not is_restored[id]])
+    return UndoResult([id for id in notes if is_restored[id]], [id for id in notes if not is_restored[id]])
 
 
 def _paths(file: ChangedFile, found: NoteFile | None) -> set[str]:
@@ -236,7 +237,7 @@ def _paths(file: ChangedFile, found: NoteFile | None) -> set[str]:
 
 
 def _put_back(store: MemoryStore, file: ChangedFile, found: NoteFile) -> bool:
-    """Give a file its text from before, or remove it if there was none; not if it has changed since it was read."""
+    """Restore a file's former text, or remove it if there was none; False if it has changed since it was read."""
     seen: tuple[int, int] | None = (found.size, found.mtime_ns)
     if file.path and file.before is not None:
         if found.path != file.path:
@@ -250,7 +251,7 @@ def _put_back(store: MemoryStore, file: ChangedFile, found: NoteFile) -> bool:
 
 
 def _text(store: MemoryStore, path: str | None) -> str | None:
-    """The text of a note's file, of which `encode` gives the bytes: no file that is not UTF-8 holds a note."""
+    """The text of a note's file; encoding it gives the same bytes, because only a UTF-8 file holds a note."""
     try:
         return (store.root / path).read_bytes().decode("utf-8", "replace") if path else None
     except FileNotFoundError:
@@ -258,9 +259,9 @@ def _text(store: MemoryStore, path: str | None) -> str | None:
 
 
 def _is_same(now: str, after: str | None, *, is_partial: bool) -> bool:
-    """Whether a text is the one that was written, but for what Engram's clients count.
+    """Whether a text is the one that was written, apart from Engram's counters.
 
-    What was killed, and is `is_partial`, may have been so before its notes superseded others, or after they did.
+    In a change that was killed (`is_partial`), the notes may not have superseded others yet.
     """
     if now == after or after is None:
         return now == after
@@ -275,8 +276,8 @@ def _is_same(now: str, after: str | None, *, is_partial: bool) -> bool:
     return one == other
 
 
-def _finish(store: MemoryStore, change: Change) -> Change:
-    """Put a change on record in place of the pending one."""
+def _finish(store: MemoryStore, change: Changeset) -> Changeset:
+    """Write the record of a completed change, and remove the pending one."""
     _write(store, f"{change.id}.json", change)
     _place(store, _PENDING).unlink(missing_ok=True)
     for path in _records(store)[:-_MOST_RECORDS]:
@@ -295,30 +296,30 @@ def _place(store: MemoryStore, name: str) -> Path:
 
 
 def _records(store: MemoryStore) -> list[Path]:
-    """The files of the changes on record, the oldest first."""
+    """The files of the records, the oldest first."""
     folder = store.root / FOLDER
     return sorted(path for path in folder.glob("*.json") if path.name != _PENDING) if folder.is_dir() else []
 
 
-def _write(store: MemoryStore, name: str, change: Change) -> None:
+def _write(store: MemoryStore, name: str, change: Changeset) -> None:
     folder = store.root / FOLDER
     with telling("write", folder / name):
         folder.mkdir(mode=0o700, exist_ok=True)
         write_atomically(folder / name, json.dumps(asdict(change), ensure_ascii=False, indent=1).encode(), mode=0o600)
 
 
-def _read(path: Path) -> Change | None:
-    """A change on record; None if there is none that can be read."""
+def _read(path: Path) -> Changeset | None:
+    """The change of a record; None if the record is missing or unreadable."""
     try:
         held = json.loads(path.read_bytes())
-        change = Change(**{**held, "files": tuple(ChangedFile(**file) for file in held["files"])})
+        change = Changeset(**{**held, "files": tuple(ChangedFile(**file) for file in held["files"])})
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     return change if _is_sound(change) else None
 
 
-def _is_sound(change: Change) -> bool:
-    """Whether a record is as it was written: its paths are those of notes, and the rest has the right types."""
+def _is_sound(change: Changeset) -> bool:
+    """Whether a record is valid: its paths are those of notes, and its other fields have the right types."""
     texts = (change.id, change.kind, change.reason, change.at, change.state)
     return (
         all(isinstance(text, str) for text in texts)

@@ -13,7 +13,7 @@ from anamnesis.store.store import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class DeletedNote:
     """A note that `restore` brings back."""
 
     id: str
@@ -23,14 +23,16 @@ class Deleted:
     deleted_at: str
 
 
-def deleted(store: MemoryStore) -> list[Deleted]:
-    """All deleted notes, the last deleted first; one that was deleted more than once is listed with each version."""
-    thrown = [Deleted(each.id, _title(store, each), each.scope, each.path, _moment(each)) for each in store.trashed()]
+def deleted_notes(store: MemoryStore) -> list[DeletedNote]:
+    """All deleted notes, the last deleted first; a note that was deleted several times is listed once per version."""
+    trashed = [
+        DeletedNote(each.id, _title(store, each), each.scope, each.path, _moment(each)) for each in store.trashed()
+    ]
     hidden = [
-        Deleted(id, title, scope, path, utc_time(deleted_at))
+        DeletedNote(id, title, scope, path, utc_time(deleted_at))
         for id, title, scope, path, deleted_at in store._catalogue.ask(queries.hidden)
     ]
-    return sorted([*thrown, *hidden], key=lambda each: (each.deleted_at, each.path), reverse=True)
+    return sorted([*trashed, *hidden], key=lambda each: (each.deleted_at, each.path), reverse=True)
 
 
 def _title(store: MemoryStore, trashed: Trashed) -> str:

@@ -1,4 +1,4 @@
-"""How many notes have which project, type, tag, machine and source, and which notes link to which: counted in SQL."""
+"""Facets and links: the number of notes by project, type, tag, machine and source, and the links between notes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anamnesis.recall.query import asked
+from anamnesis.recall.query import query_terms
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
 
@@ -24,7 +24,7 @@ _MOST_CACHED = 100
 
 
 class Facets(NamedTuple):
-    """The number of notes in all, and for each facet the most frequent values with their numbers."""
+    """The total number of notes, and for each facet the most frequent values with their counts."""
 
     total: int
     values: dict[str, list[tuple[str, int]]]
@@ -35,7 +35,7 @@ def facets(store: MemoryStore, query: str, wanted: Filter) -> Facets:
 
     Each facet is counted without its own filter, so that its other values can be chosen.
     """
-    terms = tuple(asked(query).terms)
+    terms = tuple(query_terms(query).terms)
     return store._catalogue.ask(lambda db: _facets(db, terms, by_any_name(db, wanted)))
 
 
@@ -97,7 +97,7 @@ def _select(db: Connection, wanted: Filter, match: str, columns: str, grouped: s
 
 
 class Link(NamedTuple):
-    """A note that is linked, and how: it supersedes, is superseded, links or is linked."""
+    """A linked note, and the kind of the link: supersedes, is superseded by, links to or is linked from."""
 
     id: str
     title: str
@@ -110,7 +110,7 @@ def links(store: MemoryStore, note_id: str, title: str, named: Iterable[str]) ->
 
 
 def named_note(store: MemoryStore, name: str) -> str | None:
-    """The id of the newest note with an id or a title, whatever its case; None if there is none."""
+    """The id of the newest note with this id or title, ignoring case; None if there is none."""
     words = f"title : {_phrase(name)}" if _phrase(name) else ""
     query = (
         "SELECT id FROM memories AS m WHERE deleted_at IS NULL AND (id = :name OR (title = :name COLLATE NOCASE"
@@ -151,7 +151,7 @@ def _links(db: Connection, note_id: str, title: str, named: list[str]) -> list[L
 
 
 class Machine(NamedTuple):
-    """A machine that notes come from: how many, and when it last wrote one."""
+    """A machine that wrote notes: how many, and when it last wrote one."""
 
     name: str
     notes: int

@@ -1,4 +1,4 @@
-"""Faults of a store that `doctor` finds, and their fixes: damage, drift, what is in the way of notes, duplicates."""
+"""Faults of a store that `doctor` finds, and their fixes: damage, drift, files that block note folders, duplicates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from anamnesis.disk import TEMPORARY_SUFFIX, move
 from anamnesis.store.files import STAGE, TRASH, TREES, folder_of, free_place, is_type_folder, telling
 from anamnesis.store.ids import utcnow
-from anamnesis.store.refresh import Changes, difference
+from anamnesis.store.refresh import RefreshCounts, difference
 from anamnesis.store.store import MemoryStore
 
 
@@ -19,9 +19,9 @@ def damage(store: MemoryStore) -> list[str]:
     return store._index.write_found(_damage)
 
 
-def drift(store: MemoryStore) -> Changes:
+def drift(store: MemoryStore) -> RefreshCounts:
     """What `refresh` would find now."""
-    return Changes.of(store._index.read(lambda db: difference(db, store._files)))
+    return RefreshCounts.of(store._index.read(lambda db: difference(db, store._files)))
 
 
 def leftovers(root: Path) -> list[str]:
@@ -48,7 +48,7 @@ def blocking(root: Path) -> list[str]:
 
 
 def clear(store: MemoryStore, path: str) -> None:
-    """Move what blocks a note type's folder to the trash; of a link, the link itself."""
+    """Move the file or the link that blocks a note type's folder to the trash."""
     if path not in blocking(store.root):
         return
     source = store.root / path
@@ -73,7 +73,7 @@ def unlistable(root: Path) -> list[str]:
 
 
 def discard_second(store: MemoryStore, path: str) -> None:
-    """Move a duplicate to the trash: a file whose note another file stands for."""
+    """Move a duplicate to the trash: a file whose note has another standing file."""
     file = store._files.read(path)
     if file and file.memory and any(each.path == path and each.owner for each in store.problems()):
         store._files.discard(path, file.memory, utcnow())

@@ -1,6 +1,6 @@
 """The note files of a store: where they are, how they are read, written, listed and moved to the trash.
 
-Paths are relative to the store's root and use "/", as the index keeps them. No symbolic link is followed
+Paths are relative to the store's root and use "/", as in the index. No symbolic link is followed
 below `memory/` and `local/`: a synced folder must not be able to point outside the store.
 """
 
@@ -32,7 +32,7 @@ from anamnesis.disk import (
 from anamnesis.errors import InvalidNote, NoteConflict, NoteNotFound, StoreUnavailable
 from anamnesis.light import blake2b, lazy_pattern
 from anamnesis.notes import SCOPES, TYPES, Memory, MemoryType, Scope, decode, file_time, parse, validate, writable
-from anamnesis.store.kept import Kept
+from anamnesis.store.kept import KeptVersions
 from anamnesis.store.steps import Step
 
 TRASH = "trash"
@@ -105,7 +105,7 @@ def describes_repository(path: str) -> bool:
 
 
 def without_shapeless(name: str) -> str:
-    """A name as macOS compares it: without some invisible characters."""
+    """A name without the invisible characters that macOS ignores when it compares names."""
     return name if name.isascii() else _SHAPELESS.sub("", name)
 
 
@@ -126,9 +126,9 @@ def scope_of(path: str) -> Scope:
 class NoteFiles:
     """The two trees of note files and the trash, under one root."""
 
-    def __init__(self, root: Path, kept: Kept | None = None, *, only_to_read: bool = False) -> None:
+    def __init__(self, root: Path, kept: KeptVersions | None = None, *, only_to_read: bool = False) -> None:
         self.root = root
-        self._kept = kept or Kept(root, 0)
+        self._kept = kept or KeptVersions(root, 0)
         self._root = str(root)  # joining strings is 20 times faster than joining paths
         if only_to_read:
             with telling("read", root), contextlib.suppress(FileNotFoundError):
@@ -227,7 +227,7 @@ class NoteFiles:
         return (status.st_size, status.st_mtime_ns) if is_replaced else None
 
     def remove_unchanged(self, path: str, seen: tuple[int, int]) -> bool:
-        """Remove a file for good, unless it is no longer as `seen`; returns whether."""
+        """Remove a file for good if it is still as `seen`; returns whether it was removed."""
         aside = f"{self.prepare(STAGE)}/.{path.rpartition('/')[2]}.removed{TEMPORARY_SUFFIX}"
         with telling("remove", self.root / path):
             is_removed = remove_unchanged(self.absolute(path), aside, seen)
@@ -236,7 +236,7 @@ class NoteFiles:
         return is_removed
 
     def move(self, path: str, target: str) -> None:
-        """Move a file to another path of the trees, which no file has."""
+        """Move a file to another, free path of the trees."""
         self.refuse_links(path)
         with telling("move", self.root / path):
             move(self.root / path, Path(self.prepare(folder_of(target)), target.rpartition("/")[2]))
@@ -275,7 +275,7 @@ class NoteFiles:
         return size_and_mtime(f"{self._root}/{path}")
 
     def folder_time(self, folder: str) -> int:
-        """The mtime of a folder, which new, removed and renamed files change; -1 if it is none."""
+        """The mtime of a folder, which changes with new, removed and renamed files; -1 if it is not a folder."""
         try:
             status = os.stat(f"{self._root}/{folder}", follow_symlinks=folder in TREES.values())
         except OSError:

@@ -1,4 +1,4 @@
-"""The search by words and meaning together: exact, over all notes that a filter selects."""
+"""The fused search, by words and meaning together: exact, over all notes that a filter selects."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from anamnesis.meaning.fusion import COMPLETE, Weights, average, fit, weights
 from anamnesis.meaning.matrix import Close, Numbers
 from anamnesis.meaning.model import Vectors
-from anamnesis.recall.query import asked
-from anamnesis.recall.telling import rarity
-from anamnesis.store.bm25 import Compared, Words, best_bm25, held_words, holding_every, telling
+from anamnesis.recall.query import query_terms
+from anamnesis.recall.relevance import rarity
+from anamnesis.store.bm25 import SelectedNotes, Words, best_bm25, held_words, holding_every, query_words
 from anamnesis.store.priors import Candidate, candidates, priors, with_use
 from anamnesis.store.projects import by_any_name
 from anamnesis.store.queries import Filter
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
     from anamnesis.store.meaning import Meaning
     from anamnesis.store.usage import Usage
 
-# Of the notes after the k best, this many are compared by their priors and their age.
+# The priors can lift a note into the k best from this many places below.
 _TIED = 24
-# How close a note has to be that holds no word of the query: one of 3,700 answers to questions about conversations and
-# code was less close, and two of three notes that had nothing to do with a question. A word or two can be close to
-# anything; there the fit says more. For longer questions in other words than the note's, it can be low.
+# The least closeness of a hit that holds no word of the query. Of 3,700 answers to questions about conversations and
+# code, one was less close; of notes unrelated to a question, two of three were. A query of one or two words can be
+# close to anything, so there the fit is required as well; for longer questions in other words than the note's, the fit
+# of a right answer can be low.
 LEAST_CLOSE = 0.48
 LEAST_FIT, SHORT = 0.2, 2
 # A smaller part of a score is rounding.
 _NOTHING = 1e-6
 
 
-class _Compared(NamedTuple):
-    """The notes that a filter selects, how close each is to the query, the BM25 of it and of its best passage, what it
-    gets for holding every word, and what words weigh.
+class _Comparison(NamedTuple):
+    """The notes that a filter selects, the closeness of each to the query, the BM25 of the note and of its best
+    passage, its bonus for holding every word, and the weights of words.
     """
 
     notes: Numbers
@@ -52,7 +53,7 @@ class _Compared(NamedTuple):
 
 
 class _Chosen(NamedTuple):
-    """One of the best notes: its place among those compared, its score, and what of that its priors add."""
+    """One of the best notes: its position among those compared, its score, and the part of it that its priors add."""
 
     place: int
     note: Candidate
@@ -63,16 +64,16 @@ class _Chosen(NamedTuple):
 def fused_search(db: Connection, question: Question, meaning: Meaning, usage: Usage) -> list[Ranked]:
     """The k best notes, the newest first on a tie. A note without a word of the query has to be close to it.
 
-    A note that is not embedded yet is as close as the average, and nothing is said about its fit.
+    A note that is not embedded yet gets the average closeness, and its fit is None.
     """
-    if not asked(question.query).terms:
+    if not query_terms(question.query).terms:
         return []
     compared = _compare(db, question, meaning)
     chosen = _best(db, compared, question, usage)
     held, evidence = _evidence(db, compared, chosen)
     whys = _whys(db, question, meaning, compared, chosen, evidence) if question.explain else [None] * len(chosen)
     found = ranked(db, [(-each.score, each.note.updated_at, each.note.id, each.note.number) for each in chosen])
-    # A quoted phrase is wanted as it stands.
+    # For a quoted phrase, only notes that hold it are wanted.
     has_phrase = '"' in question.query
     least_fit = LEAST_FIT if len(compared.words.notes) <= SHORT else 0.0
     hits = []
@@ -84,12 +85,12 @@ def fused_search(db: Connection, question: Question, meaning: Meaning, usage: Us
     return hits
 
 
-def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
+def _compare(db: Connection, question: Question, meaning: Meaning) -> _Comparison:
     notes = selected(db, by_any_name(db, question.wanted))
     of_note = np.zeros(len(notes), np.float32)
     if not len(notes):
         no_words = Words([], [], {}, 0, {})
-        return _Compared(notes, of_note, of_note, of_note, of_note, weights(of_note, []), no_words, of_note > 0)
+        return _Comparison(notes, of_note, of_note, of_note, of_note, weights(of_note, []), no_words, of_note > 0)
     places = np.full(int(notes[-1]) + 1, -1)
     places[notes] = np.arange(len(notes))
     close = within(meaning.compare(db, meaning.query(question.query)), places)
@@ -97,7 +98,7 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
     closeness[places[close.notes]] = close.closeness
     embedded = np.zeros(len(notes), np.bool_)
     embedded[places[close.notes]] = True
-    words = telling(db, question.query)
+    words = query_words(db, question.query)
     by = weights(closeness, words.holders, words.total)
     of_passage = complete = of_note
     if question.mode == "fused":
@@ -105,12 +106,12 @@ def _compare(db: Connection, question: Question, meaning: Meaning) -> _Compared:
         texts = np.full(len(notes), -1)
         long = close.counts > 1
         texts[places[close.notes[long]]] = close.texts[long]
-        compared = Compared(notes, places, closeness + complete, texts)
+        compared = SelectedNotes(notes, places, closeness + complete, texts)
         of_note, of_passage = best_bm25(db, meaning.file, words, compared, by, question.k + _TIED)
-    return _Compared(notes, closeness, of_note, of_passage, complete, by, words, embedded)
+    return _Comparison(notes, closeness, of_note, of_passage, complete, by, words, embedded)
 
 
-def _best(db: Connection, compared: _Compared, question: Question, usage: Usage) -> list[_Chosen]:
+def _best(db: Connection, compared: _Comparison, question: Question, usage: Usage) -> list[_Chosen]:
     """The k best notes by their scores and priors."""
     if not len(compared.notes) or not question.k:
         return []
@@ -135,9 +136,9 @@ def _highest(scores: Vectors, count: int) -> list[int]:
 
 
 def _evidence(
-    db: Connection, compared: _Compared, chosen: list[_Chosen]
+    db: Connection, compared: _Comparison, chosen: list[_Chosen]
 ) -> tuple[list[set[str]], list[dict[str, float]]]:
-    """The words of the query that each note holds, and what says whether it answers the query."""
+    """The words of the query that each note holds, and the inputs of its fit."""
     said = {word: rarity(notes, compared.words.total) for word, notes in compared.words.notes.items()}
     asked_for = sum(said.values()) or 1.0
     held = held_words(db, compared.words, [each.note.number for each in chosen])
@@ -157,7 +158,7 @@ def _whys(
     db: Connection,
     question: Question,
     meaning: Meaning,
-    compared: _Compared,
+    compared: _Comparison,
     chosen: list[_Chosen],
     evidence: list[dict[str, float]],
 ) -> list[Why]:
@@ -207,14 +208,14 @@ def _numbers(db: Connection, query: str, values: Mapping[str, Any]) -> Numbers:
 
 
 def within(close: Close, places: Numbers) -> Close:
-    """Of the compared notes, those that are selected."""
+    """Those of the compared notes that are selected."""
     known = close.notes < len(places)
     known[known] = places[close.notes[known]] >= 0
     return close.where(known)
 
 
 def newest_first(db: Connection, notes: Numbers, scores: Vectors) -> list[tuple[float, str, str, int]]:
-    """The notes as `ranked` takes them: with their scores, lower is better, their times and their ids."""
+    """The notes as rows for `ranked`: with their scores (lower is better), times and ids; newest first on a tie."""
     known = zip(candidates(db, notes.tolist()), scores.tolist(), strict=True)
     found = [(-score, note.updated_at, note.id, note.number) for note, score in known]
     newest = sorted(found, key=lambda row: row[1:3], reverse=True)

@@ -1,7 +1,7 @@
 -- gate.db: what the gate decided about agents' notes on this machine. Neither derived nor synced.
 
--- `at` is in seconds. `note_id` is the note that was written, changed or has the text already. `draft` is the file that
--- the note would have had, "" if it was written as it was; `accepted` is the note that a person made of it.
+-- `at` is in seconds. `note_id` is the note that was written or changed, or that has the text already. `draft` is the file
+-- of the refused or changed note, "" if it was written as it is; `accepted` is the note that a person made of the draft.
 CREATE TABLE decisions (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     at       INTEGER NOT NULL,

@@ -1,4 +1,4 @@
-"""gate.db: what became of the notes that agents wanted to write, with the text of each that was not written as it was.
+"""gate.db: the gate's decisions about notes of agents, with the text of each draft that was refused or changed.
 
 It stays on this machine, is bounded, and forgets purged notes.
 """
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 from anamnesis.notes import Memory, parse, render
 from anamnesis.store.machine_database import DAMAGED, MachineDatabase
 
-# Decisions beyond this many are forgotten, and those with texts beyond this many characters together: the oldest first.
+# The oldest decisions are removed beyond this many, and drafts beyond this many characters in total.
 _MOST = 10_000
 _MOST_CHARACTERS = 20_000_000
-# A note that was written has its text; that of a refused one or of a changed note is kept here.
+# Decisions that write the draft as it is: its text is in the note, and need not be stored here.
 _WRITTEN = ("allow", "redirect")
 _COLUMNS = "id, at, project, decision, rule, reason, note_id, draft, accepted"
 
 
-class Logged(NamedTuple):
-    """A decision of the gate; `draft` is the note as it was to be written, None if it was."""
+class GateDecision(NamedTuple):
+    """A decision of the gate; `draft` is the note that the agent wanted to write, None if it was written as it is."""
 
     id: int
     at: int
@@ -69,14 +69,14 @@ class GateLog(MachineDatabase):
 
         return self.change(record)
 
-    def listed(self, since: float = 0, until: float = 2**62, note_id: str = "") -> list[Logged]:
+    def listed(self, since: float = 0, until: float = 2**62, note_id: str = "") -> list[GateDecision]:
         """The decisions of a period, or about a note, the newest first."""
         of_note = " AND :note IN (note_id, accepted)" if note_id else ""
         query = f"SELECT {_COLUMNS} FROM decisions WHERE at BETWEEN :since AND :until{of_note} ORDER BY id DESC"
         values = {"since": int(since), "until": int(until), "note": note_id}
         return [_logged(row) for row in self.read(lambda db: db.execute(query, values).fetchall()) or ()]
 
-    def find(self, number: int) -> Logged | None:
+    def find(self, number: int) -> GateDecision | None:
         query = f"SELECT {_COLUMNS} FROM decisions WHERE id = :id"
         row = self.read(lambda db: db.execute(query, {"id": number}).fetchone())
         return _logged(row) if row else None
@@ -98,7 +98,7 @@ class GateLog(MachineDatabase):
         return [id for (id,) in self.read(lambda db: db.execute(query, values).fetchall()) or ()]
 
     def accept(self, number: int, note_id: str) -> None:
-        """Record which note a person made of a draft; its text is in the note from then on."""
+        """Record the note that a person made of a draft, and drop the draft's text, which the note has."""
         query = "UPDATE decisions SET accepted = :note, draft = '' WHERE id = :id"
         self.change(lambda db: db.execute(query, {"id": number, "note": note_id}))
 
@@ -124,7 +124,7 @@ class GateLog(MachineDatabase):
 
 
 def _bound(db: sqlite3.Connection) -> None:
-    """Remove the oldest texts that are too many together."""
+    """Remove the oldest drafts beyond the total size."""
     db.execute(
         "DELETE FROM decisions WHERE id IN (SELECT id FROM (SELECT id, sum(length(draft)) OVER (ORDER BY id DESC)"
         " AS size FROM decisions WHERE draft <> '') WHERE size > :most)",
@@ -132,6 +132,6 @@ def _bound(db: sqlite3.Connection) -> None:
     )
 
 
-def _logged(row: tuple[Any, ...]) -> Logged:
-    found = Logged(*row)
+def _logged(row: tuple[Any, ...]) -> GateDecision:
+    found = GateDecision(*row)
     return found._replace(draft=parse(row[7]) if row[7] else None)

@@ -1,4 +1,4 @@
-"""New ids, the time of a change, and the ids of notes that are made from other tools' records."""
+"""New ids, the current time, and the ids of notes that are made from other tools' records."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class UlidMaker:
 
 
 def id_of_record(store: MemoryStore, name: str, moment: str) -> str:
-    """The id of the note of a record: of the note that it has, even a deleted or purged one, else a new one.
+    """The id of the note for a record: that of its existing note, even a deleted or purged one, else a new id.
 
-    A new id has the record's time, and the ending is derived from its name alone: it is found when the time changes.
+    A new id begins with the record's time. Its ending depends on the name alone, so the note is found again if the
+    record's time changes.
     """
     new = derived_id(moment, name)
     live = store._catalogue.ask(lambda db: queries.ids_ending(db, ending_of(new)))

@@ -2,7 +2,7 @@
 
 Reads take no lock. A rebuild replaces the content of the live index in one transaction; readers in other processes
 switch from the old content to the new between two statements.
-Where the disk cannot be written, reads go to a private index, which is index.db as it is or a copy in memory.
+On a read-only disk, reads go to a private index, which is index.db as it is or a copy in memory.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from anamnesis.errors import StoreUnavailable, Unwritable
 from anamnesis.readonly import SHORT_READ, is_refused, is_writable
 from anamnesis.store import machine_database
 from anamnesis.store.files import NoteFiles
-from anamnesis.store.kept import Kept, Replaced
-from anamnesis.store.refresh import Difference, Progress, outdated, refresh
+from anamnesis.store.kept import KeptVersions, ReplacedVersion
+from anamnesis.store.refresh import IndexDifference, Progress, outdated, refresh
 
 if TYPE_CHECKING:
     from anamnesis.store.private import PrivateIndex
@@ -42,7 +42,7 @@ T = TypeVar("T")
 class Index:
     """The index of one store, for any number of threads; other processes may use the same file."""
 
-    def __init__(self, path: Path, files: NoteFiles, kept: Kept) -> None:
+    def __init__(self, path: Path, files: NoteFiles, kept: KeptVersions) -> None:
         self.path = path
         self._name = str(path)
         self._files = files
@@ -85,14 +85,14 @@ class Index:
             self._writing.release()
 
     def write_found(self, change: Callable[[Connection], T], *, patient: bool = True) -> T:
-        """As `write`, for what a read found in the files: kept in memory if the disk cannot be written."""
+        """Like `write`, for changes that a read found in the files: made in memory if the disk cannot be written."""
         if is_writable(self.path.parent):
             with contextlib.suppress(Unwritable):
                 return self.write(change, patient=patient)
         with self._translated():
             return self.private().write(change)
 
-    def refresh(self) -> Difference:
+    def refresh(self) -> IndexDifference:
         """Bring the index up to date with the files."""
         return refresh(self._read_disk, self.write, self._files)
 
@@ -120,7 +120,7 @@ class Index:
 
         if usable := self._usable():
             usable.close()
-            with contextlib.suppress(sqlite3.Error, OSError):  # so that versions replaced since the last one are kept
+            with contextlib.suppress(sqlite3.Error, OSError):  # saves the versions replaced since the last refresh
                 refresh(partial(self._transact, _READ), partial(self._transact, _WRITE), self._files)
         with self._translated(), locked(self.path.with_name("index.lock")):
             usable = self._usable()
@@ -173,7 +173,7 @@ class Index:
             return transact(db, partial(self._keeping, work) if mode != _READ else work, mode)
 
     def _keeping(self, work: Callable[[Connection], T], db: Connection) -> T:
-        """Do the work, and keep the versions of notes that it replaced before it is committed."""
+        """Run `work`, and save the versions of notes that it replaced before it is committed."""
         result = work(db)
         self._kept.keep(db.replaced)
         return result
@@ -296,7 +296,7 @@ class Connection(sqlite3.Connection):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.replaced: list[Replaced] = []  # versions of notes that the transaction replaced
+        self.replaced: list[ReplacedVersion] = []  # versions of notes that the transaction replaced
         self.has_cache = True
 
     _learned_at: tuple[int, int] | None = None

@@ -1,7 +1,7 @@
 """kept.db: the replaced versions of notes, and the ids of notes without front matter. It is neither derived nor synced.
 
-A version is kept before the transaction of the index commits that replaces it: after a kill it is kept again, and a
-disk that cannot be written leaves the index as it is, so that nothing is lost.
+A version is saved before the index transaction that replaces it commits. So nothing is lost: after a kill the version
+is saved again, and if it cannot be saved, the index is not changed either.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from anamnesis.notes import Memory, derived_id, file_time, parse, render
 from anamnesis.store.machine_database import DAMAGED, MachineDatabase
 from anamnesis.store.tombstones import is_purged
 
-# Characters of a note's versions together, for each version that may be kept.
+# A note's versions have at most this many characters in total, times the number of versions that may be kept.
 _CHARACTERS_EACH = 20_000
 
 _INSERT = """
@@ -35,14 +35,14 @@ _PRUNE = """
 """
 
 
-class Replaced(NamedTuple):
+class ReplacedVersion(NamedTuple):
     """A replaced version of a note, and the time of its file in nanoseconds."""
 
     note: Memory
     at: int
 
 
-class Kept(MachineDatabase):
+class KeptVersions(MachineDatabase):
     """The kept.db of a store."""
 
     schema = Path(__file__).with_name("kept.sql")
@@ -53,8 +53,8 @@ class Kept(MachineDatabase):
         self._root = root
         self.most = most
 
-    def keep(self, replaced: Sequence[Replaced]) -> None:
-        """Keep versions, and of each note only as many and as long ones as the setting allows."""
+    def keep(self, replaced: Sequence[ReplacedVersion]) -> None:
+        """Save versions, and prune each note's to the number and the total length that the setting allows."""
         longest = self.most * _CHARACTERS_EACH
         wanted = [
             each for each in replaced if len(each.note.body) <= longest and not is_purged(self._root, each.note.id)
@@ -65,17 +65,17 @@ class Kept(MachineDatabase):
             clean = [(render(without_secrets(note)), note.id, at) for note, at in wanted]
             self.change(lambda db: _keep(db, clean, self.most, longest))
 
-    def versions(self, note_id: str) -> list[Replaced]:
+    def versions(self, note_id: str) -> list[ReplacedVersion]:
         """The replaced versions of a note, the oldest first."""
         query = "SELECT text, at FROM versions WHERE note_id = :id ORDER BY at, number"
         rows = self.read(lambda db: db.execute(query, {"id": note_id}).fetchall())
-        return [Replaced(parse(text), at) for text, at in rows or ()]
+        return [ReplacedVersion(parse(text), at) for text, at in rows or ()]
 
     def id_of(self, path: str, hash: bytes, mtime_ns: int, exists: Callable[[str], bool]) -> str:
         """The id of the note in a file without front matter, recorded unless the disk cannot be written.
 
-        It is the one recorded for the path, or for the content if its file was renamed; else one of the file's time and
-        content, so that it is the same after the record is lost.
+        It is the id recorded for the path, or for the content if the file was renamed. A new id is derived from the
+        file's time and content, so that it is the same again if the record is lost.
         """
         query = "SELECT path, hash, note_id FROM bare_files WHERE path = :path OR hash = :hash"
         known = self.read(lambda db: db.execute(query, {"path": path, "hash": hash}).fetchall()) or []
@@ -100,7 +100,7 @@ class Kept(MachineDatabase):
         return dict(self.read(lambda db: db.execute(query, values).fetchall()) or ())
 
     def record(self, path: str, hash: bytes, note_id: str, *, former: str = "") -> None:
-        """Record the note of a file without front matter, in place of what is recorded for its `former` path."""
+        """Record the note of a file without front matter, and remove the record of its `former` path."""
         values = {"path": path, "hash": hash, "id": note_id, "former": former}
         self.change(lambda db: _record(db, values))
 

@@ -1,4 +1,4 @@
--- kept.db: what this machine saw of notes and no file has any more. Not derived: a rebuild of the index leaves it alone.
+-- kept.db: replaced versions of notes that this machine has seen. Not derived: a rebuild of the index leaves it alone.
 
 -- Replaced versions of notes as file texts without secrets, `at` the time of the file in nanoseconds.
 CREATE TABLE versions (
@@ -10,7 +10,7 @@ CREATE TABLE versions (
 
 CREATE INDEX versions_of_note ON versions(note_id, at);
 
--- The notes of files without front matter. A file is found again by its path, or by its content when it was renamed.
+-- The notes of files without front matter. A renamed file is recognised by its content.
 CREATE TABLE bare_files (
     path    TEXT PRIMARY KEY,
     hash    BLOB NOT NULL,

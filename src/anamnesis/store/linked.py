@@ -1,4 +1,4 @@
-"""Notes that dreams have linked: which are outdated, contradicted or stale, and the newer of two before the older."""
+"""Marks of notes: which are outdated, contradicted or stale; and the order of hits, newer before outdated notes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, UPDATES
 from anamnesis.store.queries import NOT_SUPERSEDED
-from anamnesis.store.question import Marked, Question, Ranked
+from anamnesis.store.question import Marks, Question, Ranked
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
 
-# If a search finds an outdated note and not the newer one, this many more notes are looked through for it.
+# If a search finds an outdated note without the newer one, it is repeated with this many more hits.
 _FURTHER = 24
 
-# A mark of either note counts: the other one may not have arrived yet.
+# A mark on either note suffices: the other note's may not have been synced yet.
 _MARKED = f"""
     WITH given AS (SELECT value AS id FROM json_each(:ids)), found (id, name, value) AS (
         SELECT memory_id, name, value FROM marks WHERE memory_id IN given AND name IN ('{UPDATED_BY}', '{CONTRADICTS}')
@@ -30,13 +30,13 @@ _MARKED = f"""
 """
 
 
-def marked(db: Connection, ids: Iterable[str]) -> dict[str, Marked]:
-    """Those of the notes that have marks. A link to a note that is missing or superseded is none."""
+def marked(db: Connection, ids: Iterable[str]) -> dict[str, Marks]:
+    """The marks of those notes that have any, without links to missing or superseded notes."""
     found: dict[str, dict[str, list[str]]] = {}
     for id, name, value, _ in db.execute(_MARKED, {"ids": json.dumps(list(ids))}):
         found.setdefault(id, {}).setdefault(name, []).append(value)
     return {
-        id: Marked(tuple(marks.get(UPDATED_BY, ())), tuple(marks.get(CONTRADICTS, ())), " ".join(marks.get(STALE, ())))
+        id: Marks(tuple(marks.get(UPDATED_BY, ())), tuple(marks.get(CONTRADICTS, ())), " ".join(marks.get(STALE, ())))
         for id, marks in found.items()
     }
 
@@ -44,7 +44,7 @@ def marked(db: Connection, ids: Iterable[str]) -> dict[str, Marked]:
 def newer_first(
     db: Connection, asked: Question, found: list[Ranked], find: Callable[[Connection, Question], list[Ranked]]
 ) -> list[Ranked]:
-    """What `find` has found, but an outdated note comes after the note that outdates it, which takes its place."""
+    """The hits of `find`, with each outdated note's newer note moved to its position, before it."""
     newer = newer_of(marked(db, [hit.id for hit in found]))
     if not newer:
         return found
@@ -55,13 +55,13 @@ def newer_first(
     return [hits[id] for id in in_order([*hits], newer)][: asked.k]
 
 
-def newer_of(marks: Mapping[str, Marked]) -> dict[str, tuple[str, ...]]:
+def newer_of(marks: Mapping[str, Marks]) -> dict[str, tuple[str, ...]]:
     """The notes that outdate each outdated note."""
     return {id: each.outdated_by for id, each in marks.items() if each.outdated_by}
 
 
 def in_order(ids: Sequence[str], newer: Mapping[str, Collection[str]]) -> list[str]:
-    """The ids in their order, but each after those that are newer; where these go round in a circle, as they are."""
+    """The ids in their order, but each after its newer ones; ids in a cycle keep their order."""
     given, begun = {*ids}, set[str]()
     placed: dict[str, None] = {}
     for id in ids:

@@ -1,4 +1,4 @@
-"""Look-ups for people: the notes that a text names, the duplicates of a note, and all tags. Reads no file."""
+"""Look-ups: notes that a text names or a filter selects, the duplicates of a note, and all tags. Reads no file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anamnesis.notes import Memory, writable
-from anamnesis.store.queries import NOT_SUPERSEDED
+from anamnesis.store.index import Connection
+from anamnesis.store.projects import by_any_name
+from anamnesis.store.queries import NOT_SUPERSEDED, Filter
 from anamnesis.store.store import MemoryStore
 
-# How a text names a note, in either case; the first way that fits any note decides.
+# How a text can name a note, ignoring case; the first condition that any note meets is used.
 _WAYS = (
     "id = :given",
     "substr(id, 1, length(:given)) = :given COLLATE NOCASE",
@@ -32,7 +34,7 @@ class Name(NamedTuple):
 
 
 def named(store: MemoryStore, given: str, among: Sequence[Name] | None = None) -> list[Name]:
-    """The notes that a text names, by an id, a title or a part of one: of those given, or else of all."""
+    """The notes that a text names, by an id, a title or a part of one; only of those `among`, if given."""
     notes = "memories" if among is None else _GIVEN
     values = {"given": writable(given.strip()), "among": json.dumps(among or []), "limit": _MOST_NAMED}
     for way in _WAYS if values["given"] else ():
@@ -64,6 +66,17 @@ def holding(
     )
     values = {"match": match, "project": project, "episodic": episodic, "limit": limit}
     return [row[0] for row in _rows(store, query, values)] if match else []
+
+
+def selected_ids(store: MemoryStore, wanted: Filter) -> list[str]:
+    """The ids of all notes that a filter selects, in the order of their creation."""
+
+    def read(db: Connection) -> list[str]:
+        chosen = by_any_name(db, wanted)
+        query = f"SELECT m.id FROM memories AS m WHERE {chosen.sql} ORDER BY m.created_at, m.id"
+        return [id for (id,) in db.execute(query, chosen.values)]
+
+    return store._catalogue.ask(read)
 
 
 def tags(store: MemoryStore) -> list[str]:

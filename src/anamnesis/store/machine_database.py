@@ -1,4 +1,4 @@
-"""A small database of this machine that is not derived from the notes: a damaged file is moved aside, never deleted."""
+"""A small database of this machine that is not derived from the notes: a damaged file is renamed, never deleted."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ C = TypeVar("C", bound=sqlite3.Connection)
 
 
 class MachineDatabase:
-    """The file, for any number of threads; other processes may use it too. It is created by the first change.
+    """The database file, for any number of threads; other processes may use it too. The first change creates it.
 
-    `schema` is the SQL of version `version`; `holds` says in messages what the file has.
+    `schema` is the SQL of version `version`; `holds` names the content of the file in messages.
     """
 
     schema: Path
@@ -51,7 +51,7 @@ class MachineDatabase:
             self._close()
 
     def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a transaction; a file that cannot be used is moved aside, and a new one takes its place."""
+        """Run a transaction; an unusable file is renamed, and a new one is created."""
         try:
             with self._lock:
                 try:
@@ -66,7 +66,7 @@ class MachineDatabase:
             raise kind(f"{self.holds} in {self.path} cannot be used now: {error}.") from error
 
     def read(self, query: Callable[[sqlite3.Connection], T]) -> T | None:
-        """None if there is nothing that can be read."""
+        """Run a query; None if the file is missing or unreadable."""
         if not self.path.exists():
             return None
         try:
@@ -75,7 +75,7 @@ class MachineDatabase:
                     with self._lock:
                         return query(self._opened())
                 except sqlite3.OperationalError as error:
-                    if not is_refused(error):  # by a quota or a limit, which only shows when SQLite shares memory
+                    if not is_refused(error):  # a quota or a limit appears only when SQLite maps its shared memory
                         raise
             with contextlib.closing(sqlite3.connect(read_only_uri(self.path), uri=True)) as db:
                 return query(db)
@@ -110,7 +110,7 @@ class MachineDatabase:
             db.execute(f"PRAGMA user_version = {self.version:d}")
 
     def _is_unusable(self, error: sqlite3.DatabaseError) -> bool:
-        """Whether the file is damaged, of another kind, or closed to us in a folder that is not."""
+        """Whether the file is damaged, not such a database, or not accessible although its folder is writable."""
         if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):
             return True
         return is_refused(error) and is_writable(self.path.parent) and not os.access(self.path, os.R_OK | os.W_OK)

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.meaning.fusion import likeness
-from anamnesis.meaning.matrix import Close, Matrix, Note
+from anamnesis.meaning.matrix import Close, EmbeddedNote, Matrix
 from anamnesis.meaning.model import Model, Vectors, load
 from anamnesis.meaning.passages import passages
 from anamnesis.meaning.vectors import NewText, Passages, VectorFile, hash_of, joined, packed
 from anamnesis.meaning.vectors_file import MOST_PASSAGES
 from anamnesis.store import queries
-from anamnesis.store.change_log import Change, ChangeLog, last_seq
+from anamnesis.store.change_log import ChangeLog, NoteChange, last_seq
 from anamnesis.store.ranking import FOLLOWER
 from anamnesis.store.tombstones import is_purged
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from anamnesis.store.index import Connection, Index
 
 _MOST_QUERIES = 256
-# Changed notes that are looked up together, and passages that are embedded together: up to a quarter of a second.
+# Changed notes per batch, and passages embedded per call: up to a quarter of a second.
 _BATCH = 32
 _AT_ONCE = 8
-# Notes that are loaded into memory together.
+# Notes loaded into memory per batch.
 _LOADED = 2_048
-# The passages of a note that are compared with all others, and those that are embedded while somebody waits: 40 ms.
+# At most this many passages of a note are compared with all others, and embedded while a caller waits: 40 ms.
 _MOST_COMPARED = 16
 _WHILE_WAITING = 2
 _MOST_AHEAD = 64
-# The notes to load, by their files: of every note, and of those whose changes a follower has read since.
+# The notes to load, with the hashes of their files: every note, or those that changed between two cursors.
 _EVERY = "SELECT memory_id, number, hash FROM standing_files"
 _CHANGED = """
     SELECT memory_id, (SELECT number FROM memories WHERE id = memory_id),
@@ -65,15 +65,15 @@ class Meaning:
         self._written.close()
 
     def follow(self, report: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
-        """Embed the notes that changed, until `stop`; returns how many were. `report` gets each batch's size after it.
+        """Embed the notes that changed, until `stop`; returns how many. `report` gets the size of each finished batch.
 
-        Where the disk cannot be written, nothing is embedded.
+        On a read-only disk, nothing is embedded.
         """
         if self._index.is_private:
             return 0
         done = 0
 
-        def process(changes: Sequence[Change]) -> None:
+        def process(changes: Sequence[NoteChange]) -> None:
             nonlocal done
             self._embed(changes, stop)
             done += len(changes)
@@ -85,7 +85,7 @@ class Meaning:
         return done
 
     def abandon(self) -> None:
-        """Stop embedding for good, also within a text, which stays pending."""
+        """Stop embedding for good, even within a text, which then stays pending."""
         self._is_abandoned = True
 
     @property
@@ -129,9 +129,9 @@ class Meaning:
         return {(one, other): _likeness(vectors[one], vectors[other]) for one, other in known}
 
     def _ahead_of(self, db: Connection, note: str) -> Passages | None:
-        """The vectors of a note that is not embedded yet, unless it is long; the follower need not compute them again.
+        """The vectors of a note that is not embedded yet, unless it is long; the follower reuses them.
 
-        They are not saved here: that would wait for the follower, which may have a low priority.
+        They are not saved here, because that would wait for the follower, which may have a low priority.
         """
         text = _texts(db, [note]).get(note)
         some = passages(text or "")
@@ -141,8 +141,8 @@ class Meaning:
             self._ahead.clear()
         return self._ahead.setdefault(hash_of(text), packed(self._model().passages(some)))
 
-    def _embed(self, changes: Sequence[Change], stop: Callable[[], bool]) -> None:
-        """Save the vectors of those texts that are not known, and which files hold them."""
+    def _embed(self, changes: Sequence[NoteChange], stop: Callable[[], bool]) -> None:
+        """Save the vectors of new texts, and which files hold them."""
         files = {change.hash: change.note_id for change in changes if change.hash}
         unknown = {files[file]: file for file in files.keys() - self._written.texts_of(files).keys()}
         texts = self._index.read(lambda db: _texts(db, unknown)) if unknown else {}
@@ -155,7 +155,7 @@ class Meaning:
             if number and stop():  # each call makes some progress
                 raise _Stopped
             self._written.add(self._embedded(group), new)
-        if any(is_purged(self._index.path.parent, note) for note in texts):  # since its text was read
+        if any(is_purged(self._index.path.parent, note) for note in texts):  # purged since its text was read
             self._written.erase(lambda: self._index.read(queries.file_hashes))
 
     def _embedded(self, texts: dict[bytes, list[str]]) -> list[NewText]:
@@ -170,7 +170,7 @@ class Meaning:
         return found
 
     def _computed(self, texts: list[str]) -> Vectors:
-        """The vectors of passages. A long text takes seconds, and minutes on a busy machine: it can be abandoned."""
+        """The vectors of passages. `abandon` interrupts it, because a long text can take minutes on a busy machine."""
         found = []
         for start in range(0, len(texts), _AT_ONCE):
             if self._is_abandoned:
@@ -180,7 +180,7 @@ class Meaning:
 
     def _refresh(self, db: Connection) -> None:
         """Bring the matrix up to date with what the follower has embedded."""
-        if self._index.is_private:  # nobody embeds: what vectors.db has of these files counts
+        if self._index.is_private:  # nothing is embedded on a read-only disk: use what vectors.db has
             start, cursor = b"private", last_seq(db)
         else:
             query = "SELECT start, cursor FROM followers WHERE name = :name AND identity = :identity"
@@ -199,11 +199,13 @@ class Meaning:
         rows = db.execute(_CHANGED if after else _EVERY, {"after": after, "last": last})
         while some := rows.fetchmany(_LOADED):  # all at once would be in memory twice
             texts = self.file.texts_of(hash for _, _, hash in some if hash)
-            self._matrix.update({id: Note(number, texts[hash]) if hash in texts else None for id, number, hash in some})
+            self._matrix.update(
+                {id: EmbeddedNote(number, texts[hash]) if hash in texts else None for id, number, hash in some}
+            )
 
 
 def _thinned(own: Passages) -> Vectors:
-    """The vectors of some passages of a text, at equal distances."""
+    """The vectors of evenly spaced passages of a text."""
     some = own[:: -(-len(own) // _MOST_COMPARED)]
     found: Vectors = some["values"] * some["scale"][:, None]
     return found
@@ -219,7 +221,7 @@ class _Stopped(Exception):
 
 
 def _in_turn(texts: dict[bytes, list[str]]) -> Iterator[dict[bytes, list[str]]]:
-    """Texts with their passages, in groups of at most `_AT_ONCE` passages or of one text."""
+    """Texts with their passages, in groups of at most `_AT_ONCE` passages, or of a single longer text."""
     group: dict[bytes, list[str]] = {}
     count = 0
     for hash, some in texts.items():

@@ -14,7 +14,7 @@ _AT_ONCE = 100
 def ids_of(db: Connection, project: str, names: Sequence[str] | None = None) -> list[str]:
     """The ids of a project's notes, by any of its names; only of those that hold one of `names` as a phrase, if given.
 
-    A name is found by its words, so notes are among them that spell it differently.
+    A phrase matches by its words, so notes with another spelling of the name are included.
     """
     wanted = by_any_name(db, Filter(project))
     query = f"SELECT m.id FROM memories AS m WHERE {wanted.sql}"

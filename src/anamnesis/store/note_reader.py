@@ -13,8 +13,8 @@ from anamnesis.store.catalogue import Catalogue
 from anamnesis.store.files import NoteFile, NoteFiles
 from anamnesis.store.index import Connection
 from anamnesis.store.projects import by_any_name, check_project, projects_of
-from anamnesis.store.queries import Also, Filter, StoreStats, at_least_zero
-from anamnesis.store.question import Marked, Mode, Question, Ranked, Why, is_weak
+from anamnesis.store.queries import Filter, MoreFilters, StoreStats, at_least_zero
+from anamnesis.store.question import Marks, Mode, Question, Ranked, Why, is_weak
 from anamnesis.store.ranking import Ranking
 from anamnesis.store.word_search import Coverage, coverage
 
@@ -29,15 +29,15 @@ _STALE_ROUNDS = 4
 class Hit(NamedTuple):
     """A note that a search found, with its score: higher is better.
 
-    `fit` is the probability that the note answers the query, where meaning was compared; `why` explains the score to
-    those who asked for that.
+    `fit` is the probability that the note answers the query, where meaning was compared; `why` explains the score, if
+    the search was to `explain`.
     """
 
     memory: Memory
     score: float
     fit: float | None = None
     why: Why | None = None
-    marks: Marked = Marked()
+    marks: Marks = Marks()
 
     @property
     def is_weak(self) -> bool:
@@ -45,7 +45,7 @@ class Hit(NamedTuple):
 
 
 class NoteReader:
-    """What can be asked about the notes. A file that a read finds changed is indexed first, where that matters."""
+    """The reads of a store. A read that finds a changed file indexes it first, where the result depends on it."""
 
     ranking: Ranking
     _files: NoteFiles
@@ -63,11 +63,11 @@ class NoteReader:
             return None
 
     def file(self, memory_id: str) -> NoteFile | None:
-        """The file that stands for a note; None if there is none that can be read."""
+        """The standing file of a note; None if there is none that can be read."""
         return self.files([memory_id]).get(memory_id)
 
     def files(self, ids: Iterable[str], *, renamed: bool = True) -> dict[str, NoteFile]:
-        """The files that stand for notes, by id, without unreadable ones. Files that were edited in place are indexed.
+        """The standing files of notes, by id, without unreadable ones. Files that were edited in place are indexed.
 
         `renamed=False` skips the rescan of the folders for files that have just been renamed.
         """
@@ -83,7 +83,7 @@ class NoteReader:
         k: int = 8,
         mode: Mode = "fused",
     ) -> builtins.list[Memory]:
-        """The k notes that best match the query, by words and meaning or as `mode` says, read from their files."""
+        """The k notes that best match the query, ranked according to `mode`, read from their files."""
         return [hit.memory for hit in self.hits(query, project=project, type=type, scope=scope, k=k, mode=mode)]
 
     def hits(
@@ -97,18 +97,18 @@ class NoteReader:
         mode: Mode = "fused",
         explain: bool = False,
         at_hand: str | None = None,
-        **also: Unpack[Also],
+        **also: Unpack[MoreFilters],
     ) -> builtins.list[Hit]:
-        """What `search` finds, with scores, and with the reasons for them if they are to `explain`.
+        """The results of `search` with their scores, and with the reasons for the scores if `explain` is set.
 
-        Of notes that match alike, those of the project `at_hand` come first.
+        Of notes with nearly equal scores, those of the current project, `at_hand`, come first.
         """
         wanted = Filter(project, type, scope, **also)
         near = None if project else at_hand
         return self._hits(Question(query, wanted, at_least_zero("k", k), mode, explain, near))
 
     def best(self, query: str, *, project: str, k: int, mode: Mode = "fused") -> builtins.list[Ranked]:
-        """The hits without their notes: it reads only files that changed since they were indexed."""
+        """The hits without their notes; reads only files that changed since they were indexed."""
         asked = Question(query, Filter(project), at_least_zero("k", k), mode)
         for _ in range(_STALE_ROUNDS):
             ranked = self.ranking.rank(asked)
@@ -127,10 +127,10 @@ class NoteReader:
         k: int = 5,
         warm: bool = False,
     ) -> builtins.list[Hit]:
-        """The k notes that are closest to a note, without weak ones; a score of 1 is as close as the note itself.
+        """The k notes closest to a note, without weak hits; the note itself would have a score of 1.
 
-        Notes are compared by meaning, or by words where that is not possible; if only a `warm` model may be asked,
-        nothing is found without one.
+        Notes are compared by meaning, or by words where that is not possible. With `warm`, only a model that is already
+        loaded is used, and nothing is found without one.
         """
         note = self.get(memory_id)
         wanted = Filter(project, type, scope)
@@ -141,7 +141,7 @@ class NoteReader:
         return self._catalogue.ask(lambda db: coverage(db, words, ids))
 
     def suggest(self, query: str) -> Suggestions:
-        """What to try where a search found nothing."""
+        """Suggestions after a search that found nothing."""
         from anamnesis.store.suggestions import suggest  # that hooks need not import
 
         return self._catalogue.ask(lambda db: suggest(db, query))
@@ -155,7 +155,7 @@ class NoteReader:
         limit: int | None = None,
         offset: int = 0,
         order: str = "updated",
-        **also: Unpack[Also],
+        **also: Unpack[MoreFilters],
     ) -> builtins.list[Memory]:
         """Notes, newest first, from the index alone: without foreign front matter, and without reading files.
 
@@ -172,14 +172,14 @@ class NoteReader:
         project: str | None = None,
         type: MemoryType | None = None,
         scope: Scope | None = None,
-        **also: Unpack[Also],
+        **also: Unpack[MoreFilters],
     ) -> int:
         """How many notes there are."""
         wanted = Filter(project, type, scope, **also)
         return self._catalogue.ask(lambda db: queries.count_notes(db, by_any_name(db, wanted)))
 
     def stats(self) -> StoreStats:
-        """How many notes there are, in all, by type, project and scope."""
+        """How many notes there are in total, by type, by project and by scope."""
         return self._catalogue.ask(queries.stats)
 
     def projects(self) -> builtins.list[str]:
@@ -187,7 +187,7 @@ class NoteReader:
         return self._catalogue.ask(lambda db: [name for names in projects_of(db).values() for name in names])
 
     def check_project(self, name: str) -> None:
-        """Refuse a short name of several projects that is not a project itself: a list or a search of it is empty."""
+        """Refuse a short name of several projects that is not a project itself: a search of it would be empty."""
         self._catalogue.ask(lambda db: check_project(db, name))
 
     def hashes(self, *, hidden: bool = True) -> dict[str, bytes]:
@@ -206,10 +206,10 @@ class NoteReader:
         """Those of the notes that are not hidden, superseded ones too, whole and from the index alone."""
         return self._catalogue.ask(lambda db: queries.whole_notes(db, ids))
 
-    def marks(self, ids: Iterable[str]) -> dict[str, Marked]:
+    def marks(self, ids: Iterable[str]) -> dict[str, Marks]:
         """Those of the notes that are outdated, contradicted or stale."""
 
-        def read(db: Connection) -> dict[str, Marked]:
+        def read(db: Connection) -> dict[str, Marks]:
             if not queries.has_marks(db):
                 return {}
             from anamnesis.store.linked import marked  # hooks need not import it
@@ -237,11 +237,11 @@ class NoteReader:
         return self._catalogue.ask(lambda db: queries.superseding(db, ids))
 
     def supersessions(self, ids: Iterable[str]) -> dict[str, set[str]]:
-        """What is superseded by each note that supersedes one of these, or is superseded by it, directly or not."""
+        """The ids that each note supersedes, for all notes linked to these by supersessions, directly or indirectly."""
         return self._catalogue.ask(lambda db: queries.supersessions(db, ids))
 
     def superseded_ids(self) -> set[str]:
-        """The ids that some note supersedes; search leaves them out."""
+        """The ids of superseded notes, which search leaves out."""
         return self._catalogue.ask(queries.superseded_ids)
 
     def problems(self) -> builtins.list[Problem]:
@@ -261,7 +261,7 @@ class NoteReader:
     def having(
         self, stems: Sequence[str], *, project: str, scope: Scope | None = None, k: int = 8
     ) -> builtins.list[Memory]:
-        """Up to k live durable notes of a project that have words that begin with each of the stems, whole."""
+        """Up to k live durable notes of a project that have, for each of the stems, a word that begins with it."""
         wanted = Filter(project, scope=scope)
         ids = self._catalogue.ask(lambda db: queries.having(db, stems, by_any_name(db, wanted), k))
         return self.live(ids)
@@ -271,7 +271,7 @@ class NoteReader:
         return self._catalogue.ask(lambda db: queries.ids_from(db, source))
 
     def activity(self, since: str) -> dict[str, int]:
-        """How many notes were created on each day since a day."""
+        """How many notes were created on each day from `since` on."""
         return self._catalogue.ask(lambda db: queries.activity(db, since))
 
     def _hits(self, asked: Question) -> builtins.list[Hit]:

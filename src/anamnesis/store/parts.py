@@ -1,4 +1,4 @@
-"""Notes that hold what a query asks for as parts of identifiers; the words' search adds them to what it finds."""
+"""Notes that hold the words of a query as parts of identifiers; the search by words appends them to its hits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from anamnesis.recall.identifiers import sought
+from anamnesis.recall.identifiers import split_query
 from anamnesis.recall.pruning import any_term
 from anamnesis.store.queries import NOT_SUPERSEDED, Filter
 
@@ -21,9 +21,9 @@ def by_parts(
     db: Connection, query: str, wanted: Filter, k: int, without: Collection[int]
 ) -> list[tuple[float, str, str, int]]:
     """At most k notes that hold every word of the query, whole or as parts, then those that hold every part of an
-    identifier that it names; the newest first. They have a BM25 of 0, because they hold none of its terms.
+    identifier that it names; the newest first. Their BM25 is 0, because they hold none of its terms.
     """
-    words, _, named = sought(query)
+    words, _, named = split_query(query)
     if len(words) > _MOST_WORDS:
         return []
     parts = {word: _holding(db, "memory_parts", word) for word in words if " " not in word}

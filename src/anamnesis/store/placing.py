@@ -1,4 +1,4 @@
-"""Where a note is written when it replaces another version of itself, and what it keeps of that version."""
+"""Prepares a note to be written: its path, the former version's foreign lines, and the redaction of secrets."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from anamnesis.store.files import NoteFile, note_path
 
 
 def readable(file: NoteFile) -> Memory:
-    """The note of a file; raises if it cannot be read, as such a file is never overwritten."""
+    """The note of a file; raises if the file is not readable as one, because such a file is never overwritten."""
     if file.memory is None:
         raise InvalidNote(f"{file.path}, line {file.line}: {file.problem}", "Fix the file first.", file.line)
     return file.memory
 
 
 def place(memory: Memory, found: NoteFile | None, exists: Callable[[str], bool]) -> str:
-    """The path for a note: that of the file that held it, unless its type or scope changed; never another file's."""
+    """The path for a note: that of its former file, unless its type or scope changed; never that of another file."""
     old = readable(found) if found else None
     if found and old and (memory.type, memory.scope) == (old.type, old.scope):
         return found.path
@@ -44,7 +44,7 @@ def without_secrets(memory: Memory, fields: Collection[str] = (*_TEXTS, "tags"))
 
 
 def with_foreign_lines(memory: Memory, found: NoteFile | None) -> Memory:
-    """Add to a note made without its file what that file has beyond our fields: foreign front matter, line ends."""
+    """Add to a note the foreign front matter and the line ends of its former file, if it was made without them."""
     if found is None or memory.extra or memory.engram:
         return memory
     old = readable(found)

@@ -1,4 +1,4 @@
-"""What breaks a near-tie between notes: how new, how sure and how strong they are, and the project at hand."""
+"""The priors that break near-ties between notes: recency, confidence, strength, and the current project."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from anamnesis.store.strength import Use
     from anamnesis.store.usage import Usage
 
-# The most that each adds to a score. All together are less than 0.02, so that they only order notes that match alike.
-# More for recency costs recall where old notes are as good as new ones: 0.006 takes 0.2 % of LoCoMo's evidence.
+# The most that each prior adds to a score. They sum up to less than 0.02, so that they only order near-ties.
+# More for recency costs recall where old notes are as good as new ones: 0.006 loses 0.2 % of LoCoMo's evidence.
 _RECENT = 0.002
 _SURE = 0.004
 _STRONG = 0.004
 _AT_HAND = 0.006
 MOST = _RECENT + _SURE + _STRONG + _AT_HAND
-# After this many days, a note counts half as recent as the newest one it is compared with.
+# A note this many days older than the newest candidate gets half of the recency prior.
 _HALF_LIFE = 30.0
 
 
 class Candidate(NamedTuple):
-    """A note that is among the best, with what its priors depend on."""
+    """A note that is among the best, with the values that its priors depend on."""
 
     number: int
     id: str
@@ -53,7 +53,7 @@ def candidates(db: Connection, numbers: Sequence[int]) -> list[Candidate]:
 
 
 def with_use(notes: Sequence[Candidate], usage: Usage) -> list[Candidate]:
-    """The notes, with the strength that their use gives to those that were used. One query; nothing is written."""
+    """The notes, with the strength by use of those that were used. One query; nothing is written."""
     now = time.time()
     used = usage.uses(note.id for note in notes)
     return [
@@ -62,7 +62,7 @@ def with_use(notes: Sequence[Candidate], usage: Usage) -> list[Candidate]:
 
 
 def priors(db: Connection, notes: Sequence[Candidate], at_hand: str | None) -> list[dict[str, float]]:
-    """What is added to the score of each note, by the reason."""
+    """The priors of each note by name, to be added to its score."""
     at_hand_as = () if at_hand in (None, GLOBAL) else by_any_name(db, Filter(at_hand)).names or (at_hand,)
     moments = [seconds_of(note.updated_at) for note in notes]
     newest = max((moment for moment in moments if moment is not None), default=0.0)
@@ -91,7 +91,7 @@ def _number(value: object) -> float | None:
 
 
 def seconds_of(text: str) -> float | None:
-    """A time in seconds; None for what is not a time with an offset."""
+    """A time in seconds; None if the text is not a time with an offset."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError):

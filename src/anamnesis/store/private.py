@@ -1,4 +1,4 @@
-"""The index for reads while the disk cannot be written: index.db as it is, or a copy in memory once that is stale."""
+"""The index for reads on a read-only disk: index.db as it is, or a copy in memory once that is stale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries of the index about files: which are not notes, which are duplicates, and which hold a note."""
+"""Queries of the index for files that are not notes, for duplicates, and for the files of a note."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from anamnesis.store.files import TREES, describes_repository
 
 
 class Problem(NamedTuple):
-    """A file that is not a note, or not the one that stands for its id."""
+    """A file that is not a note, or is not the standing file of its note."""
 
     path: str
     line: int
     reason: str
-    owner: str = ""  # the file that stands for the id, where there are two
+    owner: str = ""  # the standing file, where two files have the id
 
 
 def unreadable(db: sqlite3.Connection) -> list[Problem]:
@@ -27,13 +27,13 @@ def unreadable(db: sqlite3.Connection) -> list[Problem]:
 
 
 def _has_duplicates(db: sqlite3.Connection) -> bool:
-    """Whether more files hold notes than there are notes. To find duplicates takes five times as long as to count."""
+    """Whether more files hold notes than there are notes. Counting takes a fifth of the time of finding duplicates."""
     query = "SELECT (SELECT count(memory_id) FROM files) > (SELECT count(*) FROM memories)"
     return bool(db.execute(query).fetchone()[0])
 
 
 def problems(db: sqlite3.Connection) -> list[Problem]:
-    """Files that could not be read as notes, and files whose note another file stands for."""
+    """Files that could not be read as notes, and duplicates: files whose note has another standing file."""
     found = unreadable(db)
     if not _has_duplicates(db):
         return sorted(found, key=lambda problem: problem.path)
@@ -45,7 +45,7 @@ def problems(db: sqlite3.Connection) -> list[Problem]:
     for path, scope, body_path in repeated:
         other = f"{TREES[scope]}/{body_path}"
         if path != other:
-            reason = f"Its id is that of {other}, which is newer or in its proper place."
+            reason = f"It has the same id as {other}, which is newer or in its proper place."
             found.append(Problem(path, 0, reason, other))
     return sorted(found, key=lambda problem: problem.path)
 

@@ -13,7 +13,7 @@ from anamnesis.store.queries import Filter
 
 
 def names_of(asked: str, known: Iterable[str]) -> list[str]:
-    """The known names of a project: the one asked for, and the other of its short name and its only full key.
+    """The known names of a project: the given one, and its short name or its only full key.
 
     A short name that several full keys end in is a project of its own. Case does not matter in short names.
     """
@@ -39,7 +39,7 @@ def check_project(db: Connection, asked: str) -> None:
 
 
 def refuse_ambiguous(asked: str, projects: Iterable[str]) -> None:
-    """The same, of these projects."""
+    """Refuse a short name that several of these projects end in, unless it is one of them."""
     known = [name for name in projects if _last_part(name) == _last_part(asked)]
     if "/" not in asked and len(known) > 1 and not names_of(asked, known):
         from anamnesis.plural import listed  # only for this error

@@ -37,10 +37,10 @@ def purge(store: MemoryStore, note_id: str, *, follower: str = "") -> None:
 
 
 def versions_of(store: MemoryStore, note_id: str) -> list[str]:
-    """A note, and the notes that hold versions of it that a merge set aside, also those in the trash."""
+    """A note, and the conflict notes with versions of it that a merge set aside, also those in the trash."""
     live = (store.file(other) for other in store.tagged(CONFLICT_TAG))
-    thrown = (store._files.read(each.path) for each in store.trashed())
-    others = [file.memory for file in (*live, *thrown) if file and file.memory]
+    trashed = (store._files.read(each.path) for each in store.trashed())
+    others = [file.memory for file in (*live, *trashed) if file and file.memory]
     return list(dict.fromkeys([note_id, *(note.id for note in others if conflict_of(note) == note_id)]))
 
 
@@ -51,7 +51,7 @@ def erase(store: MemoryStore) -> bool:
         if PurePosixPath(path).name[1:].partition(".md.")[0] in purged:
             store._files.remove(path)
     for database in (store.kept, store.usage, store.decisions):
-        database.forget(purged)  # also those of a purge that was killed
+        database.forget(purged)  # also notes of a purge that was killed
     changeset.forget(store, purged)
     databases = (store.kept, store.usage, store.decisions, store._index, store.ranking)
     is_done = [each.erase() for each in databases]
@@ -59,7 +59,7 @@ def erase(store: MemoryStore) -> bool:
 
 
 def _files_of(store: MemoryStore, note_id: str) -> Iterator[str]:
-    """The files of a note: those that hold it, and those that cannot be read but are about it."""
+    """The files of a note: those that hold it, and unreadable ones that are about it."""
     yield from (file.path for file in store._catalogue.find([note_id]).values())
     yield from store._catalogue.ask(lambda db: paths_of(db, note_id))
     for problem in store._catalogue.ask(unreadable):

@@ -24,7 +24,7 @@ _FIELDS = {
     **{name: f"m.{name}" for name in ("created_at", "updated_at", "prov_source", "confidence")},
     **{name: f"coalesce(m.{name}, '')" for name in ("prov_model", "prov_session", "supersedes")},
 }
-# The orders of a list. In each, the id decides between equals, so that pages neither overlap nor leave a note out.
+# The orders of a list. Each ends with the id, so that pages neither overlap nor leave a note out.
 _ORDERS = {
     "updated": "m.updated_at DESC, m.id DESC",
     "created": "m.created_at DESC, m.id DESC",
@@ -37,9 +37,9 @@ ORDERS = tuple(_ORDERS)
 _BOUND = ("project", "type", "scope", "source", "machine", "since", "until")
 
 
-class Also(TypedDict, total=False):
-    """The filters of people: notes with all of these tags, of this source and machine, changed in [since, until), and
-    of these alone."""
+class MoreFilters(TypedDict, total=False):
+    """Optional filters: notes with all of these tags, of this source and machine, changed in [since, until), and
+    with one of these ids."""
 
     tags: tuple[str, ...]
     source: str | None
@@ -49,7 +49,7 @@ class Also(TypedDict, total=False):
     ids: tuple[str, ...] | None
 
 
-# Of the notes `m`, those that no other note supersedes.
+# The condition for notes `m` that no other note supersedes.
 NOT_SUPERSEDED = "NOT EXISTS (SELECT 1 FROM supersessions WHERE superseded_id = m.id)"
 
 
@@ -122,7 +122,7 @@ class Filter:
 
 
 class StoreStats(NamedTuple):
-    """How many notes there are, in all and by kind."""
+    """How many notes there are, in total, by type, by project and by scope."""
 
     total: int
     by_type: dict[str, int]
@@ -138,7 +138,7 @@ def at_least_zero(name: str, value: int) -> int:
 
 
 def standing(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
-    """The files that stand for notes, by id: their paths, and their hashes when they were indexed."""
+    """The standing files of notes, by id: their paths, and their hashes when they were indexed."""
     rows = db.execute(
         "SELECT memory_id, path, hash FROM standing_files WHERE memory_id IN (SELECT value FROM json_each(:ids))",
         {"ids": json.dumps(list(ids))},
@@ -153,7 +153,7 @@ def hidden(db: sqlite3.Connection) -> list[tuple[str, str, Scope, str, str]]:
 
 
 def ids_ending(db: sqlite3.Connection, ending: str) -> list[str]:
-    """The ULIDs that have this ending after their time."""
+    """The ids that end with this text, which follows their time."""
     rows = db.execute("SELECT id FROM memories WHERE substr(id, -length(:ending)) = :ending", {"ending": ending})
     return [row[0] for row in rows]
 
@@ -179,7 +179,7 @@ def list_notes(
         return _list(db, "m.number IN (SELECT value FROM json_each(:numbers))", {"numbers": json.dumps(numbers)})
     if limit is None and not offset:
         return _list(db, wanted.sql, wanted.values, order)
-    # The numbers first: where they have to be sorted, no text is read of those that are not listed.
+    # The numbers first, so that sorting reads no text of notes that are not listed.
     page = (
         f"SELECT m.number FROM memories AS m WHERE {wanted.sql} ORDER BY {_ORDERS[order]} LIMIT :limit OFFSET :offset"
     )
@@ -195,18 +195,18 @@ def _list(db: sqlite3.Connection, condition: str, values: Mapping[str, Any], ord
 
 
 def whole_note(db: sqlite3.Connection, number: int) -> Memory | None:
-    """A note with everything that it says, from the index alone; None if it is hidden."""
+    """A note with all its fields, from the index alone; None if it is hidden."""
     return next(iter(_whole_notes(db, "m.number = :number AND m.deleted_at IS NULL", {"number": number})), None)
 
 
 def live_notes(db: sqlite3.Connection, ids: Iterable[str]) -> list[Memory]:
-    """Those of the notes that are neither hidden nor superseded, with everything that they say."""
+    """Those of the notes that are neither hidden nor superseded, with all their fields."""
     condition = f"m.id IN (SELECT value FROM json_each(:ids)) AND m.deleted_at IS NULL AND {NOT_SUPERSEDED}"
     return _whole_notes(db, condition, {"ids": json.dumps(list(ids))})
 
 
 def whole_notes(db: sqlite3.Connection, ids: Iterable[str]) -> list[Memory]:
-    """Those of the notes that are not hidden, superseded ones too, with everything that they say."""
+    """Those of the notes that are not hidden, superseded ones included, with all their fields."""
     condition = "m.id IN (SELECT value FROM json_each(:ids)) AND m.deleted_at IS NULL"
     return _whole_notes(db, condition, {"ids": json.dumps(list(ids))})
 
@@ -325,7 +325,7 @@ def is_known(db: sqlite3.Connection, path: str, hash: bytes) -> bool:
 
 
 def has_marks(db: sqlite3.Connection) -> bool:
-    """Whether any note has marks. In most memories none has, and nothing else is asked about them."""
+    """Whether any note has marks. In most memories none has, which saves the other queries about them."""
     return db.execute("SELECT 1 FROM marks LIMIT 1").fetchone() is not None
 
 
@@ -338,7 +338,7 @@ def linking(db: sqlite3.Connection, ids: Iterable[str]) -> set[str]:
 
 
 def outdated_ids(db: sqlite3.Connection) -> set[str]:
-    """The notes that a newer one outdates, without those that say the same of each other."""
+    """The notes that a newer one outdates, except for pairs that outdate each other."""
     if not has_marks(db):
         return set()
     rows = db.execute(
@@ -361,7 +361,7 @@ def superseding(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
 
 
 def supersessions(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, set[str]]:
-    """The ids that notes supersede, of every note that is linked to one of these by supersessions, over any number."""
+    """The ids that each note supersedes, for all notes linked to these by supersessions, directly or indirectly."""
     rows = db.execute(
         "WITH RECURSIVE near (id) AS (SELECT value FROM json_each(:ids)"
         " UNION SELECT superseded_id FROM near JOIN supersessions ON memory_id = near.id"

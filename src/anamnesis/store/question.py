@@ -1,4 +1,4 @@
-"""What a search asks for, and what it finds: notes by their ids, before their files are read."""
+"""The question of a search, and its hits: notes by their ids, before their files are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anamnesis.store.queries import Filter
 
 __all__ = ["MODES", "Mode", "Question", "Ranked", "Ranker", "Why", "by_words_alone"]
 
-# How much of a reason is shown to a reader: this many words, and the beginnings of long texts.
+# A reason is shown with at most this many words, and with the beginnings of long texts.
 _MOST_WORDS = 16
 _LONGEST_WORD, _LONGEST_PASSAGE = 60, 300
 
@@ -20,15 +20,15 @@ _FITTING = 0.5
 
 
 def is_weak(fit: float | None) -> bool:
-    """Whether a hit with this probability to answer the question probably does not."""
+    """Whether a hit with this probability of answering the question is more likely to miss it."""
     return fit is not None and fit < _FITTING
 
 
 class Question(NamedTuple):
-    """A query, the notes that it is about, and how they are ranked.
+    """A query, the filter of the notes, and how they are ranked.
 
-    Instead of a query, the id of a note: `like` asks for the notes that are close to it. `warm` asks only a model that
-    is loaded; without one nothing is found.
+    `like` is the id of a note, given instead of a query, to find the notes that are close to it. `warm` uses only a
+    model that is already loaded; without one nothing is found.
     """
 
     query: str
@@ -36,7 +36,7 @@ class Question(NamedTuple):
     k: int
     mode: Mode = "fused"
     explain: bool = False
-    # The project that is being worked on, where no other is asked for: of notes that score alike, its own come first.
+    # The current project, if the filter has none: of notes with nearly equal scores, its own come first.
     at_hand: str | None = None
     like: str = ""
     warm: bool = False
@@ -46,8 +46,8 @@ class Why(NamedTuple):
     """The reasons for a hit.
 
     `words` are those that matched, each with its BM25. `passage` is the one that is closest in meaning. The `parts` sum
-    up to the score. `evidence` is what `fit` is computed from. `use` is the strength of a note that was used on this
-    machine, how often that was, and in how many sessions; what the strength adds to the score is among the parts.
+    up to the score. `evidence` has the inputs of `fit`. `use` has the strength of a note that was used on this machine,
+    the number of its uses and of their sessions; the part of the score that the strength adds is among the parts.
     """
 
     words: dict[str, float]
@@ -82,8 +82,8 @@ class Ranked(NamedTuple):
     why: Why | None = None
 
 
-class Marked(NamedTuple):
-    """The notes that outdate a note and those that contradict it, the newest first; and what makes it stale."""
+class Marks(NamedTuple):
+    """The marks of a note: the notes that outdate it and those that contradict it, newest first, and what is stale."""
 
     outdated_by: tuple[str, ...] = ()
     contradicts: tuple[str, ...] = ()
@@ -99,18 +99,18 @@ class Marked(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """The marks in one word each."""
+        """The marks, one word each."""
         words = {"outdated": self.outdated_by, "contradicted": self.contradicts, "stale": self.stale}
         return ", ".join(word for word, value in words.items() if value)
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """The marks in words."""
-        from anamnesis.notes.marks import told  # hooks need not import it
+        from anamnesis.notes.marks import mark_sentences  # hooks need not import it
 
-        return told(self.as_marks())
+        return mark_sentences(self.as_marks())
 
     def shown(self) -> dict[str, Any]:
-        """The marks as surfaces show them: only those that there are."""
+        """The marks that the note has, as surfaces show them."""
         marks = {
             "outdated_by": next(iter(self.outdated_by), ""),
             "contradicts": list(self.contradicts),
@@ -119,7 +119,7 @@ class Marked(NamedTuple):
         return {name: value for name, value in marks.items() if value}
 
 
-# Ranks notes by meaning; None if it cannot, and then words alone decide.
+# Ranks notes by meaning; returns None if it cannot, and the search then uses words alone.
 Ranker = Callable[[Question], list[Ranked] | None]
 
 

@@ -22,7 +22,7 @@ from anamnesis.store.question import MODES, Question, Ranked, Ranker
 from anamnesis.store.word_search import search
 
 if TYPE_CHECKING:
-    from anamnesis.meaning.vectors_file import Database
+    from anamnesis.meaning.vectors_file import VectorDatabase
     from anamnesis.store.meaning import Meaning
     from anamnesis.store.usage import Usage
 
@@ -32,9 +32,9 @@ _PENDING = """
     AND seq > coalesce((SELECT cursor FROM followers WHERE name = :name AND identity = :identity), 0)
 """
 
-# Seconds that the searches of a script wait for notes to be embedded: some thousand short notes.
+# Seconds that all searches of a script together wait for notes to be embedded: enough for some thousand short notes.
 _SCRIPT_SECONDS = 60.0
-# A backlog of at most this many notes is always embedded, so that a script finds what it has just written by meaning.
+# A backlog of at most this many notes is always embedded, so that a script finds the notes it has just written.
 _FEW = 32
 _FEW_SECONDS = 1.0
 
@@ -50,9 +50,9 @@ class _Ask(Protocol):
 class Ranking:
     """Ranks the notes of one index.
 
-    `ranker` compares meaning for this process, which otherwise does it itself. `embed_seconds` is the time that all
-    questions together may wait for notes that are not embedded yet; those that are not are found by their words. `wake`
-    is called after that, to embed the others.
+    `ranker` compares meaning in another process; without it, this process does. `embed_seconds` is the time that all
+    questions together may wait for notes to be embedded; notes that are still pending are found by their words, and
+    `wake` is called to have them embedded.
     """
 
     def __init__(self, index: Index, log: ChangeLog, ask: _Ask, usage: Callable[[], Usage], path: Path) -> None:
@@ -106,7 +106,7 @@ class Ranking:
         return self.safely(lambda: self._ask(lambda db: self.meaning.between(db, pairs))) or {}
 
     def embed_few(self) -> None:
-        """Embed what changed, unless that is much: then a daemon does it, or a search."""
+        """Embed what changed, unless that is much; a large backlog is left to the daemon or to a search."""
         if self.pending() <= 8 * _FEW:
             self.safely(self.embed)
 
@@ -117,7 +117,7 @@ class Ranking:
         return {id: {"type": type, "project": project, "title": title} for id, type, project, title in rows}
 
     def embed(self, progress: Callable[[int], None] | None = None, stop: Callable[[], bool] = bool) -> int:
-        """Embed the notes that changed, until `stop`; returns how many were. `progress` gets each batch's size."""
+        """Embed the notes that changed, until `stop`; returns how many. `progress` gets the size of each batch."""
         return self.meaning.follow(progress, stop)
 
     def abandon(self) -> None:
@@ -138,7 +138,7 @@ class Ranking:
         return self._with_vectors(lambda file: file.keep_only(self._hashes), 0)
 
     def erase(self) -> bool:
-        """The same, and erase what they left in the file; False if another program prevented it."""
+        """`forget_deleted`, and erase the remains in the file; False if another program prevented it."""
         try:
             return self._with_vectors(lambda file: file.erase(self._hashes), True)
         except sqlite3.DatabaseError:
@@ -149,13 +149,13 @@ class Ranking:
         return self._with_vectors(lambda file: file.damage(), [])
 
     def discard(self) -> None:
-        """Delete vectors.db; everything is embedded anew."""
+        """Delete vectors.db; all notes are embedded again."""
         self._with_vectors(lambda file: file.discard(), None)
 
     def rank_here(self, asked: Question) -> list[Ranked] | None:
-        """The best notes by meaning, compared in this process; None without any notes, or where that fails.
+        """The best notes by meaning, compared in this process.
 
-        Nor is there an answer where only a loaded model may be asked, and it is not loaded.
+        None if there are no notes, if the comparison fails, or if the question needs a loaded model and none is loaded.
         """
         if asked.warm and not ("meaning" in self.__dict__ and self.meaning.is_warm):
             return None
@@ -168,7 +168,7 @@ class Ranking:
         return self.safely(lambda: self.compare(asked))
 
     def _embed_for(self, query: str) -> None:
-        """Embed what changed, as long as the time lasts. Loading the model does not count: the query needs it too."""
+        """Embed what changed within the time limit, without the time to load the model, which the query needs too."""
         self.meaning.query(query)
         started = time.monotonic()
         deadline = started + (self.embed_seconds if self.embed_seconds > 0 else _FEW_SECONDS)
@@ -176,7 +176,7 @@ class Ranking:
             self.embed_seconds -= time.monotonic() - started
 
     def safely(self, work: Callable[[], T]) -> T | None:
-        """Do what computes meaning; where that fails, the reason is logged once."""
+        """Run work that needs vectors; a failure returns None and is logged once."""
         try:
             return work()
         except (sqlite3.Error, OSError, ImportError, StoreUnavailable) as error:
@@ -186,7 +186,7 @@ class Ranking:
             return None
 
     def compare(self, asked: Question) -> list[Ranked] | None:
-        """The best notes by meaning, of those that are embedded, and by words; or those that are close to a note."""
+        """The best notes by words and meaning, or the notes that are close to a note."""
         from anamnesis.store.fused import fused_search
         from anamnesis.store.related import related_by_meaning
 
@@ -201,18 +201,18 @@ class Ranking:
     def _hashes(self) -> list[bytes]:
         return self._index.read(queries.file_hashes)
 
-    def _with_vectors(self, work: Callable[[Database], T], default: T) -> T:
-        """Work on vectors.db, on a connection of its own: no search waits. `default` if there is no such file."""
-        from anamnesis.meaning.vectors_file import Database
+    def _with_vectors(self, work: Callable[[VectorDatabase], T], default: T) -> T:
+        """Work on vectors.db with a separate connection, so that no search waits; `default` if the file is missing."""
+        from anamnesis.meaning.vectors_file import VectorDatabase
 
         if not self._path.exists():
             return default
-        with contextlib.closing(Database(self._path)) as file:
+        with contextlib.closing(VectorDatabase(self._path)) as file:
             return work(file)
 
 
 def _newer_first(db: Connection, asked: Question, find: Callable[[Connection, Question], list[Ranked]]) -> list[Ranked]:
-    """What is found, of two notes about one thing the newer first."""
+    """The hits, with each outdated note after the newer one."""
     found = find(db, asked)
     if not found or not queries.has_marks(db):
         return found

@@ -1,4 +1,4 @@
-"""Builds an index anew from the files, beside the live one, whose content it then replaces in one transaction."""
+"""Builds a new index from the files, beside the live one, whose content it then replaces in one transaction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anamnesis.store.files import NoteFiles
 from anamnesis.store.index import SCHEMA_VERSION, Connection, T, connect
-from anamnesis.store.refresh import Difference, Progress, refresh
+from anamnesis.store.refresh import IndexDifference, Progress, refresh
 
 
 def rebuild(path: Path, files: NoteFiles, progress: Progress | None, *, in_place: bool) -> None:
@@ -42,7 +42,7 @@ def create_tables(db: Connection) -> str:
     return rest.partition("\n")[2]
 
 
-def _build(db: Connection, bring_up: Callable[[], Difference]) -> None:
+def _build(db: Connection, bring_up: Callable[[], IndexDifference]) -> None:
     db.execute("PRAGMA journal_mode = OFF")
     db.execute("PRAGMA synchronous = OFF")
     db.execute("PRAGMA cache_size = -200000")
@@ -53,7 +53,7 @@ def _build(db: Connection, bring_up: Callable[[], Difference]) -> None:
     db.executescript(create_indexes)
 
 
-def _copy(new: Connection, path: Path, bring_up: Callable[[], Difference]) -> None:
+def _copy(new: Connection, path: Path, bring_up: Callable[[], IndexDifference]) -> None:
     """Copy the new index over the live one in one transaction, so that no reader sees half of it."""
     caught_up = False
 

@@ -1,4 +1,4 @@
-"""Records a use of notes: a line appended to usage.jsonl, which waits for nobody and never fails. Hooks import this."""
+"""Records a use of notes as a line of usage.jsonl; appending never waits and never fails. Hooks import this."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anamnesis.store.strength import Kind
 
 LINES = "usage.jsonl"
-# Bytes of lines that nobody has read; then nothing is recorded until somebody does.
+# The size at which nothing more is recorded until the lines are counted.
 _MOST_BYTES = 4_000_000
 _MOST_IDS = 200
 _LONGEST_ID = 128
@@ -27,20 +27,20 @@ _TRIES = 5
 
 
 def record(root: Path, kind: Kind, ids: Iterable[str], session: str = "") -> None:
-    """Record a use of notes by a session; without one, by whoever works on this machine today.
+    """Record a use of notes by a session; without a session, all uses of a day count as one.
 
-    It is lost where the disk cannot be written.
+    It is lost if the disk cannot be written.
     """
     some = [id for id in ids if len(id) <= _LONGEST_ID][:_MOST_IDS]
     if not some:
         return
-    by = hidden(session or f"on {date.today()}")
+    by = session_hash(session or f"on {date.today()}")
     line = json.dumps({"at": int(time.time()), "kind": kind, "session": by, "ids": some})
     with contextlib.suppress(OSError):
         for _ in range(_TRIES):
             file = os.open(root / LINES, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                # The line end before it completes a line that a full disk has cut.
+                # The leading line end terminates a line that a full disk has cut.
                 if _append(file, f"\n{line}\n".encode()):
                     return
             finally:
@@ -48,7 +48,7 @@ def record(root: Path, kind: Kind, ids: Iterable[str], session: str = "") -> Non
 
 
 def _append(file: int, data: bytes) -> bool:
-    """Append, unless the file is full; False if somebody has moved it away and is reading it, or has removed it."""
+    """Append, unless the file is full; False if another process has moved it to read it, or has removed it."""
     if not try_lock(file, shared=True):
         return False
     status = os.fstat(file)
@@ -57,6 +57,6 @@ def _append(file: int, data: bytes) -> bool:
     return status.st_nlink > 0
 
 
-def hidden(session: str) -> str:
-    """A session as its hash: which one it was concerns nobody, whether it was another does."""
+def session_hash(session: str) -> str:
+    """The hash of a session's id: enough to tell sessions apart, without recording which one it was."""
     return blake2b(session.encode("utf-8", "replace"), digest_size=8).hexdigest()

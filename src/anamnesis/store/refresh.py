@@ -1,7 +1,7 @@
 """Refreshes the index: finds the files that differ from it, and reads only these.
 
 A moved note is indexed before its former file is removed from the index, and every file is checked once more inside
-the transaction that indexes it, so that a slow reader never overwrites what a writer indexed meanwhile.
+the transaction that indexes it, so that a slow reader never overwrites what a writer has indexed since.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ Progress = Callable[[int, int], None]
 _BATCH = 1000
 
 
-# `read` gives a query one snapshot of the index; `write` runs a change as one transaction.
+# `read` runs a query on one snapshot of the index; `write` runs a change as one transaction.
 Read = Callable[[Callable[["Connection"], Any]], Any]
 Write = Callable[[Callable[["Connection"], object]], object]
 
 
-class Difference:
-    """What differs between the files and the index."""
+class IndexDifference:
+    """The differences between the files and the index."""
 
     def __init__(self) -> None:
         self.changed: list[str] = []
-        self.added = 0  # how many of `changed` are not in the index
+        self.added = 0  # how many files of `changed` are not in the index
         self.gone: list[str] = []
         self.folders: list[Folder] = []
         self.recorded: dict[str, int] = {}  # the mtimes of folders that the index had
         self.gone_folders: list[str] = []
 
 
-class Changes(NamedTuple):
+class RefreshCounts(NamedTuple):
     """How many new, edited and removed files a refresh found."""
 
     added: int
@@ -46,7 +46,7 @@ class Changes(NamedTuple):
     removed: int
 
     @classmethod
-    def of(cls, found: Difference) -> Changes:
+    def of(cls, found: IndexDifference) -> RefreshCounts:
         return cls(found.added, len(found.changed) - found.added, len(found.gone))
 
 
@@ -57,9 +57,9 @@ def refresh(
     *,
     only: Iterable[str] | None = None,
     progress: Progress | None = None,
-) -> Difference:
+) -> IndexDifference:
     """Index every difference, in all folders or `only` in some; returns the differences."""
-    found: Difference = read(lambda db: difference(db, files, only=only))
+    found: IndexDifference = read(lambda db: difference(db, files, only=only))
     restless: set[str] = set()
     for start in range(0, len(found.changed), _BATCH):
         paths = found.changed[start : start + _BATCH]
@@ -73,9 +73,9 @@ def refresh(
     return found
 
 
-def difference(db: Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> Difference:
+def difference(db: Connection, files: NoteFiles, *, only: Iterable[str] | None = None) -> IndexDifference:
     """Compare listings with rows; reads no file."""
-    found = Difference()
+    found = IndexDifference()
     rows = db.execute("SELECT path, number, mtime_ns FROM folders").fetchall()
     recorded = {path: number for path, number, _ in rows}
     found.recorded = {path: mtime_ns for path, _, mtime_ns in rows}
@@ -141,7 +141,7 @@ def _save(files: NoteFiles, read: list[NoteFile], restless: set[str], db: Connec
     restless.update(folder_of(file.path) for file in read if file.path not in still)
 
 
-def _close(files: NoteFiles, found: Difference, restless: set[str], db: Connection) -> None:
+def _close(files: NoteFiles, found: IndexDifference, restless: set[str], db: Connection) -> None:
     save_files(db, dict.fromkeys(path for path in found.gone if not files.exists(path)), files.exists)
     now = dict(db.execute("SELECT path, mtime_ns FROM folders"))
     for folder in found.folders:

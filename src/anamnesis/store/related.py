@@ -1,4 +1,4 @@
-"""The notes that are close to a note, by meaning or else by the words that they share; and those that say the same."""
+"""The notes that are close to a note, by meaning or else by shared words; and near-duplicates of a note."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from anamnesis.store.meaning import Meaning
     from anamnesis.store.store import MemoryStore
 
-# Two notes about different things have a cosine of 0.43 at the median and 0.60 at the most; two about one topic, of
-# the kind that agents write, 0.70.
+# Two notes about different things have a cosine of 0.43 at the median and 0.60 at most; two notes of agents about one
+# topic have 0.70.
 _RELATED = 0.62
-# How many rare words stand for a note, and which part of its own BM25 for these words another note needs.
+# The number of rare words that represent a note, and the share of its own BM25 for them that a related note needs.
 _MOST_WORDS = 32
 _SHARE = 0.2
 _MOST_ALIKE = 3
-# Notes that say the same in other words have a cosine of 0.914 at the least, and notes of one form with other facts
-# 0.897 at the most (tests/store/alike.json). Of 128 conversations, 11 reach 0.905 with one that shares at most 52 % of
+# Notes that say the same in other words have a cosine of at least 0.914, and notes of the same form with other facts
+# of at most 0.897 (tests/store/alike.json). Of 128 conversations, 11 reach 0.905 with one that shares at most 52 % of
 # its words; notes that say the same share 75 %.
 _ALIKE = 0.905
 _SAME_WORDS = 0.6
@@ -54,7 +54,7 @@ def related_by_meaning(db: Connection, asked: Question, meaning: Meaning) -> lis
 
 
 def related_by_words(db: Connection, asked: Question) -> list[Ranked]:
-    """The k notes that hold most of what is rare in the note. A score of 1 is that of the note itself."""
+    """The k notes that hold most of the note's rare words. The note itself would have a score of 1."""
     query = (
         "SELECT number, m.title || ' ' || body FROM memories AS m JOIN memories_fts ON memories_fts.rowid = number"
         " WHERE m.id = :id"
@@ -74,7 +74,7 @@ def related_by_words(db: Connection, asked: Question) -> list[Ranked]:
 def resembling(store: MemoryStore, note: Memory) -> list[Memory]:
     """Up to three notes of its project, or global ones, that say nearly the same as a note; the closest first.
 
-    None where no warm model answers, so that no write fails or waits.
+    Without a loaded model it returns none, so that no write fails or waits.
     """
     hits = []
     try:
@@ -87,6 +87,6 @@ def resembling(store: MemoryStore, note: Memory) -> list[Memory]:
 
 
 def _shared(one: Memory, other: Memory) -> float:
-    """Which part of the words of the shorter note the other one has too."""
+    """The share of the shorter note's words that the other note has too."""
     words = [{word[:_STEM] for word in telling_words(f"{each.title} {each.body}")} for each in (one, other)]
     return len(words[0] & words[1]) / (min(map(len, words)) or 1)

@@ -1,4 +1,4 @@
-"""Which notes may say what a new text says: those with all of its words, and those with all words of its title."""
+"""Possible repetitions of a new text: notes with all of its words, and notes with all words of its title in theirs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from anamnesis.store.index import Connection
     from anamnesis.store.store import MemoryStore
 
-# The longest words are rare, and a few of them are enough: the intersection is as cheap as the rarest of them.
+# The longest words are rare, and a few of them suffice: an intersection is as cheap as its rarest word.
 _MOST_WORDS = 24
 _MOST_NOTES = 5
 _QUERY = f"""

@@ -12,36 +12,36 @@ from anamnesis.notes.record import without_ticking
 from anamnesis.recall.identifiers import joined_parts
 from anamnesis.store import queries
 from anamnesis.store.files import TREES, NoteFile, folder_of, note_path, proper_path, scope_of
-from anamnesis.store.kept import Replaced
+from anamnesis.store.kept import ReplacedVersion
 from anamnesis.store.steps import Step
 from anamnesis.store.unsynced import record_listed
 
 if TYPE_CHECKING:
     from anamnesis.store.index import Connection
 
-# A claim on an id: the newer note wins; of equal ones the file in its proper place, then the later path.
+# The rank of a file among those of one id: the newer note wins, then the file in its proper place, then the last path.
 _Claim = tuple[str, bool, str]
 
 # How many of the latest files that are not notes are checked together with the folders.
 _LATEST_PROBLEMS = 20
 
-_SAID = tuple(each.name for each in fields(Memory) if each.name not in ("updated_at", "engram"))
+_CONTENT_FIELDS = tuple(each.name for each in fields(Memory) if each.name not in ("updated_at", "engram"))
 
 _THE_FILE = "folder = (SELECT number FROM folders WHERE path = :folder) AND name = :name"
 
 
-class Entered(NamedTuple):
-    """The ids of the notes that deleted files held, and whether nothing was done but add notes with first files."""
+class IndexedFiles(NamedTuple):
+    """The ids of the notes that deleted files held, and whether only new notes were added, each with its first file."""
 
     removed: list[str]
     only_added: bool
 
 
 class _Words:
-    """Changes of the word indexes, made together at the end.
+    """Changes of the word indexes, made in one batch at the end.
 
-    FTS5 writes what it has gathered before each statement that fires a trigger: a segment for each note, and merging
-    them, would cost as much as all else.
+    FTS5 flushes its buffer before each statement that fires a trigger. Without the batch, writing and merging a segment
+    per note would cost as much as everything else.
     """
 
     def __init__(self) -> None:
@@ -77,10 +77,10 @@ class _Words:
         self._parts.clear()
 
 
-def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> Entered:
+def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Callable[[str], bool]) -> IndexedFiles:
     """Index files as they were read, None for a deleted one."""
     if not files:
-        return Entered([], only_added=True)
+        return IndexedFiles([], only_added=True)
     words = _Words()
     # A new folder gets the mtime 0, so that the next refresh lists it.
     folders = [(folder,) for folder in {folder_of(path) for path, file in files.items() if file}]
@@ -88,11 +88,11 @@ def save_files(db: Connection, files: Mapping[str, NoteFile | None], exists: Cal
     added = [_save(db, file, exists, words) for file in files.values() if file]
     removed = [_forget(db, path, words) for path, file in files.items() if not file]
     words.write(db)
-    return Entered([*filter(None, removed)], only_added=all(added) and not removed)
+    return IndexedFiles([*filter(None, removed)], only_added=all(added) and not removed)
 
 
 def _save(db: Connection, file: NoteFile, exists: Callable[[str], bool], words: _Words) -> bool:
-    """Index a file: its note, or why it has none; returns whether that only added a note."""
+    """Index a file: its note, or the reason why it has none; returns whether that only added a note."""
     folder, _, name = file.path.rpartition("/")
     memory_id = file.memory.id if file.memory else None
     row = {
@@ -156,7 +156,7 @@ def record_folder(db: Connection, path: str, mtime_ns: int) -> None:
 
 
 def advance_folder(db: Connection, step: Step) -> None:
-    """Record a folder's mtime `after` our own change, if `before` is the recorded one; otherwise it must be listed."""
+    """Record a folder's mtime after our own change, if the recorded one is `before`; otherwise it must be listed."""
     db.execute(
         "UPDATE folders SET mtime_ns = :after WHERE path = :path AND mtime_ns = :before",
         {"path": step.folder, "before": step.before, "after": step.after},
@@ -187,7 +187,7 @@ def forget_folder(db: Connection, path: str) -> None:
 
 
 def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bool], words: _Words) -> bool:
-    """Make this file stand for its note's id, unless another file has the better claim; whether it is the first."""
+    """Make this the standing file of its note, unless another file ranks higher; returns whether it is the first."""
     if _insert(db, path, memory, words):
         return True
     number, scope, body_path, updated_at, kind = db.execute(
@@ -204,7 +204,7 @@ def _claim(db: Connection, path: str, memory: Memory, exists: Callable[[str], bo
     _delete(db, number, memory.id, words)
     _insert(db, path, memory, words, number)
     if other != path or memory.updated_at < updated_at:
-        # Another file was removed or this one has become older: a third may have the better claim now.
+        # Another file was removed or this one has become older: a third one may rank higher now.
         folder, _, name = path.rpartition("/")
         db.execute(
             f"UPDATE files SET hash = x'' WHERE memory_id = :id AND NOT ({_THE_FILE})",
@@ -222,18 +222,18 @@ def _release(db: Connection, memory_id: str, path: str, words: _Words) -> None:
 
 
 def _replace(db: Connection, memory_id: str, path: str, at: int, words: _Words, by: Memory | None = None) -> None:
-    """Pass on the version that a file held for a note, if it stood for it and now says something else."""
+    """Record the version that a standing file held, if the file now says something else."""
     row = _standing(db, memory_id, path)
     if row and words.has(row[0]):
         words.write(db)
     note = queries.whole_note(db, row[0]) if row else None
     if note and not (by and _is_same(note, by)):
-        db.replaced.append(Replaced(note, at))
+        db.replaced.append(ReplacedVersion(note, at))
 
 
 def _is_same(one: Memory, other: Memory) -> bool:
     """Whether two versions differ at most in times and counters."""
-    return all(getattr(one, name) == getattr(other, name) for name in _SAID) and (
+    return all(getattr(one, name) == getattr(other, name) for name in _CONTENT_FIELDS) and (
         without_ticking(one.engram) == without_ticking(other.engram)
     )
 
@@ -245,7 +245,7 @@ def _time_of(db: Connection, path: str) -> int:
 
 
 def _standing(db: Connection, memory_id: str, path: str) -> tuple[int] | None:
-    """The number of a note, if this file stands for it."""
+    """The number of a note, if this is its standing file."""
     found: tuple[int] | None = db.execute(
         "SELECT number FROM memories WHERE id = :id AND scope = :scope AND body_path = :body_path",
         {"id": memory_id, "scope": scope_of(path), "body_path": path.partition("/")[2]},

@@ -2,7 +2,7 @@
 
 -- `number` joins a note with its row in memories_fts; an implicit rowid would not survive a VACUUM.
 -- A note with `deleted_at` is hidden: it has a row here, but no tags, supersessions, marks and words.
--- `rest` is JSON of what no other column has: Engram's fields, foreign front matter and line ends.
+-- `rest` is JSON with the fields that have no column: Engram's, foreign front matter and line ends.
 CREATE TABLE memories (
     number       INTEGER PRIMARY KEY,
     id           TEXT NOT NULL UNIQUE,
@@ -30,16 +30,16 @@ CREATE TABLE memory_tags (
     PRIMARY KEY (memory_id, tag)
 );
 
--- One row for each id that a note replaces; memories.supersedes holds the same ids, separated by blanks. The columns are in
--- the order of the key: in another one, `quick_check` of some versions of SQLite finds damage where there is none.
+-- One row for each id that a note supersedes; memories.supersedes holds the same ids, separated by blanks. The columns are
+-- in the order of the key: in another order, `quick_check` of some versions of SQLite reports damage where there is none.
 CREATE TABLE supersessions (
     superseded_id TEXT NOT NULL,
     memory_id     TEXT NOT NULL,
     PRIMARY KEY (superseded_id, memory_id)
 ) WITHOUT ROWID;
 
--- What dreams and reflection have marked notes with (`notes/marks.py`): a row for each id that a mark names, or one with its
--- text. The notes that it names may be missing.
+-- The marks that dreams and reflection gave to notes (`notes/marks.py`): one row for each id that a mark names, or one with
+-- its text. The named notes may be missing.
 CREATE TABLE marks (
     memory_id TEXT NOT NULL,
     name      TEXT NOT NULL,
@@ -51,11 +51,11 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
     id UNINDEXED, title, body, tags, tokenize='porter unicode61'
 );
 
--- The parts of identifiers that are one word in memories_fts, such as getUserById, of the notes that have any. A table of
--- its own, so that the scores of whole words do not depend on them.
+-- The parts of identifiers that are one word in memories_fts, such as getUserById. In a separate table, so that the scores
+-- of whole words do not depend on them.
 CREATE VIRTUAL TABLE memory_parts USING fts5(parts, tokenize='porter unicode61', columnsize=0);
 
--- Merging eight segments at a time, not four, takes a quarter off a write of one note, and searches take as long.
+-- Merging eight segments at a time instead of four makes a write of one note a quarter faster, and searches no slower.
 INSERT INTO memories_fts (memories_fts, rank) VALUES ('automerge', 8);
 INSERT INTO memory_parts (memory_parts, rank) VALUES ('automerge', 8);
 
@@ -67,7 +67,7 @@ CREATE TABLE folders (
 );
 
 -- Every *.md file, also those that are not notes (`problem` says why) and duplicates of an id.
--- An empty hash marks a file to read again: the note it holds lost the file that stood for it.
+-- An empty hash marks a file to read again: its note has lost its standing file.
 CREATE TABLE files (
     folder    INTEGER NOT NULL,
     name      TEXT NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE files (
     PRIMARY KEY (folder, name)
 ) WITHOUT ROWID;
 
--- The file that stands for each note, among those that hold it.
+-- The standing file of each note.
 CREATE VIEW standing_files AS
 SELECT m.number, m.id AS memory_id, folders.path || '/' || files.name AS path, files.size, files.mtime_ns, files.hash
 FROM memories AS m
@@ -89,8 +89,8 @@ JOIN folders ON folders.number = files.folder
 WHERE folders.path || '/' || files.name = CASE m.scope WHEN 'portable' THEN 'memory/' ELSE 'local/' END || m.body_path;
 
 -- The change log: the last change of each note, in the order of the changes, and how far each follower has read it.
--- `identity` names what a follower derives from the notes: with another one it starts again. `start` is random, and
--- new at each start.
+-- `identity` names what a follower derives from the notes; with a new identity it starts again. `start` is random, and new
+-- at each start.
 CREATE TABLE changes (
     seq       INTEGER PRIMARY KEY AUTOINCREMENT,
     memory_id TEXT NOT NULL UNIQUE

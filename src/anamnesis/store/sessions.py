@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anamnesis.store.recording import hidden
+from anamnesis.store.recording import session_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,5 +27,5 @@ def known_sessions(store: MemoryStore) -> list[str]:
 
 
 def named(sessions: Iterable[str], given: str) -> str:
-    """The session with this name or with this hash, by which the record of use knows it; else the given name."""
-    return next((each for each in sessions if given in (each, hidden(each))), given)
+    """The session with this name, or with this hash, which the record of use has; else the given name."""
+    return next((each for each in sessions if given in (each, session_hash(each))), given)

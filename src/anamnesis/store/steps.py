@@ -1,7 +1,7 @@
 """Distinguishes our own changes of folders from those of other programs, by the folders' mtimes.
 
 A change by another program within the same tick of the file system's clock, or between our change and our reading of
-the mtime, passes for ours: the next change of the folder reveals it, and so do the watching daemon and a refresh.
+the mtime, is taken for ours. The next change of the folder reveals it, and so do the watching daemon and a refresh.
 """
 
 from __future__ import annotations

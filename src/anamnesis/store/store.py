@@ -21,11 +21,11 @@ from anamnesis.store.change_log import ChangeLog, Written
 from anamnesis.store.files import TREES, NoteFile, NoteFiles, Trashed
 from anamnesis.store.ids import UlidMaker, utcnow
 from anamnesis.store.index import Index
-from anamnesis.store.kept import Kept
+from anamnesis.store.kept import KeptVersions
 from anamnesis.store.note_reader import NoteReader
 from anamnesis.store.placing import place, readable, with_foreign_lines, without_secrets
 from anamnesis.store.ranking import Ranking
-from anamnesis.store.refresh import Changes, Progress
+from anamnesis.store.refresh import Progress, RefreshCounts
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import exhume, is_purged
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 # Up to about this many files, indexing them one by one is quicker than listing all files.
 _MANY_FILES = 1_000
-# The records of changes of several notes, and the one of a change that is not complete; see `changeset`.
+# The folder of records of changes of several notes, and the record of an incomplete change; see `changeset`.
 DREAMS, PENDING = "dreams", "pending.json"
 CHANGEABLE = frozenset(field.name for field in fields(Memory)) - {"id", "updated_at"}
 
 
-class Saved(NamedTuple):
+class SavedNotes(NamedTuple):
     """Files as they were written, and what the index recorded of them; None if other files have to be read too."""
 
     files: builtins.list[NoteFile]
@@ -59,7 +59,7 @@ class MemoryStore(NoteReader):
         self.memory_dir = self.root / TREES["portable"]
         self.local_dir = self.root / TREES["machine-local"]
         self.db_path = self.root / "index.db"
-        self.kept = Kept(self.root, versions)
+        self.kept = KeptVersions(self.root, versions)
         self._files = NoteFiles(self.root, self.kept, only_to_read=only_to_read)
         self._index = Index(self.db_path, self._files, self.kept)
         # `on_refresh` is called after a check of the folders and after a read that found notes changed, `on_change`
@@ -93,7 +93,7 @@ class MemoryStore(NoteReader):
                 getattr(self, name).close()
 
     def _recover(self) -> None:
-        """Undo a killed change of several notes; one that is still being made holds the lock, and is left alone."""
+        """Roll back a killed change of several notes; one that is still running holds the lock, and is left alone."""
         from anamnesis.store import changeset  # hardly ever
 
         with contextlib.suppress(StoreUnavailable, NoteConflict), self._catalogue.alone(0.0):
@@ -101,14 +101,14 @@ class MemoryStore(NoteReader):
 
     @cached_property
     def usage(self) -> Usage:
-        """What the notes were used for on this machine."""
+        """The record of use of the notes on this machine."""
         from anamnesis.store.usage import Usage  # no hook needs it
 
         return Usage(self.root)
 
     @cached_property
     def decisions(self) -> GateLog:
-        """What the gate decided about agents' notes on this machine."""
+        """The gate's decisions about notes of agents on this machine."""
         from anamnesis.store.gate_log import GateLog  # no hook needs it
 
         return GateLog(self.root)
@@ -179,10 +179,10 @@ class MemoryStore(NoteReader):
         *,
         follower: str,
         placed: Callable[[builtins.list[NoteFile]], object] | None = None,
-    ) -> Saved:
-        """Store many notes as they are given, in place of their `former` files, of which nothing is kept.
+    ) -> SavedNotes:
+        """Store many notes exactly as given, in place of their `former` files, whose foreign lines are not kept.
 
-        None stands for a note that is known to have no file.
+        A former file of None means that the note is known to have no file.
 
         For a follower of the log: `on_change` is not called, and these changes are not pending for it. If one of the
         files has changed since it was read, none is written. If `placed` is given, it gets the files once they are in
@@ -190,7 +190,7 @@ class MemoryStore(NoteReader):
         """
         notes = _checked(memories)
         if not notes:
-            return Saved([], None)
+            return SavedNotes([], None)
         with self._catalogue.alone():
             new = [memory.id for memory in notes if memory.id not in former]
             found = {**former, **self._catalogue.in_place(new)}
@@ -203,7 +203,7 @@ class MemoryStore(NoteReader):
         self._files.secure([file.path for file in files])
 
     def update(self, memory_id: str, *, expected: Memory | None = None, **changes: Any) -> Memory:
-        """Change some fields of a note and set its `updated_at`; not if it is no longer as `expected`."""
+        """Change some fields of a note and set its `updated_at`; raises if the note is no longer as `expected`."""
         unknown = sorted(changes.keys() - CHANGEABLE)
         if unknown:
             names = ", ".join(sorted(CHANGEABLE))
@@ -221,7 +221,7 @@ class MemoryStore(NoteReader):
             return readable(*self._save([(changed, found)]).files)
 
     def move(self, memory_id: str, scope: Scope) -> Memory:
-        """Make a note portable, so that it is synced to other machines, or keep it on this one."""
+        """Make a note portable, so that it is synced to other machines, or machine-local."""
         return self.update(memory_id, scope=scope)
 
     def delete(self, memory_id: str, *, follower: str = "") -> Memory:
@@ -235,7 +235,7 @@ class MemoryStore(NoteReader):
         return memory
 
     def restore(self, memory_id: str) -> Memory:
-        """Bring back the last deleted version of a note, or show one again that Engram has hidden."""
+        """Bring back the last deleted version of a note, or unhide a note that Engram has deleted."""
         check_id(memory_id)
         if (note := self.find(memory_id)) and note.is_hidden:
             return self._show(note)
@@ -261,12 +261,12 @@ class MemoryStore(NoteReader):
         """The deleted notes, the last one first."""
         return self._files.trashed()
 
-    def refresh(self) -> Changes:
+    def refresh(self) -> RefreshCounts:
         """Compare every file's size and mtime with the index, and index what changed."""
         return self._catalogue.refresh()
 
     def refresh_files(self, paths: Sequence[str], steps: Sequence[Step] = ()) -> None:
-        """Refresh the index for these paths under the root, and for folders that changed otherwise than by `steps`."""
+        """Refresh the index for these paths under the root, and for folders with other changes than `steps`."""
         if len(paths) > _MANY_FILES:
             self.refresh()
             return
@@ -279,18 +279,18 @@ class MemoryStore(NoteReader):
             self._catalogue.refresh_folders(again=True)
 
     def embed(self, progress: Callable[[int], None] | None = None) -> int:
-        """Embed the notes that changed; returns how many were. `progress` gets the size of each batch after it."""
+        """Embed the notes that changed; returns how many. `progress` gets the size of each finished batch."""
         return self.ranking.embed(progress)
 
     def reindex(self, progress: Progress | None = None) -> int:
-        """Rebuild the whole index from the files; how many notes it holds."""
+        """Rebuild the whole index from the files; returns how many notes it holds."""
         self._catalogue.rebuild(progress)
         return self.count()
 
-    def _put(self, memories: Iterable[Memory]) -> Saved:
+    def _put(self, memories: Iterable[Memory]) -> SavedNotes:
         notes = _checked(memories)
         if not notes:
-            return Saved([], None)
+            return SavedNotes([], None)
         with self._catalogue.alone():
             self._catalogue.refresh_folders(again=True)
             ids = [memory.id for memory in notes]
@@ -305,7 +305,7 @@ class MemoryStore(NoteReader):
         *,
         follower: str = "",
         placed: Callable[[builtins.list[NoteFile]], object] | None = None,
-    ) -> Saved:
+    ) -> SavedNotes:
         """Write notes' files and index them, each in place of the file that held it so far."""
         from anamnesis.store.writing import Writing  # that hooks which read need not import
 
@@ -326,7 +326,7 @@ class MemoryStore(NoteReader):
                 follower=follower,
                 placed=partial(placed, writing.files) if placed else None,
             )
-        return Saved(writing.files, written)
+        return SavedNotes(writing.files, written)
 
     def _notify(self, checked: bool, changed: bool, written: Written | None) -> None:
         if checked and self.on_refresh:

@@ -1,4 +1,4 @@
-"""What to try where a search found nothing: other spellings of its words, and the projects that have hits."""
+"""Suggestions after a search that found nothing: other spellings of its words, and projects that have hits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from anamnesis.recall.pruning import any_term
-from anamnesis.recall.query import asked, is_function_word
+from anamnesis.recall.query import is_function_word, query_terms
+from anamnesis.store.highlights import matches
 from anamnesis.store.index import Connection
-from anamnesis.store.marking import matches
 from anamnesis.store.queries import NOT_SUPERSEDED
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ _SHORTEST, _LONGEST = 3, 40
 
 
 class Suggestions(NamedTuple):
-    """For words that no note holds, near ones that notes hold, and how many notes of each project match all these."""
+    """Similar words for those that no note holds, and the number of notes per project that match any of the words."""
 
     spelling: dict[str, str]
     projects: dict[str, int]
 
 
 def suggest(db: Connection, query: str) -> Suggestions:
-    terms = list(asked(query).terms)[:_MOST_WORDS]
+    terms = list(query_terms(query).terms)[:_MOST_WORDS]
     if not terms:
         return Suggestions({}, {})
     unknown = [term for term in terms if " " not in term and not _holds(db, f'"{term}"')]
@@ -41,7 +41,7 @@ def suggest(db: Connection, query: str) -> Suggestions:
 
 
 def completed(store: MemoryStore, query: str) -> str:
-    """A query while it is typed: a last word that no note holds is completed to one that a note holds."""
+    """A query that is being typed: if no note holds its last word, the word is completed to one that a note holds."""
     word = _last_word(query)
     if not word or is_function_word(word):
         return query
@@ -63,7 +63,7 @@ def _holds(db: Connection, match: str) -> bool:
 
 
 def _nearest(db: Connection, word: str) -> str:
-    """The word of some note that has the stem of a near spelling: the one that most notes hold."""
+    """The word of a note with the stem of a similar spelling, of which most notes have the same."""
     spellings = [each for each in _near(word) if not is_function_word(each)]
     row = db.execute(
         "SELECT value, (SELECT count(*) FROM memories_fts WHERE memories_fts MATCH '\"' || value || '\"') AS notes"

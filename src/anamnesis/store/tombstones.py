@@ -1,4 +1,4 @@
-"""Tombstones of purged notes: an empty file named by each id. No program writes such a note again by itself."""
+"""Tombstones of purged notes: an empty file named by the id, so that no automatic write brings the note back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The files that changed since the last sync, so that a sync compares these and not the whole tree.
 
-Triggers record every change of an indexed file. A folder is recorded when another program has changed it: it may hold
-changed files that are not in the index.
+Triggers record every change of an indexed file. A folder that another program has changed is recorded as well, because
+it may hold changed files that are not in the index.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What notes are used for: recorded by every surface, never synced, untouched by a rebuild of the index.
+"""The use of notes: recorded by every surface, never synced, untouched by a rebuild of the index.
 
-Every use is a line in usage.jsonl (`recording`), and `take_in` counts the lines in usage.db. Nobody who searches waits
-for that: daemons, servers that end, syncs, dreams and `anamnesis show` do it.
+Every use is a line in usage.jsonl (`recording`), and `take_in` counts the lines in usage.db. Searches do not wait for
+that: it is done by daemons, by servers when they end, by syncs, dreams and `anamnesis show`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from anamnesis.store.recording import LINES
 from anamnesis.store.strength import KINDS, Kind, Use
 from anamnesis.store.tombstones import purged_ids
 
-# Beyond these, the events and the notes that were not used for longest are forgotten.
+# Beyond these numbers, the oldest events and the least recently used notes are forgotten.
 _MOST_EVENTS = 50_000
 _MOST_NOTES = 100_000
-# Bytes of lines that are counted in one transaction: another writer waits some 20 ms for it.
+# Bytes of lines that are counted in one transaction, for which another writer waits some 20 ms.
 _SLICE = 4_096
-# Attempts, a millisecond apart, to lock a file of lines that somebody is appending to.
+# Attempts, a millisecond apart, to lock a file of lines that another process appends to.
 _TRIES = 50
 _DAY = 86_400
 
 
 class Totals(NamedTuple):
-    """The use of a note, and how often it was used for what."""
+    """The use of a note, and the number of its uses by kind."""
 
     use: Use
     counts: dict[Kind, int]
 
 
-class Event(NamedTuple):
-    """What a session did with a note on a day, and when it did so last."""
+class UseEvent(NamedTuple):
+    """The use of a note by a session on a day, with its last time."""
 
     at: int
     kind: Kind
@@ -67,13 +67,13 @@ class Usage(MachineDatabase):
         self._lines = root / LINES
 
     def of(self, ids: Iterable[str]) -> dict[str, Totals]:
-        """The totals of those of the notes that were used, as they were when the lines were last taken in."""
+        """The totals of those of the notes that were used, as of the last `take_in`."""
         query = "SELECT * FROM notes WHERE note_id IN (SELECT value FROM json_each(:ids))"
         found = self.read(lambda db: _rows(db, query, {"ids": json.dumps([*ids])}))
         return dict(map(_totals, found or ()))
 
     def uses(self, ids: Iterable[str]) -> dict[str, Use]:
-        """The same without the counts, for a search."""
+        """The uses of those of the notes that were used, without the counts by kind; for a search."""
         query = (
             "SELECT note_id, last, uses, sessions, stability FROM notes"
             " WHERE note_id IN (SELECT value FROM json_each(:ids)) AND uses"
@@ -85,25 +85,25 @@ class Usage(MachineDatabase):
         """The totals of every note that was used."""
         return dict(map(_totals, self.read(lambda db: _rows(db, "SELECT * FROM notes", {})) or ()))
 
-    def events(self, note_id: str) -> list[Event]:
+    def events(self, note_id: str) -> list[UseEvent]:
         """The latest events of a note, the newest first."""
         query = "SELECT at, kind, session FROM events WHERE note_id = ? ORDER BY at DESC, kind, session"
-        return [Event(*row) for row in self.read(lambda db: db.execute(query, (note_id,)).fetchall()) or ()]
+        return [UseEvent(*row) for row in self.read(lambda db: db.execute(query, (note_id,)).fetchall()) or ()]
 
-    def latest(self, kinds: Iterable[Kind], most: int) -> list[tuple[str, Event]]:
+    def latest(self, kinds: Iterable[Kind], most: int) -> list[tuple[str, UseEvent]]:
         """The last events of these kinds with the ids of their notes, the newest first."""
         query = (
             "SELECT note_id, at, kind, session FROM events WHERE kind IN (SELECT value FROM json_each(:kinds))"
             " ORDER BY at DESC LIMIT :most"
         )
         found = self.read(lambda db: db.execute(query, {"kinds": json.dumps([*kinds]), "most": most}).fetchall())
-        return [(id, Event(*event)) for id, *event in found or ()]
+        return [(id, UseEvent(*event)) for id, *event in found or ()]
 
-    def of_session(self, hidden: str) -> list[tuple[str, Event]]:
-        """What a session did with notes, which are given by their ids; the session is given by its hash."""
+    def of_session(self, session_hash: str) -> list[tuple[str, UseEvent]]:
+        """The events of a session, given by its hash, with the ids of their notes."""
         query = "SELECT note_id, at, kind, session FROM events WHERE session = ? ORDER BY at, note_id, kind"
-        found = self.read(lambda db: db.execute(query, (hidden,)).fetchall())
-        return [(id, Event(*event)) for id, *event in found or ()]
+        found = self.read(lambda db: db.execute(query, (session_hash,)).fetchall())
+        return [(id, UseEvent(*event)) for id, *event in found or ()]
 
     def by_day(self, since: int) -> dict[int, int]:
         """How many events there were on each day since a time; days are counted from 1970."""
@@ -111,14 +111,14 @@ class Usage(MachineDatabase):
         return dict(self.read(lambda db: db.execute(query, (since,)).fetchall()) or ())
 
     def take_in(self) -> int:
-        """Count what was recorded; returns the number of lines. Each is counted once, even if a process is killed.
+        """Count the recorded lines; returns how many. Each is counted once, even if a process is killed.
 
-        What cannot be counted now stays, and then no more files are begun: the record is bounded.
+        A file that cannot be counted now stays, and then no further file is begun, so that the record is bounded.
         """
         try:
             count = sum(map(self._take, self._left()))
             if self._lines.exists() and not self._left():
-                # Under a name of its own: another process may be reading what it has moved.
+                # Under a unique name: another process may be reading the file that it has moved.
                 moved = self._lines.with_name(f"{LINES}.{os.urandom(4).hex()}")
                 os.replace(self._lines, moved)
                 count += self._take(moved)
@@ -145,11 +145,11 @@ class Usage(MachineDatabase):
             self.change(forget)
 
     def _left(self) -> list[Path]:
-        """The files that were moved and not removed: somebody reads them, or was killed."""
+        """The files that were moved and not removed: a process is reading them, or was killed."""
         return sorted(self._root.glob(f"{LINES}.*"))
 
     def _take(self, path: Path) -> int:
-        """Count the lines of a moved file, and remove it; 0 if somebody else does that."""
+        """Count the lines of a moved file, and remove it; 0 if another process does that."""
         count = 0
         with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
             if not _locked(file.fileno()) or not os.fstat(file.fileno()).st_nlink:
@@ -166,7 +166,7 @@ class Usage(MachineDatabase):
         return count
 
     def _position(self, name: str) -> int:
-        """Up to where a file is counted; what is known of files that are gone is forgotten."""
+        """The position up to which a file is counted. Also removes the positions of files that are gone."""
 
         def position(db: sqlite3.Connection) -> int:
             known = dict(db.execute("SELECT name, position FROM taken").fetchall())
@@ -186,12 +186,12 @@ def _locked(file: int) -> bool:
 
 
 def _uses(lines: Iterable[bytes], purged: set[str]) -> Iterator[_Line]:
-    """The uses that lines record; those that are cut or foreign are left out, and so are purged notes."""
+    """The uses that lines record, without purged notes; truncated and foreign lines are skipped."""
     now = int(time.time())
     for line in lines:
         try:
-            said: dict[str, Any] = json.loads(line)
-            at, session, kind, ids = int(said["at"]), said["session"], said["kind"], said["ids"]
+            use: dict[str, Any] = json.loads(line)
+            at, session, kind, ids = int(use["at"]), use["session"], use["kind"], use["ids"]
         except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
             continue
         if kind in KINDS and isinstance(session, str) and isinstance(ids, list):
@@ -229,7 +229,7 @@ def _save_one(db: sqlite3.Connection, event: dict[str, Any]) -> None:
 def _prune(db: sqlite3.Connection) -> None:
     for table, column, most in (("events", "at", _MOST_EVENTS), ("notes", "last", _MOST_NOTES)):
         oldest = f"SELECT {column} FROM {table} ORDER BY {column} DESC LIMIT 1 OFFSET :most"
-        # Of notes that were only injected, the time is 0.
+        # Notes that were only injected have the time 0.
         db.execute(f"DELETE FROM {table} WHERE {column} < max(({oldest}), 1)", {"most": most})
 
 

@@ -1,4 +1,4 @@
--- usage.db: what notes were used for on this machine. Not derived: a rebuild of the index leaves it alone.
+-- usage.db: the use of notes on this machine. Not derived: a rebuild of the index leaves it alone.
 
 -- The totals of each note; `last` is the time of its last use in seconds, 0 if it was only injected.
 CREATE TABLE notes (
@@ -18,7 +18,7 @@ CREATE TABLE notes (
 
 CREATE INDEX notes_by_last ON notes(last);
 
--- The latest events. What a session does with a note counts once a day; `at` is the last time.
+-- The latest events. Each kind of use by a session counts once a day; `at` is its last time.
 CREATE TABLE events (
     note_id TEXT NOT NULL,
     session TEXT NOT NULL,
@@ -30,7 +30,7 @@ CREATE TABLE events (
 
 CREATE INDEX events_by_time ON events(at);
 
--- Up to which byte the files of lines are counted: one that is read again after a kill is not counted twice.
+-- The position up to which each file of lines is counted, so that a file read again after a kill is not counted twice.
 CREATE TABLE taken (
     name     TEXT PRIMARY KEY,
     position INTEGER NOT NULL

@@ -9,15 +9,15 @@ from typing import Any
 from anamnesis.notes import Memory
 from anamnesis.store.priors import seconds_of
 from anamnesis.store.strength import USES, Use
-from anamnesis.store.usage import Event, Totals
+from anamnesis.store.usage import Totals, UseEvent
 
 WEEKS = 26
 _WEEK = 7 * 86_400
 _LAST_EVENTS = 20
 
 
-def use_report(note: Memory, totals: Totals | None, events: Sequence[Event], now: float) -> dict[str, Any]:
-    """The use of a note; one that was never used fades since its last change. `events` come newest first."""
+def use_report(note: Memory, totals: Totals | None, events: Sequence[UseEvent], now: float) -> dict[str, Any]:
+    """The use of a note; the strength of an unused note fades from its last change on. `events` come newest first."""
     use, counts = totals or Totals(Use(), {})
     alive = use.changed(seconds_of(note.updated_at) or 0.0)
     return {
@@ -34,7 +34,7 @@ def use_report(note: Memory, totals: Totals | None, events: Sequence[Event], now
     }
 
 
-def uses_by_week(events: Sequence[Event], now: float) -> list[int]:
+def uses_by_week(events: Sequence[UseEvent], now: float) -> list[int]:
     """How often a note was used in each of the last weeks, this one last."""
     found = [0] * WEEKS
     for event in events:

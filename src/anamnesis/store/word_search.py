@@ -1,4 +1,4 @@
-"""The ranked search over the index: exact, and proportional to what the rare words of a query match."""
+"""The ranked search by words: exact, at a cost proportional to the notes that hold the rare words of a query."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from anamnesis.recall.pruning import Word, any_of, any_term, head_deciding, head_holding, is_settled, rarest_first
-from anamnesis.recall.query import asked
+from anamnesis.recall.pruning import QueryWord, any_of, any_term, head_deciding, head_holding, is_settled, rarest_first
+from anamnesis.recall.query import query_terms
 from anamnesis.store.index import Connection
 from anamnesis.store.parts import by_parts
 from anamnesis.store.queries import NOT_SUPERSEDED, Filter
@@ -16,10 +16,10 @@ from anamnesis.store.question import Ranked, Why
 
 # Up to this many notes are scored faster in one go (1 ms) than in steps.
 _FEW_NOTES = 1_500
-# What the k-th best note usually scores, in weights of the rarest word: with a good guess, one step suffices.
+# The usual score of the k-th best note, in weights of the rarest word. With a good guess, one step suffices.
 _LIKELY_SCORE = 1.6
-# A word in half of the notes weighs a millionth in bm25(). Where notes tie but for such words, their rows are
-# read if there are at most this many (1 ms); with more, the tie stands, and the newest note comes first.
+# A word in half of the notes weighs a millionth in bm25(). Such words break ties only if at most this many notes hold
+# them (1 ms); otherwise the tie stands, and the newest note comes first.
 _NOISE_WORTH_READING = 10_000
 
 # bm25 (lower is better), updated_at, id, number
@@ -30,7 +30,7 @@ MOST_ASKED = 128
 
 
 class Coverage(NamedTuple):
-    """The words that each of some notes holds, and those in its title or tags; how many of all notes hold each word."""
+    """The words that each note holds, those of them in its title or tags, and how many of all notes hold each word."""
 
     held: dict[str, set[str]]
     named: dict[str, set[str]]
@@ -39,17 +39,17 @@ class Coverage(NamedTuple):
 
 
 def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool = False) -> list[Ranked]:
-    """The k best notes by BM25 over the OR of what the query asks for, newest first on a tie, superseded out.
+    """The k best notes by BM25 over the OR of the query's terms, newest first on a tie, without superseded ones.
 
-    Function words are not asked for: of notes with equal scores, the one that holds more of them comes first.
+    Function words are not searched for: of notes with equal scores, the one that holds more of them comes first.
     Starts with the notes that hold one of the rarest words, and adds commoner words while notes that hold only
     those could be among the best. Every note is scored by all words: the result is exact, except for ties that only
-    words in half of the notes would break. Where fewer than k match, notes follow that match by parts of identifiers.
+    words in half of the notes would break. If fewer than k notes match, matches by parts of identifiers follow.
     """
-    if not _has_notes(db, wanted):  # otherwise it would add every word before it finds nothing
+    if not _has_notes(db, wanted):  # otherwise it would try every word before it finds nothing
         return []
     total = about_total(db)
-    terms, around = asked(query)
+    terms, around = query_terms(query)
     known = rarest_first(counted(db, terms))[:MOST_ASKED]
     if not k:
         return []
@@ -68,12 +68,12 @@ def search(db: Connection, query: str, wanted: Filter, k: int, *, explain: bool 
 
 
 def about_total(db: Connection) -> int:
-    """How many notes there are, or a few more: one index lookup, where a count reads them all."""
+    """The number of notes or slightly more: one index lookup, where a count reads all rows."""
     (total,) = db.execute("SELECT coalesce(max(number), 0) FROM memories").fetchone()
     return int(total)
 
 
-def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, k: int) -> list[_Scored]:
+def _best_of_all(db: Connection, known: list[QueryWord], total: int, wanted: Filter, k: int) -> list[_Scored]:
     """At least the k best notes, scored by all words."""
     if sum(word.notes for word in known) <= _FEW_NOTES:
         return _match(db, any_of(known), wanted, k + 1)
@@ -82,7 +82,7 @@ def _best_of_all(db: Connection, known: list[Word], total: int, wanted: Filter, 
     likely = _LIKELY_SCORE * telling[0].weight(total)
     head = max(head_holding(telling, 2 * k), head_deciding(telling, total, likely))
     while True:
-        # One more than wanted: the order is final only when the next one is known to be worse.
+        # One more than needed: the order is final only when the next note is known to be worse.
         best = _best(db, telling[:head], telling[head:], wanted, k + 1)
         needed = head_deciding(telling, total, -best[-1][0]) if len(best) > k else len(telling)
         if needed <= head:
@@ -112,7 +112,7 @@ def _ordered(db: Connection, best: list[_Scored], around: list[str]) -> list[_Sc
 def holding(
     db: Connection, terms: Iterable[str], numbers: Iterable[int], columns: str = "", table: str = "memories_fts"
 ) -> dict[int, set[str]]:
-    """Which of the terms each of these notes holds, in any column or in some, by one of the word indexes."""
+    """The terms that each of these notes holds, in any column or in some, by one of the word indexes."""
     held: dict[int, set[str]] = {number: set() for number in numbers}
     rows = db.execute(
         f"SELECT {table}.rowid, term.value FROM json_each(:terms) AS term CROSS JOIN json_each(:numbers) AS note"
@@ -125,7 +125,7 @@ def holding(
     return held
 
 
-def word_scores(db: Connection, words: Iterable[Word], numbers: Iterable[int]) -> dict[int, dict[str, float]]:
+def word_scores(db: Connection, words: Iterable[QueryWord], numbers: Iterable[int]) -> dict[int, dict[str, float]]:
     """What each word adds to the BM25 of each of these notes that holds it, the most first."""
     times = {word.text: word.times for word in words}
     found: dict[int, dict[str, float]] = {number: {} for number in numbers}
@@ -153,14 +153,14 @@ def coverage(db: Connection, words: list[str], ids: list[str]) -> Coverage:
     return Coverage(held, named, {word: known.get(word, 0) for word in words}, total)
 
 
-def counted(db: Connection, terms: Counter[str]) -> list[Word]:
+def counted(db: Connection, terms: Counter[str]) -> list[QueryWord]:
     """The terms that any note holds, with the number of these notes."""
     counts = db.learned().word_counts
     counted = []
     for text, times in terms.items():
         notes = count_notes(db, "memories_fts", counts, text)
         if notes:
-            counted.append(Word(text, times, notes))
+            counted.append(QueryWord(text, times, notes))
     return counted
 
 
@@ -174,7 +174,7 @@ def count_notes(db: Connection, table: str, counts: dict[str, int], text: str) -
     return notes
 
 
-def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k: int) -> list[_Scored]:
+def _best(db: Connection, head: list[QueryWord], tail: list[QueryWord], wanted: Filter, k: int) -> list[_Scored]:
     """The k best of the notes that hold a word of `head`, each scored by the words of `head` and `tail`.
 
     FTS5 scores a note by every word of the expression it matched, so the notes that hold a word of `tail` too
@@ -187,7 +187,7 @@ def _best(db: Connection, head: list[Word], tail: list[Word], wanted: Filter, k:
 
 
 def _merged(scored: list[_Scored], fuller: list[_Scored]) -> list[_Scored]:
-    """Both results as one; a note that is in both has its score from `fuller`."""
+    """Both results merged; a note in both has its score from `fuller`."""
     notes = {row[3]: row for row in (*scored, *fuller)}
     return sorted(sorted(notes.values(), key=lambda row: row[1:3], reverse=True), key=lambda row: row[0])
 
@@ -229,7 +229,7 @@ def _of_project(wanted: Filter) -> str:
     """A condition that drops the notes of other projects before they are looked up, which is most of the cost."""
     if wanted.project is None:
         return ""
-    # The `+` keeps FTS5 from looking up each of them separately.
+    # The `+` keeps FTS5 from looking up each note separately.
     of_project = f"SELECT m.number FROM memories AS m WHERE {wanted.project_sql} AND m.deleted_at IS NULL"
     return f"AND +memories_fts.rowid IN ({of_project})"
 

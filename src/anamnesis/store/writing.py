@@ -135,7 +135,7 @@ class Writing:
     def _stage(self, path: str, memory: Memory, *, begin: bool) -> None:
         text = render(memory)
         if memory.extra:
-            parse(text)  # foreign lines may refer to ours (a YAML alias): never write what cannot be parsed
+            parse(text)  # foreign lines may refer to ours (a YAML alias): never write a file that cannot be parsed
         data = text.encode("utf-8")
         target = self._place.absolute(path)
         with telling("write", target):

@@ -9,7 +9,7 @@ from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.notes import decode, number_of
 from anamnesis.notes.bare import is_bare
 from anamnesis.store.files import TREES, describes_repository, digest
-from anamnesis.store.kept import Kept
+from anamnesis.store.kept import KeptVersions
 from anamnesis.sync.repository import Repository
 
 _LEAD = "Note-Id: "
@@ -18,7 +18,7 @@ _TREE = f"{TREES['portable']}/"
 
 def lines_for(repository: Repository, paths: Iterable[str]) -> str:
     """The lines for the message of a commit that changes these files; "" if no id is recorded for them."""
-    with closing(Kept(repository.folder.parent, 0)) as kept:
+    with closing(KeptVersions(repository.folder.parent, 0)) as kept:
         found = kept.ids_at(f"{_TREE}{path}" for path in paths if path.isprintable())
     return "".join(f"{_LEAD}{note_id} {path.removeprefix(_TREE)}\n" for path, note_id in sorted(found.items()))
 
@@ -29,7 +29,7 @@ def receive_ids(repository: Repository, commit: str, contents: Mapping[str, byte
     if not bare:
         return
     sent = _sent(repository, commit)
-    with closing(Kept(repository.folder.parent, 0)) as kept:
+    with closing(KeptVersions(repository.folder.parent, 0)) as kept:
         known = kept.ids_at(bare)
         for path, hash in bare.items():
             theirs = sent.get(path.removeprefix(_TREE), "")

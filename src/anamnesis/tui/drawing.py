@@ -14,10 +14,10 @@ from textual.content import Content, Span
 from anamnesis.age import age, brief_age
 from anamnesis.notes import PINNED, Memory
 from anamnesis.notes.links import LINK
-from anamnesis.notes.marks import marks_of, told
+from anamnesis.notes.marks import mark_sentences, marks_of
 from anamnesis.plain import one_line, plain
-from anamnesis.store.marking import Span as Match
-from anamnesis.store.marking import matches
+from anamnesis.store.highlights import Span as Match
+from anamnesis.store.highlights import matches
 
 MUTED = "$faint"
 # A longer text takes a noticeable time to wrap; an editor shows the rest.
@@ -101,7 +101,7 @@ def facts(memory: Memory) -> list[Content]:
     found = [line(" · ".join(parts), MUTED)]
     if memory.tags:
         found.append(line(" ".join(f"#{tag}" for tag in memory.tags), "$success"))
-    found += [line(each, "$warning") for each in told(marks_of(memory))]
+    found += [line(each, "$warning") for each in mark_sentences(marks_of(memory))]
     return found
 
 

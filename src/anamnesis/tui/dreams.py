@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList
 
 from anamnesis.age import age, brief_age
-from anamnesis.dream.journal import entries, report, status
+from anamnesis.dream.dream_journal import entries, report, status
 from anamnesis.dream.undoing import undo
 from anamnesis.history.diffs import diff
 from anamnesis.plural import counted
@@ -92,7 +92,7 @@ class Section(Listing):
     def _undo(self, key: str) -> None:
         self.change(lambda vault: undo(vault.notes, changeset.find(vault.notes, key)), self._undone)
 
-    def _undone(self, outcome: changeset.Undone) -> None:
+    def _undone(self, outcome: changeset.UndoResult) -> None:
         kept = f" {counted(len(outcome.kept), 'note')} changed since and stayed." if outcome.kept else ""
         self.tell(f"Undone: {counted(len(outcome.restored), 'note')} as before.{kept}")
         self.program.reload()

@@ -11,7 +11,7 @@ from textual.widgets import OptionList
 
 from anamnesis.age import brief_age
 from anamnesis.history.diffs import beside
-from anamnesis.history.restoring import Restored, restore
+from anamnesis.history.restoring import RestoredNote, restore
 from anamnesis.plural import counted
 from anamnesis.tui import drawing
 from anamnesis.tui.dialogs import Confirm
@@ -79,12 +79,12 @@ class History(Listing):
             self.app.push_screen(Confirm(question), lambda is_sure: self._restore(int(number)) if is_sure else None)
 
     def _restore(self, number: int) -> None:
-        def work(vault: Vault) -> Restored:
+        def work(vault: Vault) -> RestoredNote:
             return restore(vault.notes, vault.history(self.note_id), number)
 
         self.change(work, self._restored)
 
-    def _restored(self, done: Restored) -> None:
+    def _restored(self, done: RestoredNote) -> None:
         self.tell("Restored." if done.diff else "The note says that already.")
         self.program.reload()
 

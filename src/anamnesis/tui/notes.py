@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anamnesis.notes import Memory
     from anamnesis.store import MemoryStore
     from anamnesis.store.facets import Facets
-    from anamnesis.store.marking import Span
+    from anamnesis.store.highlights import Span
     from anamnesis.store.queries import Filter
 
 PAGE = 50
@@ -55,7 +55,7 @@ def find(store: MemoryStore, query: str, wanted: dict[str, Any], most: int, mode
     if not query.strip():
         notes = store.list(limit=most, **wanted)
         return Found(query, notes, has_more=len(notes) == most, total=store.count(**wanted))
-    from anamnesis.store.marking import matches
+    from anamnesis.store.highlights import matches
     from anamnesis.store.suggestions import completed
     from anamnesis.tui.drawing import in_line
 

@@ -14,8 +14,8 @@ from textual.widgets import OptionList
 
 from anamnesis import review
 from anamnesis.dream import reviewing
-from anamnesis.dream.database import Kept
-from anamnesis.history.conflicting import Compared, compare
+from anamnesis.dream.dream_database import SavedProposal
+from anamnesis.history.conflicting import ConflictComparison, compare
 from anamnesis.history.diffs import beside, diff, text_of
 from anamnesis.notes import Memory
 from anamnesis.plural import counted
@@ -32,8 +32,8 @@ _MOST = 200
 class Waiting(NamedTuple):
     """What waits, each under its key."""
 
-    conflicts: dict[str, tuple[Conflict, Compared]]
-    proposals: dict[str, tuple[Kept, list[str]]]
+    conflicts: dict[str, tuple[Conflict, ConflictComparison]]
+    proposals: dict[str, tuple[SavedProposal, list[str]]]
     foreign: dict[str, Memory]
 
 
@@ -177,7 +177,7 @@ def _rows(found: Waiting) -> Iterable[tuple[str, Content]]:
             yield "", Content.styled(f"and {more:,} more", drawing.MUTED)
 
 
-def _conflict(conflict: Conflict, compared: Compared, room: int) -> Content:
+def _conflict(conflict: Conflict, compared: ConflictComparison, room: int) -> Content:
     """Both versions side by side."""
     title = drawing.line((conflict.note or conflict.other).title, "bold")
     heads = (f"this · {compared.this or 'a machine'}", f"other · {compared.other or 'a machine'}")
@@ -185,7 +185,7 @@ def _conflict(conflict: Conflict, compared: Compared, room: int) -> Content:
     return drawing.lines([title, Content(), drawing.beside(rows, room, heads)])
 
 
-def _proposal(kept: Kept, diffs: list[str]) -> Content:
+def _proposal(kept: SavedProposal, diffs: list[str]) -> Content:
     """What a dream proposes, why, and what would change."""
     each = kept.proposal
     parts = [

@@ -11,7 +11,7 @@ from textual.widgets import OptionList
 
 from anamnesis.config import DEFAULT, change_config, resolve_settings
 from anamnesis.errors import InvalidArgument
-from anamnesis.setting import Resolved
+from anamnesis.setting import ResolvedSetting
 from anamnesis.tui import drawing
 from anamnesis.tui.dialogs import Ask
 from anamnesis.tui.latest import tell_error
@@ -34,7 +34,7 @@ class Section(Listing):
         rows.fill([(each.setting.name, _row(each)) for each in self.program.settings.found], rows.key)
 
     @property
-    def _chosen(self) -> Resolved | None:
+    def _chosen(self) -> ResolvedSetting | None:
         key = self.rows.key
         return self.program.settings.resolved(key) if key else None
 
@@ -74,13 +74,13 @@ class Section(Listing):
         self._describe()
 
 
-def _row(each: Resolved) -> Content:
+def _row(each: ResolvedSetting) -> Content:
     style = "$error" if each.fault else "bold" if each.source != DEFAULT else drawing.MUTED
     name, value = drawing.padded(each.setting.name, 22, "$primary"), drawing.line(each.shown or "none", style)
     return Content.assemble(name, " ", value)
 
 
-def _described(each: Resolved) -> Content:
+def _described(each: ResolvedSetting) -> Content:
     source = DEFAULT if each.falls_back else each.source
     parts = [
         drawing.line(each.setting.name, "bold"),

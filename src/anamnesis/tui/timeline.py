@@ -15,7 +15,7 @@ from anamnesis.engram.database import connect_to_read, reading
 from anamnesis.engram.record import Prompt, SessionSummary
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
-from anamnesis.timeline import Happening, happenings
+from anamnesis.timeline import TimelineEvent, newest_events
 from anamnesis.tui import drawing
 from anamnesis.tui.listing import Listing
 from anamnesis.vault import Vault
@@ -26,12 +26,12 @@ _STYLES = {"note": "$success", "session": "$primary", "prompt": "$accent"}
 _NEIGHBOURS = 30
 
 
-def happened(vault: Vault) -> list[Happening]:
+def happened(vault: Vault) -> list[TimelineEvent]:
     """What happened lately in the whole memory."""
     if vault.engram is None:
-        return happenings(vault.notes, None, "", most=_MOST)
+        return newest_events(vault.notes, None, "", most=_MOST)
     with closing(connect_to_read(vault.engram)) as db, reading(db):
-        return happenings(vault.notes, db, "", most=_MOST)
+        return newest_events(vault.notes, db, "", most=_MOST)
 
 
 class Section(Listing):
@@ -42,18 +42,18 @@ class Section(Listing):
 
     def __init__(self) -> None:
         super().__init__()
-        self._happened: dict[str, Happening] = {}
+        self._happened: dict[str, TimelineEvent] = {}
 
     def reload(self) -> None:
         self.read(lambda _: happened(self.program.vault), self._show)
 
-    def _show(self, found: list[Happening]) -> None:
+    def _show(self, found: list[TimelineEvent]) -> None:
         self._happened = {f"{each.kind} {each.what.id}": each for each in found}
         self.show_title("Notes, sessions and prompts, the newest first")
         self.rows.fill([(key, _row(each)) for key, each in self._happened.items()], self.rows.key)
 
     @property
-    def _chosen(self) -> Happening | None:
+    def _chosen(self) -> TimelineEvent | None:
         return self._happened.get(self.rows.key or "")
 
     @on(OptionList.OptionHighlighted, "#rows")
@@ -71,7 +71,7 @@ class Section(Listing):
             self.program.show_timeline(each.what)
 
 
-def _row(each: Happening) -> Content:
+def _row(each: TimelineEvent) -> Content:
     what = each.what
     if isinstance(what, Memory):
         text = what.title
@@ -86,7 +86,7 @@ def _row(each: Happening) -> Content:
     )
 
 
-def _described(each: Happening) -> Content:
+def _described(each: TimelineEvent) -> Content:
     if isinstance(each.what, Memory):
         return drawing.note(each.what)
     if isinstance(each.what, SessionSummary):

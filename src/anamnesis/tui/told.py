@@ -22,7 +22,7 @@ from anamnesis.notes import Memory
 from anamnesis.plural import counted
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
-from anamnesis.timeline import told_lately
+from anamnesis.timeline import recently_received
 from anamnesis.tui import drawing
 from anamnesis.tui.listing import Listing
 
@@ -50,7 +50,7 @@ def told(store: MemoryStore, settings: Settings, folder: str, prompt: str) -> To
     known = {note.id for note in start}
     at_prompt = select_recall(store, prompt, project=project, known=known) if prompt.strip() else []
     text, answer = render_inject(start, budget), render_recall(at_prompt)
-    return Told(project, start, text, at_prompt, answer, told_lately(store, _MOST_EVENTS))
+    return Told(project, start, text, at_prompt, answer, recently_received(store, _MOST_EVENTS))
 
 
 class Section(Listing):

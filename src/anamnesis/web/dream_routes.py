@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from anamnesis.dream.journal import entry, last_dream, report, status
+from anamnesis.dream.dream_journal import entry, last_dream, report, status
 from anamnesis.web.lanes import Lane
 from anamnesis.web.message import JSON, MARKDOWN, Request, Response, failure
 from anamnesis.web.route import ERROR, OneOf, Route

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 from tests.web.daemon import Daemon
 from tests.web.ui.browsing import Watched, started
 
-from anamnesis.dream.database import REVIEW, DreamDatabase, Found
+from anamnesis.dream.dream_database import REVIEW, DreamDatabase, NewProposal
 from anamnesis.dream.proposal import Proposal
 from anamnesis.notes import Memory
 from anamnesis.notes.foreign import as_foreign
@@ -50,7 +50,7 @@ def leave_to_review(home: Path) -> None:
         )
         hashes = {id: hash.hex() for id, hash in store.hashes_of([plan.id]).items()}
         database = DreamDatabase(home)
-        database.save([Found(proposal, REVIEW, "")], hashes, "2026-01-04T00:00:00+00:00")
+        database.save([NewProposal(proposal, REVIEW, "")], hashes, "2026-01-04T00:00:00+00:00")
         database.close()
 
 

@@ -69,7 +69,7 @@ def note(visit: Visit) -> Data:
         "html": str(rendered(found.body)),
         "text": last.text or "",
         "last": {"author": last.author, "machine": last.machine, "at": last.at},
-        "marks": marked_by_itself(found).told(),
+        "marks": marked_by_itself(found).sentences(),
         "related": [{"id": each.id, "title": each.title, "space": _space(each)} for each in related],
         "may_write": not visit.caller.refusal(held, "writer"),
     }

@@ -43,7 +43,7 @@ def smart_context(memory: Memory, given: Arguments) -> str:
 
 
 def dream_status(memory: Memory, _: Arguments) -> Structured:
-    from anamnesis.dream.journal import status
+    from anamnesis.dream.dream_journal import status
 
     facts = status(_notes(memory))
     last = facts["last"]
@@ -56,7 +56,7 @@ def dream_status(memory: Memory, _: Arguments) -> Structured:
 
 
 def dream_last_report(memory: Memory, _: Arguments) -> str:
-    from anamnesis.dream.journal import last_dream, report
+    from anamnesis.dream.dream_journal import last_dream, report
 
     store = _notes(memory)
     change = last_dream(store)

@@ -160,7 +160,7 @@ def _undo(site: Site, given: Given) -> Next:
         review.reopen(store, check_id(rest))
         return Next(_back(given), "It waits for a review again.")
     change, _, trashed = given.text("undo").partition("trash ")
-    outcome = _undo_change(store, change.strip()) if change else changeset.Undone([], [])
+    outcome = _undo_change(store, change.strip()) if change else changeset.UndoResult([], [])
     ids = [check_id(id) for id in trashed.split()]
     for id in ids:
         site.vault.restore(id)
@@ -168,7 +168,7 @@ def _undo(site: Site, given: Given) -> Next:
     return Next(_back(given), f"Undone: {counted(len({*ids, *outcome.restored}), 'note is', 'notes are')} back.{kept}")
 
 
-def _undo_change(store: MemoryStore, change_id: str) -> changeset.Undone:
+def _undo_change(store: MemoryStore, change_id: str) -> changeset.UndoResult:
     change = changeset.find(store, change_id)
     return reviewing.undo_accept(store, change) if change.kind == reviewing.KIND else changeset.undo(store, change_id)
 

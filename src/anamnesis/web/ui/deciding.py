@@ -6,8 +6,8 @@ from datetime import date
 
 from anamnesis import review
 from anamnesis.dream import reviewing
-from anamnesis.dream.database import Kept
-from anamnesis.dream.journal import entries, entry, report, shown, status
+from anamnesis.dream.dream_database import SavedProposal
+from anamnesis.dream.dream_journal import entries, entry, report, shown, status
 from anamnesis.dream.undoing import undo
 from anamnesis.errors import InvalidArgument, NoteNotFound
 from anamnesis.history.conflicting import compare
@@ -57,7 +57,7 @@ def _versions(store: MemoryStore, conflict: Conflict) -> Data:
     }
 
 
-def _proposal(store: MemoryStore, kept: Kept) -> Data:
+def _proposal(store: MemoryStore, kept: SavedProposal) -> Data:
     """A proposal, with the titles of its notes and each note as it is and as it would be."""
     proposal = kept.proposal
     titles = store.ranking.headings([*proposal.notes])

@@ -13,7 +13,7 @@ from anamnesis.plural import counted
 from anamnesis.review import waiting_ids
 from anamnesis.store import MemoryStore
 from anamnesis.sync.failure import GIT, HUB, last_failure
-from anamnesis.timeline import told_lately, utc
+from anamnesis.timeline import recently_received, utc
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 
 _RECENT = 12
@@ -35,7 +35,7 @@ def _read(site: Site, _asked: Asked) -> Data:
         **_days(store),
         "recent": [summary(note) for note in store.list(limit=_RECENT)],
         "attention": _attention(site),
-        "told": told_lately(store, _RECENT),
+        "told": recently_received(store, _RECENT),
         "sessions": _sessions(site),
     }
 

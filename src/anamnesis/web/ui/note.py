@@ -10,7 +10,7 @@ from anamnesis.notes import Memory, as_dict, check_id, render
 from anamnesis.notes.links import named
 from anamnesis.notes.marks import LINKS, marks_of
 from anamnesis.store import MemoryStore
-from anamnesis.store.deleted import deleted
+from anamnesis.store.deleted import deleted_notes
 from anamnesis.store.facets import links, named_notes
 from anamnesis.store.use_report import use_report
 from anamnesis.web.guard import PAGES
@@ -47,7 +47,7 @@ def _found(store: MemoryStore, note_id: str) -> Memory:
     try:
         return store.get(note_id)
     except NoteNotFound as error:
-        if any(each.id == note_id for each in deleted(store)):
+        if any(each.id == note_id for each in deleted_notes(store)):
             raise NoteNotFound(
                 f"The note {note_id} is in the trash.", "The page of the trash brings it back."
             ) from error

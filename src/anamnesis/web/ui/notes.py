@@ -8,8 +8,8 @@ from typing import Any
 from anamnesis.errors import InvalidArgument
 from anamnesis.store import Hit, MemoryStore
 from anamnesis.store.facets import facets
+from anamnesis.store.lookup import selected_ids
 from anamnesis.store.queries import Filter
-from anamnesis.store.selecting import selected_ids
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 

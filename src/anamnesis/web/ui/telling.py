@@ -12,7 +12,7 @@ from anamnesis.inject import render_inject, render_recall, select_inject, select
 from anamnesis.notes import Memory
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import MemoryStore
-from anamnesis.timeline import told_lately
+from anamnesis.timeline import recently_received
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.notes import shown_hit
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
@@ -44,7 +44,7 @@ def _read(site: Site, asked: Asked) -> Data:
         "budget": budget,
         "start": _told(reasons, text),
         "prompt": _told(_explained(store, prompt, project, at_prompt), render_recall(at_prompt)),
-        "log": told_lately(store, _MOST_EVENTS),
+        "log": recently_received(store, _MOST_EVENTS),
     }
 
 

@@ -11,9 +11,9 @@ from anamnesis.engram import prompts, sessions
 from anamnesis.engram.record import Prompt
 from anamnesis.notes import Memory
 from anamnesis.store import MemoryStore
-from anamnesis.store.recording import hidden
+from anamnesis.store.recording import session_hash
 from anamnesis.store.sessions import known_sessions, named, notes_of
-from anamnesis.timeline import Happening, utc
+from anamnesis.timeline import TimelineEvent, utc
 from anamnesis.web.ui.notes import page_of
 from anamnesis.web.ui.view import Asked, Data, Site, View, summary
 
@@ -53,7 +53,7 @@ def _named(store: MemoryStore, db: sqlite3.Connection | None, given: str) -> str
 
 def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str) -> list[Data]:
     """What a session wrote, its prompts, and the notes that were injected into it."""
-    found = [*map(_note, notes_of(store, session)), *_told(store, {session, hidden(session)})]
+    found = [*map(_note, notes_of(store, session)), *_told(store, {session, session_hash(session)})]
     if db is None:
         return found
     about = sessions.get(db, session)
@@ -84,17 +84,17 @@ def turn(db: sqlite3.Connection, note: Memory) -> Data | None:
     return {"number": len(asked), "at": utc(asked[-1].created_at), "prompt": asked[-1].content} if asked else None
 
 
-def _shown(each: Happening) -> Data:
+def _shown(each: TimelineEvent) -> Data:
     what = summary(each.what) if isinstance(each.what, Memory) else asdict(each.what)
     return {"at": each.at, "kind": each.kind, **what}
 
 
 def _note(note: Memory) -> Data:
-    return _shown(Happening(note.created_at, "note", note))
+    return _shown(TimelineEvent(note.created_at, "note", note))
 
 
 def _prompt(prompt: Prompt) -> Data:
-    return _shown(Happening(utc(prompt.created_at), "prompt", prompt))
+    return _shown(TimelineEvent(utc(prompt.created_at), "prompt", prompt))
 
 
 VIEWS = (View("/timeline", "timeline.html", _read),)

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from anamnesis.config import change_config, read_config, setting
 from anamnesis.errors import InvalidArgument
-from anamnesis.setting import Resolved
-from anamnesis.store.deleted import deleted
+from anamnesis.setting import ResolvedSetting
+from anamnesis.store.deleted import deleted_notes
 from anamnesis.sync.remote import without_password
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.action import Action, Given, Next
@@ -23,7 +23,7 @@ def _projects(site: Site, _asked: Asked) -> Data:
 
 
 def _trash(site: Site, _asked: Asked) -> Data:
-    return {"notes": [asdict(each) for each in deleted(site.vault.notes)]}
+    return {"notes": [asdict(each) for each in deleted_notes(site.vault.notes)]}
 
 
 def _health(site: Site, _asked: Asked) -> Data:
@@ -38,7 +38,7 @@ def _settings(site: Site, _asked: Asked) -> Data:
     return {"settings": [_setting(each, saved.get(each.setting.name)) for each in site.settings.found]}
 
 
-def _setting(found: Resolved, saved: object) -> Data:
+def _setting(found: ResolvedSetting, saved: object) -> Data:
     """A setting; a secret, also one in an address, is neither shown nor changed here."""
     setting, holds_secret = found.setting, found.setting.is_secret or _has_secret(found.value) or _has_secret(saved)
     return {

@@ -1,4 +1,4 @@
-"""The configured model, at any OpenAI-compatible endpoint: one question, one answer. Callers redact secrets first."""
+"""The client of the configured model, at any OpenAI-compatible endpoint. Callers redact secrets first."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from anamnesis.config import Reflection
 from anamnesis.light import lazy_pattern
 
-# What can go wrong when a model is asked: it is not reached, or its answer is malformed.
+# The errors of a request: the model is not reached, or its answer is malformed.
 UNREACHED = (OSError, http.client.HTTPException)
 MALFORMED = (ValueError, LookupError, TypeError, RecursionError)
 FAILURES = (*UNREACHED, *MALFORMED)
 _MOST_BYTES = 1_000_000
-# A brace that neither a key nor the other brace follows is one of a sentence.
+# The beginning of a JSON object; a brace without a key or a closing brace after it belongs to a sentence.
 _OBJECT = lazy_pattern(r'\{(?=\s*+["}])')
 
 
 def ask(settings: Reflection, task: str, content: str) -> str:
-    """What the model answers. Raises what FAILURES names if it cannot be reached, or if the answer is malformed."""
+    """The model's answer. Raises an error of FAILURES if it cannot be reached, or if the answer is malformed."""
     request_body = {
         "model": settings.model,
         "max_tokens": settings.max_tokens,
@@ -44,7 +44,7 @@ def ask(settings: Reflection, task: str, content: str) -> str:
 def _sent(request: urllib.request.Request, timeout: float) -> bytes:
     """The body of the answer. Raises TimeoutError if it is not complete in time.
 
-    urllib's timeout starts again with each byte, so the request runs in a thread that is left behind.
+    urllib's timeout starts again with each byte, so the request runs in a thread that is abandoned at the timeout.
     """
     text: list[bytes] = []
     failure: list[BaseException] = []
@@ -53,7 +53,7 @@ def _sent(request: urllib.request.Request, timeout: float) -> bytes:
         try:
             with urllib.request.urlopen(request, timeout=timeout) as response:  # noqa: S310
                 found = response.read(_MOST_BYTES)
-                if response.length:  # `read` with a limit returns what has arrived
+                if response.length:  # `read` with a limit returns a truncated answer without an error
                     raise http.client.IncompleteRead(found, response.length)
             text.append(found)
         except FAILURES as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from anamnesis.capture import HeuristicSummarizer, ParsedSession, Summarizer, SummaryResult
 from anamnesis.config import Reflection
-from anamnesis.reflect.model import FAILURES, ask, json_object
+from anamnesis.reflect.model_client import FAILURES, ask, json_object
 
 FALLBACK = "heuristic (the model failed)"
 _MOST_ASKS = 40

@@ -1,4 +1,4 @@
-"""The words of a text as they are compared: values, names, words of grammar, ordinary words. Pure."""
+"""The tokens of a text as they are compared: values, names, function words, ordinary words. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DATE = lazy_pattern(
     re.IGNORECASE,
 )
 _DIGIT = lazy_pattern("[0-9]")
-# Code in backticks, and everything else between blanks.
+# Code in backticks, or any other text between blanks.
 _CHUNK = lazy_pattern(r"`[^`\n]++`|[^\s`]++")
 # Marks around a chunk; those at which a clause may end are boundaries.
 _LEADING, _TRAILING = (
@@ -68,10 +68,10 @@ VALUES = frozenset((NUMBER, UNIT, VERSION, PATH, COMMAND, NAME))
 
 
 class Token(NamedTuple):
-    """A word: what it is, as it was written, and `key`, the same for what says the same.
+    """A word: its kind, its text, and a `key` that is equal for words with the same meaning.
 
-    An `is_open` word can be replaced by a synonym, an `is_weak` one says nothing where the other text has none. A
-    clause begins at one that `starts`.
+    An `is_open` word can be replaced by a synonym. The absence of an `is_weak` word is no difference. A clause begins
+    at a word that `starts`.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class Token(NamedTuple):
 
 
 class Day(NamedTuple):
-    """A date; 0 for what is not said. The minute is the one of the day, from 1."""
+    """A date; 0 for missing parts. `minute` is the minute of the day, from 1."""
 
     year: int
     month: int
@@ -108,7 +108,7 @@ def tokens_of(text: str, *, is_code: bool = False) -> list[Token]:
     _read(text[last:], found, starts)
     telling = [*_meanings(found)]
     if all(token.is_weak or token.kind == NEGATION for token in telling):
-        return found  # "I will not" says something though no word of it does
+        return found  # "I will not" has a meaning although none of its words has
     return telling
 
 
@@ -131,7 +131,7 @@ def _minute(time: str) -> int:
 
 
 def _read(text: str, found: list[Token], starts: bool) -> bool:
-    """Append the tokens of a text, words as they are; returns whether the next one begins a clause."""
+    """Append the raw tokens of a text; returns whether the next one begins a clause."""
     for match in _CHUNK.finditer(text):
         chunk = match[0]
         if chunk.isalpha() and chunk.isascii() and (lower := chunk.lower()) != "cannot":
@@ -201,7 +201,7 @@ def _quantity(core: str, number: re.Match[str]) -> Iterator[Token]:
 
 
 def _compound(core: str) -> Iterator[Token]:
-    """Identifiers stay whole; hyphenated and shortened words are several; an ideograph is a word."""
+    """The tokens of a compound: identifiers stay whole; hyphenated words, contractions and ideographs are split."""
     if any(letter.isdigit() for letter in core) or any(mark in core for mark in "._@:=+#$%<>&^~"):
         yield Token(NAME, core, core)
         return
@@ -223,7 +223,7 @@ def _compound(core: str) -> Iterator[Token]:
 
 
 def _meanings(found: list[Token]) -> Iterator[Token]:
-    """The tokens without words that say nothing; phrases and words of grammar have the key of their class."""
+    """The tokens without meaningless words; phrases and function words get the key of their class."""
     at = 0
     starts = False
     while at < len(found):
@@ -251,7 +251,7 @@ def _meanings(found: list[Token]) -> Iterator[Token]:
 
 
 def _is_place(found: list[Token], at: int) -> bool:
-    """Whether a word says that something is in a file, such as "lives in src/app.py": "is" does too."""
+    """Whether a verb only says that something is in a file, such as "lives in src/app.py"; it can be dropped."""
     if found[at].key not in SITUATED or at + 2 >= len(found):
         return False
     return found[at + 1].key in _PLACES and found[at + 2].kind in (PATH, COMMAND)
@@ -263,7 +263,7 @@ def _asks_when(found: list[Token], at: int) -> bool:
 
 
 def _phrase(found: list[Token], at: int) -> tuple[int, str]:
-    """How many words the longest phrase of grammar has that begins here, and the word that stands for it."""
+    """The length of the longest known phrase that begins here, and the word that replaces it."""
     words: list[str] = []
     for token in found[at : at + _LONGEST_PHRASE]:
         if token.kind != WORD or (words and token.starts):
@@ -294,40 +294,40 @@ def _word(token: Token, word: str, starts: bool, is_after_number: bool, *, is_fi
 
 
 def is_of_stamp(token: Token) -> bool:
-    """Whether a word may be part of what says when something was noted."""
+    """Whether a word may be part of a stamp, which says when something was noted."""
     if token.kind in (DATE, WEEKDAY) or token.is_weak or token.key in STAMPS:
         return True
     return token.is_open and not reach(token.key).isdisjoint(STAMPS)
 
 
 def is_of_frame(token: Token) -> bool:
-    """Whether a word may be part of what says that something was noted before, or holds still."""
+    """Whether a word may be part of a remark that something was noted before, or is still valid."""
     return token.is_weak or token.key in FRAMES or (token.is_open and not bases(token.key).isdisjoint(FRAMES))
 
 
 def stands_for(token: Token) -> frozenset[str]:
-    """What a word can be found as: the words that it is a form of, or its key."""
+    """The base forms of an open word, or the key of another one."""
     return bases(token.key) if token.is_open else frozenset((token.key,))
 
 
 def can_be(token: Token) -> frozenset[str]:
-    """What the words that a word can be replaced by are found as."""
+    """The base forms of the words that can replace a word."""
     return reach(token.key) if token.is_open else stands_for(token)
 
 
 def are_same(one: Token, other: Token) -> bool:
-    """Whether a word can stand for another one."""
+    """Whether a word can replace another one."""
     if one.kind == other.kind == DATE:
         return day_of(one).agrees(day_of(other))
     return not can_be(one).isdisjoint(stands_for(other))
 
 
 def key_stem(token: Token) -> str:
-    """The key under which sentences that may say the same are found."""
+    """The key by which sentences that may say the same are found."""
     return stem(token.key) if token.is_open else token.key
 
 
-# The kinds, the most telling first.
+# The kinds, the most significant first.
 _TELLING = (NEGATION, VERSION, PATH, COMMAND, NUMBER, UNIT, WEEKDAY, DATE, NAME, WORD)
 
 

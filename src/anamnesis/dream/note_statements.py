@@ -9,7 +9,7 @@ from itertools import islice
 
 from anamnesis.capture.prose import sentences
 from anamnesis.dream.grammar import CONDITIONS
-from anamnesis.dream.wording import (
+from anamnesis.dream.tokens import (
     DATE,
     NEGATION,
     NUMBER,
@@ -26,15 +26,15 @@ from anamnesis.light import lazy_pattern
 from anamnesis.notes import Memory
 
 _FENCES = ("```", "~~~")
-# The marks of headings, quotations, list items and rows of a table at the beginning of a line.
+# The markers of headings, quotations, list items and table rows at the beginning of a line.
 _MARKER = lazy_pattern(r"\s*+(?:#{1,6}\s++|>\s?|[-*+•]\s++(?:\[[ xX]\]\s++)?|[0-9]{1,3}[.)]\s++|\|)?+")
 _RULE = lazy_pattern(r"[\s|:=*_-]++")
-# What a line begins with that says who said it, or what it is about.
+# The label at the beginning of a line: who said it, or what it is about.
 _LABEL = lazy_pattern(r"([^\s:.!?;`][^:.!?;`]{0,40}):\s++(?=\S)")
 _MOST_LABELS, _LABEL_WORDS = 4, 4
-# What is between the parts of a sentence that are statements of their own.
+# The separators between parts of a sentence that are separate statements.
 _PART = lazy_pattern(r";\s++|(?<=\])\s++(?=[A-Z])")
-# The most words that say when or how often something was noted.
+# The longest stamp, which says when something was noted.
 _STAMP_WORDS = 6
 # Statements of fewer words than this are compared by their labels too.
 _SHORT = 3
@@ -44,18 +44,18 @@ _LABELS = frozenset(
 )
 # A title of at least this many words is a sentence.
 _SENTENCE = 6
-# The last word of a title of more words may be a part of one.
+# The last word of a title with more words than this may be truncated.
 _LEAST_CUT = 3
 _MOST_CACHED = 4_096
-# What is compared of a very long note.
+# The number of statements of a long note that are compared.
 _MOST_STATEMENTS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class NoteStatement:
     """A sentence or a line, its words, and their keys, by which its counterpart is found.
 
-    `label` are the words before a colon with which its line begins, such as who said it.
+    `label` are the words before a colon at the beginning of its line, such as the speaker.
     """
 
     text: str
@@ -66,21 +66,21 @@ class Statement:
 
     @property
     def clauses(self) -> list[range]:
-        """The places of the words of each clause."""
+        """The positions of the words of each clause."""
         starts = [at for at, token in enumerate(self.tokens) if token.starts or at == 0]
         return [range(start, end) for start, end in zip(starts, [*starts[1:], len(self.tokens)], strict=True)]
 
-    def only(self, places: Sequence[int]) -> Statement:
-        """The statement without its other words."""
+    def only(self, places: Sequence[int]) -> NoteStatement:
+        """The statement with only these words."""
         tokens = tuple(self.tokens[at] for at in places)
         return replace(self, text=texts(tokens), tokens=tokens, keys=_keys(tokens))
 
     def changes_sense(self, places: range | list[int]) -> bool:
-        """Whether the statement says something else without these words."""
+        """Whether the statement would have another meaning without these words."""
         return any(self.tokens[at].kind == NEGATION or self.tokens[at].key in CONDITIONS for at in places)
 
     def is_stamp(self, places: range) -> bool:
-        """Whether these words say when something was noted, such as "as of 2026-03-04", or that it was noted again."""
+        """Whether these words are a stamp: when something was noted ("as of 2026-03-04"), or that it was noted."""
         tokens = [self.tokens[at] for at in places]
         if len(tokens) > _STAMP_WORDS:
             return False
@@ -89,7 +89,7 @@ class Statement:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The same for statements with the same words."""
+        """A key that is equal for statements with the same words."""
         return self.is_code, self.keys, tuple(token.key for token in self.label)
 
     @property
@@ -97,38 +97,38 @@ class Statement:
         return self.is_stamp(range(len(self.tokens)))
 
     @property
-    def whole(self) -> Statement:
+    def whole(self) -> NoteStatement:
         """The statement with its label as its first words."""
         return _made(self.text, (*self.label, *self.tokens), is_code=self.is_code)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a note says. The title is None if it says no more than the body, or only numbers the note.
+class NoteContent:
+    """The statements of a note. The title is None if it adds nothing to the body, or only numbers the note.
 
     A title of a sentence's length is the first statement of the body.
     """
 
-    title: Statement | None
-    body: tuple[Statement, ...]
-    # What its words are found as: those of the title and the body, and those of the title.
+    title: NoteStatement | None
+    body: tuple[NoteStatement, ...]
+    # The base forms of its words: in the title and the body, and in the title alone.
     words: frozenset[str]
     head: frozenset[str]
     keys: frozenset[str]
     # The dates of its title.
     dates: tuple[Token, ...]
-    # Of the words of its body that another note has to have to say the same: the keys of those that no other word can
-    # stand for, and the others.
+    # The words of its body that a note with the same meaning must have: the keys of those without synonyms, and the
+    # others.
     values: frozenset[str]
     open: tuple[Token, ...]
 
 
-def said(note: Memory) -> Said:
+def content_of(note: Memory) -> NoteContent:
     return _said(note.title, note.body)
 
 
 @lru_cache(maxsize=_MOST_CACHED)
-def _said(title: str, text: str) -> Said:
+def _said(title: str, text: str) -> NoteContent:
     statements = [*islice(_statements(text), _MOST_STATEMENTS)]
     titles = [*_statements(title.rstrip(" .…"))]
     head = _made(title, [token for each in titles if not each.is_all_stamp for token in (*each.label, *each.tokens)])
@@ -143,24 +143,24 @@ def _said(title: str, text: str) -> Said:
     strong = [token for each in body if not each.is_all_stamp for token in each.tokens if _is_needed(token)]
     values = frozenset(token.key for token in strong if not token.is_open)
     open = tuple({token.key: token for token in strong if token.is_open}.values())
-    return Said(named_by, body, words, named, head.keys | _keys(spoken), dates, values, open)
+    return NoteContent(named_by, body, words, named, head.keys | _keys(spoken), dates, values, open)
 
 
 def _is_needed(token: Token) -> bool:
     return not token.is_weak and token.kind not in (DATE, WEEKDAY) and not is_of_frame(token)
 
 
-def _made(text: str, tokens: Sequence[Token], label: tuple[Token, ...] = (), *, is_code: bool = False) -> Statement:
+def _made(text: str, tokens: Sequence[Token], label: tuple[Token, ...] = (), *, is_code: bool = False) -> NoteStatement:
     keys = _keys(tokens)
-    return Statement(text, tuple(tokens), keys | _keys(label) if len(keys) < _SHORT else keys, is_code, label)
+    return NoteStatement(text, tuple(tokens), keys | _keys(label) if len(keys) < _SHORT else keys, is_code, label)
 
 
 def _keys(tokens: Iterable[Token]) -> frozenset[str]:
     return frozenset(key_stem(token) for token in tokens if not token.is_weak)
 
 
-def _adds_nothing(title: Statement, body: Sequence[Token]) -> bool:
-    """Whether a title says no more than the body. Its last word may be a part of a word, where it was cut."""
+def _adds_nothing(title: NoteStatement, body: Sequence[Token]) -> bool:
+    """Whether a title adds nothing to the body. Its last word may be truncated."""
     held = _keys(body)
     if title.keys <= held:
         return True
@@ -171,15 +171,15 @@ def _adds_nothing(title: Statement, body: Sequence[Token]) -> bool:
     return is_cut and _keys(title.tokens[:-1]) <= held
 
 
-def _statements(text: str) -> Iterator[Statement]:
+def _statements(text: str) -> Iterator[NoteStatement]:
     for line, is_code in _lines(text):
         for made in [_made(line, tokens_of(line, is_code=True), is_code=True)] if is_code else _said_in(line):
             if made.tokens:
                 yield made
 
 
-def _said_in(line: str) -> Iterator[Statement]:
-    """The sentences of a line with its label. A label that only says when or how often it was noted is none."""
+def _said_in(line: str) -> Iterator[NoteStatement]:
+    """The sentences of a line with its label. A stamp does not count as a label."""
     label: tuple[Token, ...] = ()
     for _ in range(_MOST_LABELS):
         if not (found := _LABEL.match(line)):
@@ -197,7 +197,7 @@ def _said_in(line: str) -> Iterator[Statement]:
 
 
 def _lines(body: str) -> Iterator[tuple[str, bool]]:
-    """The lines of a text, and whether each is code. Those that were wrapped are joined."""
+    """The lines of a text, and whether each is code. Wrapped lines are joined."""
     in_code = False
     wrapped = ""
     for line in [*body.splitlines(), ""]:

@@ -1,4 +1,4 @@
-"""dreams.db: the proposals that wait, those for a person, and what was decided about them."""
+"""dreams.db: the proposals that wait for a cycle or for a person, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MOST = 20_000
 _IDENTITY = "identity"
 
 
-class Kept(NamedTuple):
-    """A proposal on record, with the hashes of the files that it was found in."""
+class SavedProposal(NamedTuple):
+    """A proposal in the database, with the hashes of the files in which it was found."""
 
     proposal: Proposal
     status: str
@@ -32,7 +32,7 @@ class Kept(NamedTuple):
     phase: str = ""
 
 
-class Found(NamedTuple):
+class NewProposal(NamedTuple):
     """A proposal to be saved, with its status and the phase that found it."""
 
     proposal: Proposal
@@ -51,12 +51,12 @@ class DreamDatabase(MachineDatabase):
 
     @property
     def is_new(self) -> bool:
-        """Whether no cycle has used the file: it is the first, or the file was lost."""
+        """Whether no cycle has used the file yet: this is the first cycle, or the file was lost."""
         return not self.state(_IDENTITY)
 
     @property
     def identity(self) -> str:
-        """Another one for each new file: then every note is looked at again."""
+        """A random id of the file: a new file makes the follower examine every note again."""
         if not (found := self.state(_IDENTITY)):
             found = os.urandom(6).hex()
             self.set_state(_IDENTITY, found)
@@ -69,8 +69,8 @@ class DreamDatabase(MachineDatabase):
     def set_state(self, name: str, value: str) -> None:
         self.change(lambda db: db.execute("INSERT OR REPLACE INTO state VALUES (?, ?)", (name, value)))
 
-    def proposals(self, *statuses: str, phases: Sequence[str] | None = None) -> list[Kept]:
-        """The proposals with one of these statuses, of these phases or all, the surest first."""
+    def proposals(self, *statuses: str, phases: Sequence[str] | None = None) -> list[SavedProposal]:
+        """The proposals with one of these statuses, of these phases or all, the most confident first."""
         query = (
             "SELECT kind, status, reason, confidence, evidence, notes, after, seen, found_at, until, phase"
             " FROM proposals WHERE status IN (SELECT value FROM json_each(:statuses))"
@@ -89,8 +89,8 @@ class DreamDatabase(MachineDatabase):
         query = "SELECT key, status FROM proposals WHERE key IN (SELECT value FROM json_each(:keys))"
         return dict(self.read(lambda db: db.execute(query, {"keys": json.dumps([*keys])}).fetchall()) or ())
 
-    def save(self, found: Sequence[Found], hashes: Mapping[str, str], at: str) -> None:
-        """Save proposals with their statuses; what a person has decided stays."""
+    def save(self, found: Sequence[NewProposal], hashes: Mapping[str, str], at: str) -> None:
+        """Save proposals with their statuses; a person's rejection stays."""
 
         def save(db: sqlite3.Connection) -> None:
             for each in found:
@@ -104,13 +104,13 @@ class DreamDatabase(MachineDatabase):
         self.change(lambda db: db.executemany(query, [{"key": key, "status": status, "until": until} for key in keys]))
 
     def reject(self, proposals: Iterable[Mapping[str, Any]], at: str) -> None:
-        """Never propose these again, whether they are on record or not; they are given as `journal.shown` does."""
+        """Never propose these again, whether they are in the database or not; as `dream_journal.shown` returns them."""
         rows = [{"id": each["id"], "kind": each["kind"], "notes": each["notes"]} for each in proposals]
         if rows:
             self.change(lambda db: _reject(db, rows, at))
 
     def doubted(self, proposals: Iterable[Proposal]) -> set[str]:
-        """The keys of the proposals that would bring two notes together that a rejected one of their kind did."""
+        """The keys of the proposals about two notes that a rejected proposal of the same kind had in common too."""
         wanted = {each.key: (each.kind, {*each.notes, *hidden(each)}) for each in proposals}
         rejected: dict[str, list[tuple[str, set[str]]]] = {}
         query = (
@@ -127,7 +127,7 @@ class DreamDatabase(MachineDatabase):
         }
 
     def drop(self, keys: Iterable[str]) -> None:
-        """Forget proposals that were applied or do not hold any more."""
+        """Delete proposals that were applied or are no longer valid."""
         wanted = [(key,) for key in keys]
 
         def drop(db: sqlite3.Connection) -> None:
@@ -138,9 +138,9 @@ class DreamDatabase(MachineDatabase):
             self.change(drop)
 
     def look_at(self, notes: Iterable[Memory], gone: Iterable[str], at: str) -> None:
-        """Remember what notes say. One that says something else at the same time as before was edited by hand.
+        """Save the hashes of notes. A note with another text but the same time as before was edited by hand.
 
-        Notes that were merged, here or on another machine, and are not any more, are not merged again.
+        Notes that were merged, here or on another machine, and separated again, are recorded so as not to merge them.
         """
         now = {note.id: note for note in notes}
         removed = [*gone]
@@ -159,13 +159,13 @@ class DreamDatabase(MachineDatabase):
         self.change(look)
 
     def saw(self, notes: Iterable[Memory]) -> None:
-        """Remember what notes say that a dream has written: nobody has edited them by hand."""
+        """Save the hashes of notes that a dream has written, so that they do not count as edited by hand."""
         rows = [_seen_row(note) for note in notes]
         if rows:
             self.change(lambda db: db.executemany(_SEE.format(by_hand="by_hand"), rows))
 
     def by_hand(self, ids: Iterable[str]) -> set[str]:
-        """Those of the notes that somebody has edited by hand."""
+        """Those of the notes that a person has edited by hand."""
         query = "SELECT note_id FROM seen WHERE by_hand AND note_id IN (SELECT value FROM json_each(:ids))"
         return {id for (id,) in self.read(lambda db: db.execute(query, {"ids": json.dumps([*ids])}).fetchall()) or ()}
 
@@ -199,12 +199,12 @@ def involved(proposal: Proposal) -> list[str]:
 
 
 def hidden(proposal: Proposal) -> list[str]:
-    """The notes that a proposal hides, or that are hidden already."""
+    """The notes that a proposal hides, or that its notes have superseded before."""
     return [id for note in proposal.after for id in note.superseded]
 
 
 def _parted(id: str, before: Sequence[str], note: Memory | None) -> Iterator[tuple[str, str]]:
-    """The pairs of notes that were merged before and are not any more, because one lost the others or was removed."""
+    """The pairs of notes that were merged and are separate again, because the merged note was undone or removed."""
     if note is None:
         yield from combinations(before, 2)
     else:
@@ -226,7 +226,7 @@ def _reject(db: sqlite3.Connection, rows: Iterable[Mapping[str, Any]], at: str) 
         db.execute(f"DELETE FROM {table} WHERE key IN ({rejected})", {"most": _MOST})
 
 
-def _save(db: sqlite3.Connection, found: Found, seen: Mapping[str, str], at: str) -> None:
+def _save(db: sqlite3.Connection, found: NewProposal, seen: Mapping[str, str], at: str) -> None:
     proposal = found.proposal
     values = {
         "key": proposal.key,
@@ -251,7 +251,7 @@ def _save(db: sqlite3.Connection, found: Found, seen: Mapping[str, str], at: str
     db.executemany("INSERT OR IGNORE INTO proposal_notes VALUES (?, ?)", [(id, proposal.key) for id in seen])
 
 
-def _kept(row: tuple[Any, ...]) -> Kept:
+def _kept(row: tuple[Any, ...]) -> SavedProposal:
     kind, status, reason, confidence, evidence, notes, after, seen, found_at, until, phase = row
     proposal = Proposal(
         kind,
@@ -261,7 +261,7 @@ def _kept(row: tuple[Any, ...]) -> Kept:
         tuple(parse(text) for text in json.loads(after)),
         json.loads(evidence),
     )
-    return Kept(proposal, status, json.loads(seen), found_at, until, phase)
+    return SavedProposal(proposal, status, json.loads(seen), found_at, until, phase)
 
 
 def _seen_row(note: Memory) -> tuple[str, str, bytes, str]:

@@ -1,4 +1,4 @@
-"""Where a text holds what a query asks for, as the index sees it: whole words by their stems, and phrases."""
+"""The parts of a text that match a query, as the index matches: whole words by their stems, and phrases."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sqlite3
 from collections.abc import Sequence
 
 from anamnesis.recall.pruning import any_term
-from anamnesis.recall.query import asked
+from anamnesis.recall.query import query_terms
 
 # FTS5 joins the terms by OR; no question has as many.
 _MOST_TERMS = 128
-# Marks that FTS5 puts around a match, and what SQLite would end a text at; none is ever shown.
+# FTS5 puts these marks around a match. Texts are first cleaned of them, and of the NUL at which SQLite ends a text.
 _START, _END = "\x02", "\x03"
 _NO_MARKS = str.maketrans(dict.fromkeys(f"{_START}{_END}\0", " "))
 
@@ -19,9 +19,9 @@ Span = tuple[int, int]
 
 
 def matches(texts: Sequence[str], query: str) -> list[list[Span]]:
-    """The parts of each text that match the query; function words only where nothing else was asked."""
+    """The parts of each text that match the query; function words count only if the query has no others."""
     found: list[list[Span]] = [[] for _ in texts]
-    terms = list(asked(query).terms)[:_MOST_TERMS]
+    terms = list(query_terms(query).terms)[:_MOST_TERMS]
     if not terms:
         return found
     with contextlib.closing(sqlite3.connect(":memory:")) as db:

@@ -1,4 +1,4 @@
-"""Proposes to file notes under the key of their project: those under another of its names, and global ones about it."""
+"""Proposes to move notes to the key of their project: notes under another name of it, and global notes about it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from anamnesis.dream.phases import Look
 
 KIND = "place"
-# Proposals per project and cycle: whoever rejects these is not asked about a thousand more.
+# Proposals per project and cycle: a person who rejects these should not get a thousand more.
 _MOST = 20
 _NOTES = 500
 _MOST_GLOBAL = 1_000
-# Clients of Engram know no other name. Whoever wrote another note may have had a reason for its name, and a folder may
-# have become the working copy of another project.
+# Engram's clients only know the short name. The author of another note may have had a reason for its name, and a folder
+# may have become the working copy of another project.
 _FROM_ENGRAM, _SHORT_NAME, _FORMER_KEY = 0.85, 0.7, 0.6
 _NAMES_KEY, _NAMES_PATHS = 0.6, 0.5
 
@@ -43,7 +43,7 @@ def misplaced(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:
 
 
 def other_names(known: Sequence[str], changed: set[str], renamed: Mapping[str, str]) -> dict[str, str]:
-    """The other names of projects that changed, with the key: short names of one key only, and former keys."""
+    """Maps other names of projects that changed to the key: short names of a single key, and former keys."""
     found = {
         old: new
         for old, new in renamed.items()
@@ -59,7 +59,7 @@ def other_names(known: Sequence[str], changed: set[str], renamed: Mapping[str, s
 
 def _named_otherwise(note: Memory, key: str, is_former: bool) -> Proposal:
     if is_former:
-        return _moved(note, key, f"The working copy of {note.project} is one of {key} now.", _FORMER_KEY)
+        return _moved(note, key, f"The working copy of {note.project} now belongs to {key}.", _FORMER_KEY)
     sure = _FROM_ENGRAM if note.engram else _SHORT_NAME
     return _moved(note, key, f"{note.project} is a short name of {key}.", sure)
 

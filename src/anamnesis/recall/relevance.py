@@ -1,4 +1,4 @@
-"""Whether a note is about a prompt: judged by how much of the prompt's telling words it holds. Pure."""
+"""Whether a note is about a prompt, by the weight of the prompt's telling words that it holds. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from anamnesis.recall.query import telling_words
 
-# Words of any request to a coding agent: what is to be done, and with which common thing. They do not say about what.
+# Words of any request to a coding agent. They say what to do, but not what it is about.
 _REQUEST = """
 actually add added adding adds after again agree all already always another any anything app application approach ask
 asked back bad before best better big bigger bit both break broken bug bugs build builds built call called case cases
@@ -31,15 +31,15 @@ update updated updates updating use used user uses using value variable version 
 whole without word words work worked working works write writing written wrong yes yesterday yet
 """
 _REQUEST_WORDS = frozenset(_REQUEST.split())
-# Weights are those of a memory that has this many notes more, of which a few hold any word: in a memory of one note,
-# a word that it holds weighs about as much as one that it does not.
+# Weights are computed as if there were this many more notes, of which a few hold each word. So in a memory of one note,
+# a word that it holds weighs about as much as another one.
 _OTHER_NOTES, _OTHERS_HOLDING = 1_000, 2
 # From this many notes on, a word in half of all notes says nothing about one.
 _MANY_NOTES = 5
-# How many of the most telling words count, and which part of their weight a note must hold.
+# The number of most telling words that count, and the part of their weight that a note must hold.
 _MOST_WORDS = 6
 _SHARE = 0.48
-# The least weight that it must hold, in weights of a word that no note holds: less is a word of too many notes.
+# The least weight that it must hold, in weights of a word that no note holds; words of too many notes weigh less.
 _LEAST = 0.75
 
 
@@ -49,20 +49,21 @@ def subject(prompt: str) -> str:
 
 
 def is_subject(word: str) -> bool:
-    """Whether a word, in lower case, can say what a prompt is about; a letter or a small number stands anywhere."""
+    """Whether a word, in lower case, can say what a prompt is about; a single letter or a small number cannot."""
     return word not in _REQUEST_WORDS and len(word) > (2 if word.isdecimal() else 1)
 
 
 def says_something(notes: Mapping[str, int], total: int) -> bool:
-    """Whether a prompt has a subject word that tells notes apart; `notes` as for `is_about`."""
+    """Whether a prompt has a subject word that distinguishes notes; `notes` as for `is_about`."""
     return any(_weight(count, total) for word, count in notes.items() if is_subject(word))
 
 
 def is_about(held: Collection[str], named: Collection[str], notes: Mapping[str, int], total: int) -> bool:
     """Whether a note is about a prompt.
 
-    `held` are the prompt's telling words that the note holds, and `named` those in its title or tags; `notes` says of
-    every telling word how many of `total` notes hold it. A single word is enough only if it names the note.
+    `held` are the prompt's telling words that the note holds, and `named` those in its title or tags; `notes` maps
+    every telling word to the number of notes, of `total`, that hold it. A single word suffices only if it names the
+    note.
     """
     weights = {word: _weight(count, total) for word, count in notes.items() if is_subject(word)}
     explained = sum(weights.get(word, 0.0) for word in held)
@@ -76,5 +77,5 @@ def _weight(notes: int, total: int) -> float:
 
 
 def rarity(notes: int, total: int) -> float:
-    """How rare a word is that this many of `total` notes hold; more than 0 for any."""
+    """The rarity of a word that this many of `total` notes hold; always more than 0."""
     return math.log((total + _OTHER_NOTES) / (notes + _OTHERS_HOLDING))

@@ -9,21 +9,21 @@ from itertools import islice
 from typing import Any
 
 from anamnesis.disk import write_atomically
-from anamnesis.dream.database import REVIEW, WAITING, DreamDatabase
-from anamnesis.dream.deciding import Decided
+from anamnesis.dream.dream_database import REVIEW, WAITING, DreamDatabase
 from anamnesis.dream.proposal import Proposal
+from anamnesis.dream.triage import Decisions
 from anamnesis.plain import one_line
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore, changeset
 
-# The kind of the change that a cycle makes.
-KIND = "dream"
+# The kind of the change that a cycle makes, and the name of the follower that finds proposals.
+KIND = FOLLOWER = "dream"
 _LONGEST_TITLE = 80
 _SHOWN = ("id", "kind", "notes", "reason", "confidence", "status", "evidence", "after")
 
 
-def facts_of(decided: Decided, trigger: str, looked_at: int, seconds: float) -> dict[str, Any]:
-    """What is remembered of a cycle beside its files."""
+def facts_of(decided: Decisions, trigger: str, looked_at: int, seconds: float) -> dict[str, Any]:
+    """The facts about a cycle that are recorded with its files."""
     return {
         "trigger": trigger,
         "looked_at": looked_at,
@@ -48,30 +48,30 @@ def shown(proposal: Proposal, status: str = "apply") -> dict[str, Any]:
     }
 
 
-def decisions(decided: Decided) -> list[dict[str, Any]]:
-    """What a cycle decided about each proposal."""
+def decisions(decided: Decisions) -> list[dict[str, Any]]:
+    """The decision of a cycle about each proposal."""
     kinds = {"apply": decided.applied, "wait": decided.waiting, "review": decided.review}
     return [shown(proposal, status) for status, some in kinds.items() for proposal in some]
 
 
 def entries(store: MemoryStore, most: int | None = None) -> list[dict[str, Any]]:
-    """The last cycles on record, the newest first."""
+    """The latest cycles in the journal, the newest first."""
     return [entry(change) for change in islice(changeset.changes(store), most)]
 
 
 def undone(store: MemoryStore) -> list[dict[str, Any]]:
-    """What was done and undone, as `shown` shows it."""
+    """The proposals that were applied and undone, as `shown` returns them."""
     undone = (change for change in changeset.changes(store) if change.state == changeset.UNDONE)
     return [proposal for change in undone for proposal in proposals(change)]
 
 
-def proposals(change: changeset.Change) -> list[dict[str, Any]]:
-    """The proposals that a change has applied, as `shown` shows them."""
+def proposals(change: changeset.Changeset) -> list[dict[str, Any]]:
+    """The proposals that a change has applied, as `shown` returns them."""
     found = change.facts.get("proposals", ())
     return [each for each in found if isinstance(each, dict) and {*_SHOWN} <= each.keys()]
 
 
-def entry(change: changeset.Change) -> dict[str, Any]:
+def entry(change: changeset.Changeset) -> dict[str, Any]:
     """A cycle without the texts of its files."""
     return {
         "id": change.id,
@@ -85,7 +85,7 @@ def entry(change: changeset.Change) -> dict[str, Any]:
 
 
 def status(store: MemoryStore) -> dict[str, Any]:
-    """When the last cycle was, what it did, and what waits."""
+    """The last cycle, the number of notes that changed since, and the numbers of open proposals."""
     with contextlib.closing(DreamDatabase(store.root)) as database:
         counts = database.counts()
     last = next((entry(change) for change in changeset.changes(store)), None)
@@ -94,18 +94,18 @@ def status(store: MemoryStore) -> dict[str, Any]:
 
 
 def _changed(store: MemoryStore) -> int:
-    """How many notes have changed since the last cycle: all before the first one."""
-    pending = store.log.pending(KIND)
+    """How many notes have changed since the last cycle; before the first cycle, all notes."""
+    pending = store.log.pending(FOLLOWER)
     return len(pending.changes) if pending else store.count()
 
 
-def last_dream(store: MemoryStore) -> changeset.Change | None:
-    """The newest cycle on record, without what persons accepted and without reflections."""
+def last_dream(store: MemoryStore) -> changeset.Changeset | None:
+    """The newest cycle in the journal, other than accepted reviews and reflections."""
     return next((change for change in changeset.changes(store) if change.kind == KIND), None)
 
 
 def gauges(store: MemoryStore) -> dict[str, float]:
-    """What is watched about dreams, by the names of metrics."""
+    """The metrics about dreams, by name."""
     with contextlib.closing(DreamDatabase(store.root)) as database:
         counts, last = database.counts(), database.state("last")
     return {
@@ -116,14 +116,14 @@ def gauges(store: MemoryStore) -> dict[str, float]:
     }
 
 
-def write_report(store: MemoryStore, change: changeset.Change) -> None:
-    """Write the markdown of a cycle beside its JSON; it can be made again, so a full disk fails nothing."""
+def write_report(store: MemoryStore, change: changeset.Changeset) -> None:
+    """Write the markdown of a cycle beside its JSON. A failure is ignored, because the report can be made again."""
     path = store.root / changeset.FOLDER / f"{change.id}.md"
     with contextlib.suppress(OSError):
         write_atomically(path, report(store, change).encode(), mode=0o600)
 
 
-def report(store: MemoryStore, change: changeset.Change) -> str:
+def report(store: MemoryStore, change: changeset.Changeset) -> str:
     """A cycle in markdown."""
     facts = change.facts
     lines = [f"# {change.kind.capitalize()} {change.id}", "", f"{change.at}, {change.state}. {change.reason}", ""]
@@ -143,6 +143,6 @@ def report(store: MemoryStore, change: changeset.Change) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _named(store: MemoryStore, change: changeset.Change) -> Sequence[Any]:
+def _named(store: MemoryStore, change: changeset.Changeset) -> Sequence[Any]:
     ids = {id for proposal in proposals(change) for id in (*proposal["notes"], *proposal["after"])}
     return [file.memory for file in store.files(ids).values() if file.memory]

@@ -1,4 +1,4 @@
-"""Which prompts a note is recalled at, in memories of 1 to 5,000 notes."""
+"""The prompts at which a note is recalled, in memories of 1 to 5,000 notes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.recall.test_exactness import docstrings
 
 from anamnesis.inject import select_recall
 from anamnesis.notes import Memory
-from anamnesis.recall.telling import is_about, subject
+from anamnesis.recall.relevance import is_about, subject
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import by_words_alone
 

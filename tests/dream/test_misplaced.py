@@ -8,7 +8,7 @@ import pytest
 from tests.dream.repositories import PROJECT, Repository, found, note, run
 
 from anamnesis.dream.cycle import Options, dream
-from anamnesis.dream.placing import other_names
+from anamnesis.dream.misplaced import other_names
 from anamnesis.store import MemoryStore
 
 KIND = "place"

@@ -1,4 +1,4 @@
-"""What is marked in a text: whole words that a search matched, never letters inside of words."""
+"""Highlights are whole words that a search matched, never letters inside of words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anamnesis.store.marking import matches
+from anamnesis.store.highlights import matches
 
 
 def marked(text: str, query: str) -> list[str]:

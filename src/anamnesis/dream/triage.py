@@ -1,4 +1,4 @@
-"""Which proposals of a cycle are applied, which wait for a later one, and which a person decides. Pure."""
+"""Decides which proposals a cycle applies, which wait for a later cycle, and which go to a person. Pure."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import NamedTuple
 from anamnesis.dream.proposal import Proposal, is_persons
 from anamnesis.notes import Memory
 
-# A proposal that is less sure than this goes to a person.
+# A proposal with less confidence than this goes to a person.
 THRESHOLD = 0.8
-# In a small project, this many notes may change in a cycle however small the share is: a merge needs two.
+# At least this many notes of a project may change in a cycle, however small the share: a merge needs two.
 _LEAST = 2
 
 
-class Decided(NamedTuple):
+class Decisions(NamedTuple):
     """The proposals to apply, those that wait for a later cycle, and those for a person."""
 
     applied: list[Proposal]
@@ -31,14 +31,14 @@ def decide(
     size: Callable[[str], int],
     share: float,
     doubted: Collection[str] = (),
-) -> Decided:
-    """Decide about proposals, the surest first.
+) -> Decisions:
+    """Decide about proposals, the most confident first.
 
     `notes` are those that the proposals are about or change, `by_hand` those of them that a person has edited,
-    `doubted` the keys of proposals that a person has rejected in another form, and `size` says how many notes a project
-    has. Of each project, at most `share` changes in one cycle. No note is changed twice.
+    `doubted` the keys of proposals that a person has rejected in another form, and `size` returns the number of notes
+    of a project. At most `share` of a project changes in one cycle. No note is changed twice.
     """
-    decided = Decided([], [], [])
+    decided = Decisions([], [], [])
     most: dict[str, int] = {}
     left: dict[str, int] = {}
     taken: set[str] = set()
