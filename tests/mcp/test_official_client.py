@@ -58,7 +58,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize(("mode", "version"), ERAS)
-def test_the_version_is_negotiated_and_the_server_says_who_it_is(tmp_path: Path, mode: str, version: str) -> None:
+def test_the_version_is_negotiated_and_the_server_names_itself(tmp_path: Path, mode: str, version: str) -> None:
     async def work(client: Client) -> None:
         assert client.protocol_version == version
         assert client.server_info
@@ -297,7 +297,7 @@ def test_a_note_reaches_an_agent_whole_and_with_nothing_hidden(tmp_path: Path) -
     run(tmp_path, work)
 
 
-def test_a_writer_is_told_the_kinds_of_secrets_that_were_redacted(tmp_path: Path) -> None:
+def test_a_write_returns_the_kinds_of_redacted_secrets(tmp_path: Path) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
     async def work(client: Client) -> None:

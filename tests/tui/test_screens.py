@@ -1,4 +1,4 @@
-"""What the screens show and do; each is used as a person would."""
+"""The contents and the keys of the screens."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_no_text_of_a_note_is_markup_or_commands_the_terminal(tmp_path: Path) ->
     drive(tmp_path, play)
 
 
-def test_what_another_program_writes_is_shown_and_the_cursor_stays(home: Path) -> None:
+def test_a_note_of_another_program_is_shown_and_the_cursor_stays(home: Path) -> None:
     async def play(screen: Driver) -> None:
         await screen.until(lambda: len(screen.rows) == 2)
         await screen.press("2")
@@ -217,7 +217,7 @@ def test_what_another_program_writes_is_shown_and_the_cursor_stays(home: Path) -
     drive(home, play)
 
 
-def test_the_cursor_goes_on_to_the_next_of_the_notes_that_wait(home: Path) -> None:
+def test_the_cursor_moves_to_the_next_waiting_note(home: Path) -> None:
     with MemoryStore(home) as store:
         for name in "cba":
             store.write(type="semantic", title=f"Foreign {name}", body="B\n", project="global", prov_source="import")
