@@ -218,7 +218,7 @@ def test_a_running_daemon_of_engram_is_reported_and_keeps_running(user: EngramUs
         done = user.command("init", "--all", ENGRAM_PORT=str(port))
         assert done.code == 0
         assert done.err.startswith(f"anamnesis: Port {port} is served by Engram")
-        assert "end it, then run `anamnesis daemon`" in done.err
+        assert "stop it, then run `anamnesis daemon`" in done.err
         told = user.command("init", "--all", "--json", ENGRAM_PORT=str(port))
         assert told.err == ""
         assert "is served by Engram" in told.json["engram"]["remarks"][0]

@@ -22,7 +22,7 @@ def test_status_draws_bars_and_the_last_half_year(anamnesis: Command) -> None:
         anamnesis("write", f"Note {number}", "body", "-t", "semantic" if number else "procedural")
     shown = plain(anamnesis.on_terminal("status"))
     assert "4 notes in" in shown
-    assert "▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█ new notes a week" in shown
+    assert "▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█ new notes per week" in shown
     assert re.search(r"type +semantic +█{24} +3 *\n +procedural +█{8} +1", shown)
 
 

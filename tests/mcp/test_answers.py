@@ -144,7 +144,7 @@ def test_a_cut_body_is_not_written_back_over_the_whole_one(store: MemoryStore, a
     (shown,) = agent("memory_search", query="zebra")
     refused = agent.result("memory_update", id=note.id, body=shown["body"].replace("zebra", "yak"))
     assert refused["isError"]
-    assert "the rest of the note would be lost" in refused["content"][0]["text"]
+    assert "saving it would lose the rest of the note" in refused["content"][0]["text"]
     assert store.get(note.id).body == body
 
 

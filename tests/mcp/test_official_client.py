@@ -199,7 +199,7 @@ def test_a_bad_argument_is_one_sentence(tmp_path: Path) -> None:
         assert "is not a note id" in await refused(client, "memory_get", id="../../etc/passwd")
         assert "No note has the id" in await refused(client, "memory_delete", id="nothing")
         assert "has no argument 'q'" in await refused(client, "memory_search", q="x")
-        assert "nothing to change" in await refused(client, "memory_update", id=note["id"])
+        assert "no field to change" in await refused(client, "memory_update", id=note["id"])
         for owner in "ab":
             await call(client, "memory_write", type="semantic", title="t", body="b", project=f"github.com/{owner}/web")
         for name, given in (("memory_list", {}), ("memory_search", {"query": "b"})):

@@ -48,7 +48,7 @@ def test_engrams_keys_move_open_and_go_back(home: Path) -> None:
         await screen.press("k", "enter")
         await screen.shows("Deploy on Mondays", "opened 1×")
         await screen.press("t")
-        await screen.shows("what changed before and after")
+        await screen.shows("changes before and after")
         assert screen.rows[0].startswith("▶")
         await screen.press("escape", "escape")
         await screen.until(lambda: len(screen.rows) == 2)
@@ -162,7 +162,7 @@ def test_every_section_opens_at_every_size_and_a_click_chooses_one(home: Path) -
             (
                 "2 notes",
                 "note",
-                "captured yet",
+                "No sessions yet",
                 "Nothing waits",
                 "at the start",
                 "Machines",
