@@ -18,7 +18,7 @@ from anamnesis.cli.help import help_of
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, HUB_VARIABLES, SETTINGS, read_settings
 from anamnesis.mcp import engram, memory
 from anamnesis.mcp.answer import BUDGET, KEYS
-from anamnesis.mcp.engram.tool import Memory
+from anamnesis.mcp.engram.tool import EngramMemory
 from anamnesis.onboard.agents import all_agents
 from anamnesis.onboard.place import Place
 from anamnesis.onboard.program import Program
@@ -235,7 +235,9 @@ def _engram_tools() -> list[str]:
 
 def _tool_table(wanted: str) -> str:
     with contextlib.closing(sqlite3.connect(":memory:")) as nowhere:
-        tools = [tool.declaration() for tool in engram.tools(Memory(lambda: contextlib.nullcontext(nowhere)), wanted)]
+        tools = [
+            tool.declaration() for tool in engram.tools(EngramMemory(lambda: contextlib.nullcontext(nowhere)), wanted)
+        ]
     rows = []
     for tool in tools:
         schema = tool["inputSchema"]

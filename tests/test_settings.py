@@ -23,7 +23,7 @@ READERS = {
     "cli/import_": "Follows the variables by which other programs name their folders.",
     "cli/init": "Writes to config.json the settings that it lacks.",
     "cli/note_rows": "Follows the user's variables for pagers.",
-    "cli/given_text": "Names the user's editor in its error.",
+    "cli/text_input": "Names the user's editor in its error.",
     "entry": "The one read of the terminal application, where it starts without the command line.",
     "tui/__init__": "Follows the terminal's variables, and shortens Textual's wait after an escape.",
     "tui/first_frame": "Follows the terminal's variables for colours.",

@@ -1,4 +1,4 @@
-"""The time since a moment, as people say it: 3 d ago, or 3d where room is short."""
+"""The time since a moment: 3 d ago, or 3d in narrow columns."""
 
 from __future__ import annotations
 

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from anamnesis.config import Settings
 
 PATH = "/recall"
-# Seconds from the connection to the end of the answer; after that, words alone decide.
+# The timeout in seconds for the whole exchange; after it, notes are ranked by words alone.
 MOST_SECONDS = 0.05
-# Seconds for which a daemon that did not answer is not asked again.
+# Seconds before a daemon that did not answer is asked again.
 _PAUSE_SECONDS = 2.0
 _MOST_BYTES = 16 << 20
-# A daemon that listens on all addresses is asked on loopback.
+# A daemon that listens on all addresses is reached on loopback.
 _OWN_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  it is compared, not bound
 
 
 class DaemonClient:
-    """The ranker of a process that has a daemon. Without one, `otherwise` ranks."""
+    """Ranks notes by asking the daemon; if none runs, `otherwise` ranks them."""
 
     def __init__(self, settings: Settings, otherwise: Ranker, seconds: float = MOST_SECONDS) -> None:
         self._settings = settings
@@ -43,14 +43,14 @@ class DaemonClient:
         if time.monotonic() < self._paused_until:
             return None
         try:
-            answer = _post(running, self._settings.token, _asked(question), time.monotonic() + self._seconds)
+            answer = _post(running, self._settings.token, _as_json(question), time.monotonic() + self._seconds)
             return [_ranked(hit) for hit in json.loads(answer)["hits"]]
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             self._paused_until = time.monotonic() + _PAUSE_SECONDS
             return None
 
     def _daemon(self) -> Running | None:
-        """The daemon of this home. It holds its lock: a file that a killed one left is not trusted with a token."""
+        """The daemon of this home, which must hold its lock: a file left by a killed daemon must not get our token."""
         try:
             running = PidFile(self._settings.engram_db()).running(0.0)
         except (AnamnesisError, OSError):
@@ -63,10 +63,10 @@ class DaemonClient:
         return os.path.realpath(self._settings.home)
 
 
-def _asked(question: Question) -> bytes:
-    told = {**question._asdict(), **asdict(question.wanted)}
-    del told["wanted"]
-    return json.dumps(told).encode()
+def _as_json(question: Question) -> bytes:
+    fields = {**question._asdict(), **asdict(question.wanted)}
+    del fields["wanted"]
+    return json.dumps(fields).encode()
 
 
 def _ranked(hit: dict[str, Any]) -> Ranked:
@@ -76,8 +76,8 @@ def _ranked(hit: dict[str, Any]) -> Ranked:
 
 
 def _post(running: Running, token: str, body: bytes, deadline: float) -> bytes:
-    """The body of the answer to a request, which has to be complete by the deadline."""
-    import socket  # 3 ms that nobody without a daemon has to spend
+    """Send a request and return the body of the answer; raises if it is not complete by the deadline."""
+    import socket  # takes 3 ms, which only a process with a daemon needs
 
     host = _OWN_ADDRESS.get(running.host, running.host)
     head = [f"POST {PATH} HTTP/1.0", "Host: localhost", f"Content-Length: {len(body)}"]
@@ -99,7 +99,7 @@ def _post(running: Running, token: str, body: bytes, deadline: float) -> bytes:
             if not part:
                 break
             answer += part
-    told, _, found = bytes(answer).partition(b"\r\n\r\n")
-    if told.split(b" ", 2)[1:2] != [b"200"]:
-        raise ValueError(told)
-    return found
+    answer_head, _, content = bytes(answer).partition(b"\r\n\r\n")
+    if answer_head.split(b" ", 2)[1:2] != [b"200"]:
+        raise ValueError(answer_head)
+    return content

@@ -1,12 +1,14 @@
-"""A person's changes to notes, as every surface makes them: the edited text of a note, and its tags."""
+"""A person's changes to notes, for every surface: the edited text of a note, and its tags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from anamnesis.errors import InvalidArgument, InvalidNote
+from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote
 from anamnesis.notes import Memory, parse
 from anamnesis.notes.authorship import as_edited
 from anamnesis.notes.foreign import as_reviewed
@@ -15,12 +17,12 @@ from anamnesis.store import CHANGEABLE, MemoryStore
 from anamnesis.store.ids import utcnow
 from anamnesis.store.recording import record
 
-# The fields of a note that change.
+# Returns the changed fields of a note.
 Change = Callable[[Memory], dict[str, Any]]
 
 
 def save_text(store: MemoryStore, before: Memory, text: str) -> Memory:
-    """Save the text of a note, front matter and all, that was edited from `before`; refuses if that has changed."""
+    """Save the whole edited text of the note `before`; raises if the note has changed since."""
     after = as_edited(before, as_reviewed(parse_edited(before.id, text)))
     note = store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
     record_edit(store, before, note)
@@ -28,7 +30,7 @@ def save_text(store: MemoryStore, before: Memory, text: str) -> Memory:
 
 
 def apply_change(store: MemoryStore, note: Memory, changes: dict[str, Any], *, edits: bool = True) -> Memory:
-    """Change fields of a note; refuses if it has changed. What `edits` a note makes it the person's who calls this."""
+    """Change fields of a note; raises if it has changed since. `edits`: the change makes it the caller's own note."""
     if edits:
         changes = {**changes, "extra": as_edited(note, replace(note, **changes)).extra}
     changed = store.update(note.id, expected=note, **changes)
@@ -37,18 +39,30 @@ def apply_change(store: MemoryStore, note: Memory, changes: dict[str, Any], *, e
     return changed
 
 
+@contextmanager
+def saved_on_error(text: str) -> Iterator[None]:
+    """If the block fails, save the typed text to a temporary file, and name that file in the error."""
+    try:
+        yield
+    except AnamnesisError as error:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".md", delete=False) as file:
+            file.write(text)
+        error.hint = f"{error.hint} Your text is in {file.name}.".strip()
+        raise
+
+
 def record_edit(store: MemoryStore, before: Memory, note: Memory) -> None:
-    """Record that a person has changed a note, and which notes it supersedes since."""
+    """Record that a person has changed a note, and which notes it newly supersedes."""
     if note != before:
         record(store.root, "edited", [note.id])
         record(store.root, "superseded", [id for id in note.superseded if id not in before.superseded])
 
 
 def parse_edited(note_id: str, text: str) -> Memory:
-    """The note of an edited text; its id stays."""
+    """Parse an edited text; its id must not change."""
     after = parse(text)
     if after.id != note_id:
-        raise InvalidNote(f"The id was changed from {note_id} to {after.id}.", "An id stays for good.")
+        raise InvalidNote(f"The id was changed from {note_id} to {after.id}.", "Restore the id: it never changes.")
     return after
 
 
@@ -58,7 +72,7 @@ def merged_edit(base: Memory, mine: Memory, theirs: Memory) -> MergedNote:
 
 
 def with_tags(tags: Iterable[str]) -> Change:
-    """Add tags to a note, except those that it has in any case."""
+    """Add tags to a note. Tags that differ only in case are the same."""
     new: dict[str, str] = {}
     for tag in _checked(tags):
         new.setdefault(tag.lower(), tag)
@@ -71,7 +85,7 @@ def with_tags(tags: Iterable[str]) -> Change:
 
 
 def without_tags(tags: Iterable[str]) -> Change:
-    """Remove tags from a note, in any case."""
+    """Remove tags from a note, ignoring case."""
     gone = {tag.lower() for tag in _checked(tags)}
     return lambda note: {"tags": [tag for tag in note.tags if tag.lower() not in gone]}
 

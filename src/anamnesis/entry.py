@@ -1,4 +1,4 @@
-"""Where the program starts: hooks, Engram's verbs, `serve` and `tui` run without the libraries of the command line."""
+"""The entry point. Hooks, Engram's verbs, `serve` and `tui` run without the libraries of the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.plain import plain
 
 HOOKS = ("inject", "recall", "capture")
 _HELP = {"-h", "--help"}
-# Modules that dataclasses, pathlib and subprocess import and no hook uses: a tenth of the time of a prompt.
+# Modules that dataclasses, pathlib and subprocess import but no hook uses: a tenth of the time of a prompt's hook.
 _UNUSED = ("inspect", "ipaddress", "locale")
 
 
@@ -51,9 +51,9 @@ def _is_engram(program: str) -> bool:
 
 
 def _run_hook(name: str, arguments: list[str]) -> NoReturn:
-    """Run a hook without garbage collection and without Python's cleanup at the exit: a prompt waits for it.
+    """Run a hook without garbage collection and without Python's cleanup at exit, as the prompt waits for it.
 
-    The first took a tenth of the time, the second a fifth. A hook has closed and flushed what it used.
+    Collection took a tenth of the time, the cleanup a fifth. A hook closes and flushes all it uses itself.
     """
     from anamnesis.light import defer
 
@@ -78,12 +78,12 @@ def _serve() -> None:
 
 
 def _is_terminal() -> bool:
-    """Whether a person sits there, and not an agent, a pipe or a terminal that only prints lines."""
+    """Whether input and output are a terminal that can draw a screen."""
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         return False
     from anamnesis.tui import refusal
 
-    return not refusal()  # else the command line says why
+    return not refusal()  # the command line prints the reason
 
 
 def _run_tui() -> None:
@@ -106,13 +106,13 @@ def _run_verb(arguments: list[str]) -> None:
 
 
 def _guard_streams() -> None:
-    """Pass all that this process prints through `plain`: results, messages, usage errors and tracebacks.
+    """Pass all output of this process through `plain`: results, messages, usage errors and tracebacks.
 
     The streams are guarded, not the commands, so that no command can forget it. Drawing uses `sys.__stdout__`.
     """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper):  # there is none under pythonw
+        if isinstance(stream, io.TextIOWrapper):  # None under pythonw
             # Write-through keeps the order with the unguarded stream, which shares the buffer.
             guarded = _Plain(
                 stream.buffer, stream.encoding, stream.errors, line_buffering=stream.line_buffering, write_through=True

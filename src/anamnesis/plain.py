@@ -36,7 +36,7 @@ def bare_lines(text: str) -> list[str]:
 
 def one_line(text: str, longest: int) -> str:
     """A text as one line of at most `longest` characters without hidden ones."""
-    # Limits what is read, too: a megabyte of spaces is not a title.
+    # Only a prefix is read: the text may be a megabyte of spaces.
     line = " ".join(" ".join(bare_lines(text[: 8 * longest])).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
@@ -58,10 +58,10 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
-    """What people see: the carriage return of a line end, and joiners of emoji or of letters in a word, stay."""
+    """The replacement for people. The carriage return of a line end, and joiners in emoji or words, stay."""
     text, start, end = match.string, match.start(), match.end()
     character, before, after = match.group(), text[start - 1 : start], text[end : end + 1]
-    if character in _LINE_ENDS:  # a space keeps words apart, and no line is started or overwritten
+    if character in _LINE_ENDS:  # a space separates the words without starting or overwriting a line
         return character if character + after == "\r\n" else " "
     if character in _SELECTORS and (_is_sign(before) or (before and before in _BASES)):
         return character

@@ -11,11 +11,11 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def these(count: int, noun: str) -> str:
-    """A noun that a sentence points at: this note, these 3 notes."""
+    """A noun with a demonstrative: this note, these 3 notes."""
     return f"this {noun}" if count == 1 else f"these {counted(count, noun)}"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names as a sentence lists them: a, b and c."""
+    """Names joined for a sentence: a, b and c."""
     *others, last = [*names] or [""]
     return f"{', '.join(others)} and {last}" if others else last

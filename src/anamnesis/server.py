@@ -1,4 +1,4 @@
-"""The MCP server of a store. `anamnesis serve` imports only what the list of tools needs: agents wait for it."""
+"""The MCP server of a store. `anamnesis serve` imports only what the list of tools needs, as agents wait for it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from anamnesis import __version__
 from anamnesis.config import Settings, resolve_settings
 from anamnesis.mcp import memory
-from anamnesis.mcp.dispatcher import Offered, Server
+from anamnesis.mcp.dispatcher import McpServer, ServerTool
 from anamnesis.mcp.memory import search_memories
 from anamnesis.process import exit_on_signals
 
 if TYPE_CHECKING:
-    from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.mcp.engram.tool import EngramMemory
     from anamnesis.store import MemoryStore
     from anamnesis.vault import Vault
 
@@ -28,17 +28,17 @@ def build_server(
     store: MemoryStore,
     *,
     machine_id: str | None = None,
-    engram: Memory | None = None,
+    engram: EngramMemory | None = None,
     settings: Settings | None = None,
-) -> Server:
+) -> McpServer:
     """A server whose tools work on `store` and write notes as `machine_id`, by default this machine.
 
-    With `engram`, it has Engram's tools too. Without `settings`, those of this process are read.
+    With `engram`, it has Engram's tools too. Without `settings`, they are read from the environment and config.json.
     """
     settings = settings or resolve_settings()
     if machine_id:
         settings = settings._replace(machine_id=machine_id)
-    return _built(lambda: store, settings, engram)
+    return _build(lambda: store, settings, engram)
 
 
 def run() -> None:
@@ -51,18 +51,18 @@ def run() -> None:
     exit_on_signals()
     settings = resolve_settings()
     with ExitStack() as opened:
-        serve(_built(_opened_once(settings, opened), settings), partial(_report, settings.home))
+        serve(_build(_open_once(settings, opened), settings), partial(_report, settings.home))
 
 
-def _built(store: memory.Opened, settings: Settings, engram: Memory | None = None) -> Server:
-    tools: list[Offered] = [*memory.tools(store, settings)]
+def _build(store: memory.OpenStore, settings: Settings, engram: EngramMemory | None = None) -> McpServer:
+    tools: list[ServerTool] = [*memory.tools(store, settings)]
     instructions = memory.INSTRUCTIONS
     if engram:
-        from anamnesis.mcp import engram as dialect  # 15 ms that an agent without Engram need not wait for
+        from anamnesis.mcp import engram as dialect  # takes 15 ms, which agents without Engram do not need
 
         tools += dialect.tools(engram)
         instructions += f"\n\nThe mem_* tools are those of Engram. {dialect.INSTRUCTIONS}"
-    return Server(
+    return McpServer(
         name="anamnesis",
         version=__version__,
         instructions=instructions,
@@ -72,8 +72,8 @@ def _built(store: memory.Opened, settings: Settings, engram: Memory | None = Non
     )
 
 
-def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
-    """Opens the vault at the first call, once even if several threads call; the stack closes it."""
+def _open_once(settings: Settings, opened: ExitStack) -> memory.OpenStore:
+    """A function that opens the vault at its first call, once for all threads; the stack closes it."""
     opening = threading.Lock()
     vaults: list[Vault] = []
 
@@ -91,10 +91,10 @@ def _opened_once(settings: Settings, opened: ExitStack) -> memory.Opened:
 
 
 def _open(settings: Settings) -> Vault:
-    from anamnesis.vault import open_vault  # 40 ms that the list of tools need not wait for
+    from anamnesis.vault import open_vault  # takes 40 ms, which the list of tools does not need
 
     vault = open_vault(settings, pending=True)
-    vault.notes.on_refresh = None  # an agent that only reads reconciles nothing; a write reconciles what is pending
+    vault.notes.on_refresh = None  # reads do not reconcile; a write reconciles what is pending
     return vault
 
 

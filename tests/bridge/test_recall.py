@@ -14,7 +14,7 @@ from anamnesis.config import read_settings
 from anamnesis.engram import database
 from anamnesis.engram.search import Filters
 from anamnesis.mcp.engram import build_server
-from anamnesis.mcp.engram.tool import Memory
+from anamnesis.mcp.engram.tool import EngramMemory
 from anamnesis.store.question import Question, Ranked
 from anamnesis.vault import Vault, open_vault
 from anamnesis.web.engram_read_routes import search
@@ -119,7 +119,7 @@ def test_over_http_a_header_marks_what_was_found_by_meaning(
 
 def test_mem_search_says_what_was_found_by_meaning(vault: Vault, db: sqlite3.Connection) -> None:
     def said(*, strict: bool) -> str:
-        memory = Memory(lambda: vault.around(db), lambda: "shop", strict=strict, recall=vault.recall)
+        memory = EngramMemory(lambda: vault.around(db), lambda: "shop", strict=strict, recall=vault.recall)
         asked = {"name": "mem_search", "arguments": {"query": "kubernetes"}}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
         return str(build_server(memory).answer(message))

@@ -55,7 +55,7 @@ class Command:
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def on_terminal(self, *arguments: str, typed: str = "", **variables: str) -> str:
-        """What a person would see who types this, with stdin, stdout and stderr on a terminal of 100 columns."""
+        """The output of this command, with stdin, stdout and stderr on a terminal of 100 columns."""
         controller, terminal = pty.openpty()
         os.write(controller, typed.encode())
         process = subprocess.Popen(

@@ -36,7 +36,7 @@ def server(user: User) -> dict[str, Any]:
     return entry
 
 
-def test_what_init_has_just_written_has_no_fault_for_any_agent(user: User) -> None:
+def test_a_fresh_setup_has_no_fault_for_any_agent(user: User) -> None:
     chosen = [word for name in AGENTS for word in ("--agent", name)]
     assert user.command("init", *chosen, "--instructions").code == 0
     assert faults(user) == {}
@@ -72,14 +72,14 @@ def test_a_program_that_cannot_be_started_counts_as_gone(user: User) -> None:
     assert f"start {stale}, which does not run" in faults(user)[".claude.json"]["fault"]
 
 
-def test_another_program_of_ours_that_works_is_no_fault(user: User) -> None:
+def test_another_working_program_of_ours_is_not_a_fault(user: User) -> None:
     user.command("init", "--agent", "claude", "--agent", "opencode")
     for path, content in user.files().items():
         (user.home / path).write_bytes(content.replace(str(user.store / "bin/anamnesis").encode(), bytes(OWN)))
     assert faults(user) == {}
 
 
-def test_what_was_removed_from_a_file_is_named_and_renewed(user: User) -> None:
+def test_a_removed_entry_is_named_and_rewritten(user: User) -> None:
     user.command("init", "--agent", "claude", "--agent", "zed", "--instructions")
     before = user.files()
     settings = user.home / ".claude/settings.json"
@@ -110,7 +110,7 @@ def test_a_file_that_others_broke_is_named_and_left_alone(user: User) -> None:
     assert (user.home / ".claude.json").read_text() == "{"
 
 
-def test_agents_that_were_never_set_up_or_are_gone_are_not_looked_at(user: User) -> None:
+def test_agents_that_were_never_set_up_or_are_gone_are_not_checked(user: User) -> None:
     user.installs("claude", "codex")
     user.command("init", "--agent", "claude", "--agent", "cursor")
     shutil.rmtree(user.home / ".cursor")
@@ -119,7 +119,7 @@ def test_agents_that_were_never_set_up_or_are_gone_are_not_looked_at(user: User)
     assert faults(user) == {}
 
 
-def test_what_its_owner_added_to_our_entries_is_no_fault(user: User) -> None:
+def test_an_option_that_the_user_added_to_our_entries_is_not_a_fault(user: User) -> None:
     user.command("init", "--agent", "claude")
     settings = user.home / ".claude/settings.json"
     settings.write_text(settings.read_text().replace(" inject", " inject --budget=2000"))
@@ -140,7 +140,7 @@ def test_engrams_entries_that_point_back_to_it_are_a_fault(user: User) -> None:
     assert server(user)["command"] == str(user.store / "bin/anamnesis")
 
 
-def test_a_record_of_the_files_that_cannot_be_read_is_said(user: User) -> None:
+def test_an_unreadable_ledger_is_reported(user: User) -> None:
     user.command("init", "--agent", "claude")
     (user.store / "backups/ledger.json").write_text("{")
     (fault,) = faults(user).values()
@@ -201,7 +201,7 @@ def test_a_link_outside_of_the_virtual_environment_is_used_as_it_is(user: User) 
     assert faults(user) == {}
 
 
-def test_a_person_is_told_that_it_runs_from_a_virtual_environment(user: User) -> None:
+def test_init_reports_that_it_runs_from_a_virtual_environment(user: User) -> None:
     user.installs("claude")
     shown = " ".join(user.answers("init", "--yes", typed="").split())
     assert f"Agents start ~/.anamnesis/bin/anamnesis, which runs {OWN}" in shown

@@ -86,7 +86,7 @@ def test_notes_of_agents_are_merged_and_those_of_persons_are_proposed(anamnesis:
     ],
     ids=["edit", "tag", "move", "pin", "an editor"],
 )
-def test_what_a_person_changes_is_the_persons_from_then_on(
+def test_a_note_that_a_person_changes_becomes_the_persons(
     anamnesis: Command, change: Callable[[Command, Sequence[Path]], None]
 ) -> None:
     paths = agent_writes(anamnesis, "Port of staging", "Port of staging")
@@ -103,7 +103,7 @@ def test_an_edit_without_a_change_leaves_the_note_as_it_is(anamnesis: Command) -
     assert path.read_bytes() == before
 
 
-def test_an_agent_that_changes_its_note_twice_in_a_second_is_no_editor() -> None:
+def test_two_changes_by_an_agent_within_a_second_are_not_an_edit_by_hand() -> None:
     at = "2026-01-05T10:00:00+00:00"
     one = Memory("x", "semantic", "t", "one", created_at=at, updated_at=at, prov_session="a/1")
     other = replace(one, body="other")

@@ -1,4 +1,4 @@
-"""`anamnesis bridge`: an engram.db that was there before us, adopted by hand."""
+"""`anamnesis bridge`: the adoption of an existing engram.db."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def engram(anamnesis: Command) -> Path:
 
 def test_the_first_thing_done_in_a_new_home_may_be_an_adoption(anamnesis: Command, engram: Path) -> None:
     done = anamnesis("bridge", "reconcile")
-    assert (done.code, done.out, done.err) == (0, "Looked at 3 changes; 0 are left.\n", "")
+    assert (done.code, done.out, done.err) == (0, "Compared 3 changes; 0 are left.\n", "")
     assert len(anamnesis("search", "zebra", "--json").json) == 2
     assert anamnesis("bridge", "reconcile").out == "Nothing had changed.\n"
     assert anamnesis("bridge", "reconcile", "--all", "--json").json["waiting"] == 0
 
 
-def test_its_state_is_told_before_and_after(anamnesis: Command, engram: Path) -> None:
+def test_the_status_changes_with_a_reconciliation(anamnesis: Command, engram: Path) -> None:
     before = anamnesis("bridge", "status", "--json")
     assert (before.code, before.json["notes"], before.json["waiting"]) == (1, 0, {"notes": 0, "observations": 3})
     assert before.json["database"] == str(engram)
@@ -51,7 +51,7 @@ def test_its_state_is_told_before_and_after(anamnesis: Command, engram: Path) ->
 
 
 def test_an_edit_in_place_is_looked_for(anamnesis: Command, engram: Path) -> None:
-    """No folder tells of it, and no daemon watches."""
+    """The folder's mtime is unchanged, and no daemon watches."""
     anamnesis("bridge", "reconcile")
     file = next((anamnesis.home / "memory").rglob("*.md"))
     file.write_text(file.read_text() + "giraffe\n")
@@ -67,7 +67,7 @@ def test_two_do_not_reconcile_at_once(anamnesis: Command, engram: Path) -> None:
     with locked(anamnesis.home / "reconcile.lock"):
         refused = anamnesis("bridge", "reconcile")
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err == "anamnesis: Another process is doing that. `anamnesis bridge status` shows how far.\n"
+    assert refused.err == "anamnesis: Another process is reconciling. `anamnesis bridge status` shows what is left.\n"
 
 
 @pytest.mark.parametrize("verb", ["status", "reconcile"])
@@ -91,7 +91,7 @@ def test_a_note_that_stays_on_this_machine_is_in_no_chunk(anamnesis: Command, en
 @pytest.mark.parametrize(
     "arguments", [["history", "1"], ["bridge", "reconcile", "--all"], ["doctor"], ["write", "a", "b"]]
 )
-def test_an_engram_db_that_turns_out_to_be_damaged_is_told_in_a_sentence(
+def test_a_damaged_engram_db_is_reported_in_one_sentence(
     anamnesis: Command, engram: Path, arguments: list[str]
 ) -> None:
     anamnesis("bridge", "reconcile")

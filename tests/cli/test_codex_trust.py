@@ -1,4 +1,4 @@
-"""Codex's trust in our hooks: given with consent, as its own `/hooks` does, and taken back by `uninstall`."""
+"""Codex's trust in our hooks: given with consent, as by its own `/hooks`, and revoked by `uninstall`."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def faults(user: User) -> list[str]:
     return [fault["fault"] for fault in user.command("doctor", "--json").json["faults"]]
 
 
-def test_yes_trusts_the_hooks_of_ours_says_so_in_a_line_and_uninstall_restores_every_byte(user: User) -> None:
+def test_yes_trusts_our_hooks_with_one_line_and_uninstall_restores_every_byte(user: User) -> None:
     theirs = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo hello"}]}]}}
     (user.home / ".codex/hooks.json").write_text(json.dumps(theirs, indent=2))
     before = user.files()
     done = user.command("init", "--yes", "--local-only")
     assert done.code == 0
-    assert done.err == "anamnesis: Codex runs no hook before it is trusted: trusting those of anamnesis.\n"
+    assert done.err == "anamnesis: Codex runs only trusted hooks: trusting those of anamnesis.\n"
     assert [line.split("\t")[0] for line in done.out.splitlines()].count("change") == 2  # each file once
     folder = user.home / ".codex/hooks.json"
     events = ("SessionStart:1:0", "UserPromptSubmit:0:0", "PreCompact:0:0", "SessionEnd:0:0")
@@ -110,7 +110,7 @@ def test_without_consent_nothing_is_trusted_and_doctor_says_what_to_do(user: Use
 @pytest.mark.parametrize(("answer", "trusted"), [("y", 5), ("n", 1)])
 def test_a_person_is_asked(user: User, answer: str, trusted: int) -> None:
     shown = user.answers(
-        "init", "--agent", "codex", "--local-only", typed="n\ny\n", then={"as its /hooks": f"{answer}\n"}
+        "init", "--agent", "codex", "--local-only", typed="n\ny\n", then={"as /hooks in Codex": f"{answer}\n"}
     )
     assert "Trust those of anamnesis now" in shown
     assert len(state(user)) == trusted

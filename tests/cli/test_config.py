@@ -1,4 +1,4 @@
-"""Settings from a shell: where each comes from, and a file that is never spoilt."""
+"""`anamnesis config`: the sources of settings, and a config.json that is never damaged."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_a_broken_file_stops_nothing_and_is_never_overwritten(anamnesis: Command
         assert file.read_text() == broken
 
 
-def test_a_value_that_the_environment_hides_is_said_to_be(anamnesis: Command) -> None:
+def test_set_reports_that_the_environment_overrides_a_value(anamnesis: Command) -> None:
     done = anamnesis("config", "set", "machine_id", "desk")
-    assert "ANAMNESIS_MACHINE_ID is set and wins" in done.err
+    assert "the variable ANAMNESIS_MACHINE_ID overrides it" in done.err
 
 
 def test_a_key_is_never_shown_whole(anamnesis: Command) -> None:

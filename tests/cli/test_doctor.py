@@ -1,4 +1,4 @@
-"""Each fault named with its fix, and fixed where nothing can be lost."""
+"""`anamnesis doctor` names each fault with its fix, and fixes those where nothing can be lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.cli.command import Command
 
 
-def test_each_fault_is_named_and_the_safe_ones_are_mended(anamnesis: Command) -> None:
+def test_each_fault_is_named_and_the_safe_fixes_are_applied(anamnesis: Command) -> None:
     note_id = anamnesis("write", "Title", "body").out.strip()
     folder = anamnesis.home / "memory/semantic"
     (folder / "readme.md").write_text("")
@@ -64,7 +64,7 @@ def test_a_full_text_index_that_lost_rows_is_found_and_rebuilt(anamnesis: Comman
 
 @pytest.mark.parametrize("tree", ["memory", "local"])
 @pytest.mark.parametrize("kind", ["file", "link", "broken link", "pipe"])
-def test_what_blocks_the_folder_of_a_type_is_named_and_moved_to_the_trash(
+def test_a_file_in_the_place_of_a_types_folder_is_named_and_moved_to_the_trash(
     anamnesis: Command, tree: str, kind: str
 ) -> None:
     scope = "portable" if tree == "memory" else "machine-local"
@@ -95,14 +95,14 @@ def test_a_fresh_store_has_no_fault(anamnesis: Command) -> None:
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-def test_notes_that_supersede_others_are_no_damage(anamnesis: Command) -> None:
+def test_notes_that_supersede_others_are_not_damage(anamnesis: Command) -> None:
     old = anamnesis("write", "Old", "body").out.strip()
     anamnesis("write", "New", "body", "--supersedes", old)
     done = anamnesis("doctor")
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-def test_what_one_mending_brings_to_light_is_mended_too(anamnesis: Command) -> None:
+def test_a_fault_that_a_fix_reveals_is_fixed_too(anamnesis: Command) -> None:
     anamnesis("engram", "save", "Title", "zebra")
     (file,) = (anamnesis.home / "memory").rglob("*.md")
     file.with_name("copy.md").write_bytes(file.read_bytes())

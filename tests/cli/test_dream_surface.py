@@ -1,4 +1,4 @@
-"""`anamnesis dream scan|classify|place|prune|gate|audit`: they show what is there, and only `gate --accept` writes."""
+"""`anamnesis dream scan|classify|place|prune|gate|audit`: they only read, except `gate --accept`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fill(anamnesis: Command) -> dict[str, str]:
     return {note.title: note.id for note in notes}
 
 
-def test_a_scan_orders_what_changed_and_is_empty_after_a_dream(anamnesis: Command) -> None:
+def test_a_scan_orders_the_changed_notes_and_is_empty_after_a_dream(anamnesis: Command) -> None:
     ids = fill(anamnesis)
     found = anamnesis("dream", "scan", "--json", "-n", "3").json
     assert found["changed"] == 65
@@ -88,7 +88,7 @@ def test_the_gate_is_tried_without_writing(anamnesis: Command) -> None:
     assert anamnesis("status", "--json").json["total"] == count
 
 
-def test_what_was_refused_is_listed_accepted_and_forgotten(anamnesis: Command) -> None:
+def test_refused_notes_are_listed_accepted_and_forgotten(anamnesis: Command) -> None:
     ids = fill(anamnesis)
     derived, same = anamnesis("dream", "gate", "--log", "--json").json
     assert (same["rule"], same["note"], same["draft"]["body"]) == ("same", ids["Tabs"], "Always use tabs.")
@@ -112,7 +112,7 @@ def test_a_wrong_call_of_the_gate_is_a_usage_error(anamnesis: Command, arguments
         assert (refused.code, "Traceback" in refused.err) == (1, False)
 
 
-def test_an_audit_has_what_was_done_to_a_note_a_project_and_in_a_period(anamnesis: Command) -> None:
+def test_an_audit_lists_the_events_of_a_note_a_project_and_a_period(anamnesis: Command) -> None:
     ids = fill(anamnesis)
     done = anamnesis("dream", "--json").json
     merged = next(each for each in done["proposals"] if each["kind"] == "duplicate")

@@ -43,7 +43,7 @@ def test_reindex_embeds_to_the_end_and_status_counts(anamnesis: Command) -> None
     assert "4 of 4 notes are embedded\n" in plain(anamnesis.on_terminal("status"))
 
 
-def test_an_interrupted_reindex_keeps_what_is_done_and_the_next_one_goes_on(anamnesis: Command) -> None:
+def test_an_interrupted_reindex_keeps_its_work_and_the_next_one_continues(anamnesis: Command) -> None:
     write(anamnesis, 400, length=20)
     process = subprocess.Popen(
         [sys.executable, "-m", "anamnesis", "reindex"],
@@ -56,7 +56,7 @@ def test_an_interrupted_reindex_keeps_what_is_done_and_the_next_one_goes_on(anam
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "Indexed 400 notes.\n")
-    assert errors.endswith(" of 400 notes are embedded; `anamnesis reindex` goes on.\n")
+    assert errors.endswith(" of 400 notes are embedded; `anamnesis reindex` continues.\n")
     done = texts(anamnesis.home)
     assert 0 < done < 400
     assert anamnesis("reindex", "--json").json["embedded"] == 400

@@ -1,4 +1,4 @@
-"""No text of a note, a file name or a database commands the terminal, whichever command prints it."""
+"""No text of a note, a file name or a database controls the terminal, whichever command prints it."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_every_command_and_verb_has_a_case() -> None:
 
 @pytest.fixture(scope="module")
 def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which every text that somebody else may have written commands the terminal."""
+    """A home in which every text that somebody else may have written contains terminal escapes."""
     command = Command(tmp_path_factory.mktemp("hostile"))
     names = ("title", "body", "project", "machine_id", "prov_model", "prov_session")
     texts: dict[str, Any] = dict.fromkeys(names, HOSTILE)
@@ -277,7 +277,7 @@ def hostile_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def fill(path: Path) -> None:
-    """Rows of which every text commands the terminal."""
+    """Rows in which every text contains terminal escapes."""
     database.prepare(path)
     rows = {
         "sessions": "id project directory started_at ended_at summary",
@@ -315,18 +315,18 @@ def hostile(hostile_home: Path, tmp_path: Path) -> Command:
     "name", ["list", "search PWN", f"show {NOTE}", f"history {NOTE}", "conflicts", "restore", "doctor"]
 )
 def test_the_hostile_home_is_read_and_its_harmless_part_is_printed(hostile: Command, name: str) -> None:
-    """Else the tests below would prove nothing."""
+    """Otherwise the tests below would prove nothing."""
     assert "PWN" in hostile(*name.split()).out
     assert "PWN" in hostile.on_terminal(*name.split())
 
 
 def commanding(shown: str) -> list[str]:
-    """What of an output would command a terminal, and is not ours."""
+    """The control characters of an output that are not ours."""
     return FORBIDDEN.findall(shown)
 
 
 @pytest.mark.parametrize("arguments", CASES, ids=lambda case: " ".join(case).replace(HOSTILE, "HOSTILE"))
-def test_no_command_passes_on_what_commands_a_terminal(hostile: Command, arguments: list[str]) -> None:
+def test_no_command_prints_terminal_escapes(hostile: Command, arguments: list[str]) -> None:
     done = hostile(*arguments)
     assert commanding(done.out) == []
     assert commanding(done.err) == []
@@ -347,7 +347,7 @@ def test_on_a_terminal_only_our_own_colours_are_commands(hostile: Command, argum
 
 
 @pytest.mark.parametrize("arguments", VERB_CASES, ids=lambda case: " ".join(case).replace(HOSTILE, "HOSTILE"))
-def test_no_verb_of_engram_passes_on_what_commands_a_terminal(tmp_path: Path, arguments: list[str]) -> None:
+def test_no_verb_of_engram_prints_terminal_escapes(tmp_path: Path, arguments: list[str]) -> None:
     engram = Program(tmp_path)
     folder = tmp_path / NAME
     fill(folder / "engram.db")
@@ -361,7 +361,7 @@ def test_no_verb_of_engram_passes_on_what_commands_a_terminal(tmp_path: Path, ar
 
 
 def test_ordinary_titles_look_as_they_were_written(anamnesis: Command) -> None:
-    """Emoji of several characters, letters of both directions, and brackets that are no markup."""
+    """Emoji of several characters, letters of both directions, and brackets that are not markup."""
     title = "👨‍👩‍👧 ❤️‍🔥 שלום عالم می‌خواهم [bold]x[/bold] [/x] :smile:"
     note_id = anamnesis("write", title, "body").out.strip()
     assert anamnesis("list").out.strip().endswith(title)
@@ -386,7 +386,7 @@ def test_a_file_that_is_shown_in_a_pipe_keeps_its_lines(anamnesis: Command) -> N
     assert anamnesis("show", note.id).out.endswith("\none\n\ttwo2J\nthree\n")
 
 
-def test_what_is_edited_is_the_file_as_it_is(anamnesis: Command) -> None:
+def test_the_editor_gets_the_unchanged_file(anamnesis: Command) -> None:
     with anamnesis.store() as store:
         note = store.write(type="semantic", title="t", body=HOSTILE)
     anamnesis(

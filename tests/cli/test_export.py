@@ -1,4 +1,4 @@
-"""`anamnesis export` writes notes for other programs, and what it writes comes back."""
+"""`anamnesis export` writes notes for other programs, and the result can be imported again."""
 
 from __future__ import annotations
 

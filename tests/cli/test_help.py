@@ -65,7 +65,7 @@ def test_a_usage_error_says_where_the_help_is(anamnesis: Command) -> None:
     assert "Try 'anamnesis config set --help' for help." in anamnesis("config", "set").err
 
 
-def test_what_resembles_no_command_gets_no_suggestion(anamnesis: Command) -> None:
+def test_a_word_unlike_any_command_gets_no_suggestion(anamnesis: Command) -> None:
     assert "Did you mean" not in anamnesis("xyzzyxyzzy").err
     assert set(SYNONYMS.values()) <= set(COMMANDS)
     assert not set(SYNONYMS) & set(COMMANDS)

@@ -67,7 +67,7 @@ def test_a_person_sees_numbers_ages_and_colours(anamnesis: Command, edited: str)
     assert lines[-1].startswith("2 of 3 revisions")
 
 
-def test_going_back_prints_what_it_changed_and_can_be_undone(anamnesis: Command, edited: str) -> None:
+def test_a_restored_revision_is_printed_as_a_diff_and_can_be_undone(anamnesis: Command, edited: str) -> None:
     done = anamnesis("history", edited, "--restore", "1")
     assert done.code == 0
     assert "\n-title: Deploying\n+title: Deploy\n" in done.out
@@ -81,7 +81,7 @@ def test_going_back_prints_what_it_changed_and_can_be_undone(anamnesis: Command,
     assert (shown["title"], shown["body"], shown["tags"]) == ("Deploying", "Step one\nStep 2", ["red"])
 
 
-def test_what_cannot_be_done_is_one_sentence(anamnesis: Command, edited: str) -> None:
+def test_a_refusal_is_one_sentence(anamnesis: Command, edited: str) -> None:
     missing = anamnesis("history", edited, "--restore", "9")
     assert (missing.code, missing.err) == (1, "anamnesis: There is no revision 9. There are 1 to 3.\n")
     nobody = anamnesis("history", "NOBODY")

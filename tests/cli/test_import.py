@@ -1,4 +1,4 @@
-"""`anamnesis import` lists what is on this machine, and imports it."""
+"""`anamnesis import` lists the memories of other programs on this machine, and imports them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ def user(anamnesis: Command) -> Path:
     return user
 
 
-def test_without_a_source_it_lists_what_is_found_and_what_is_here(anamnesis: Command, user: Path) -> None:
+def test_without_a_source_import_lists_the_found_and_the_imported(anamnesis: Command, user: Path) -> None:
     rules, chats = str(user / ".claude" / "CLAUDE.md"), str(user / "Downloads" / "chats")
     assert anamnesis("import").out == f"rules\t{rules}\t2\t0\nchatgpt\t{chats}\t1\t0\n"
-    assert (
-        anamnesis("import", "rules").out
-        == "2 new, 0 updated, 0 unchanged, 0 left as they are here (deleted or edited).\n"
-    )
+    assert anamnesis("import", "rules").out == "2 new, 0 updated, 0 unchanged, 0 left alone (deleted or edited here).\n"
     assert anamnesis("import", "--json").json == [
         {"source": "rules", "place": rules, "found": 2, "here": 2, "broken": 0},
         {"source": "chatgpt", "place": chats, "found": 1, "here": 0, "broken": 1},
@@ -37,7 +34,7 @@ def test_without_a_source_it_lists_what_is_found_and_what_is_here(anamnesis: Com
     assert "source" in shown and "rules" in shown and "here" in shown
 
 
-def test_a_dry_run_shows_what_would_come(anamnesis: Command, user: Path) -> None:
+def test_a_dry_run_shows_the_notes_to_import(anamnesis: Command, user: Path) -> None:
     done = anamnesis("import", "rules", "--dry-run", "--project", "house")
     assert done.out.splitlines()[:2] == ["new\thouse\tStyle", "new\thouse\tTests"]
     coming = anamnesis("import", "rules", "--dry-run", "--json").json["coming"]
@@ -48,7 +45,7 @@ def test_a_dry_run_shows_what_would_come(anamnesis: Command, user: Path) -> None
 def test_conversations_come_only_after_a_preview(anamnesis: Command, user: Path) -> None:
     refused = anamnesis("import", "chatgpt")
     assert refused.code == 1 and refused.out == ""
-    assert "1 note would come, from 2023-11-14 to 2023-11-14" in refused.err and "--yes" in refused.err
+    assert "1 note would be imported, from 2023-11-14 to 2023-11-14" in refused.err and "--yes" in refused.err
     assert "Import them?" in anamnesis.on_terminal("import", "chatgpt", typed="n\n")
     assert anamnesis("list").out == ""
     done = anamnesis("import", "chatgpt", "--yes")
@@ -58,7 +55,7 @@ def test_conversations_come_only_after_a_preview(anamnesis: Command, user: Path)
     assert "\x1b" not in anamnesis("list").out
 
 
-def test_a_source_that_is_not_there_is_told_with_what_to_do(anamnesis: Command) -> None:
+def test_a_missing_source_is_reported_with_what_to_do(anamnesis: Command) -> None:
     missing = anamnesis("import", "mem0")
     assert missing.code == 1 and "anamnesis import mem0 PATH" in missing.err
     assert anamnesis("import", "nothing").code == 2
@@ -76,13 +73,13 @@ def test_a_place_is_the_same_by_whichever_path(anamnesis: Command, user: Path) -
 
 
 @pytest.mark.parametrize("source", ["claude-mem", "cline"])
-def test_a_place_with_nothing_of_a_source_is_told(anamnesis: Command, user: Path, source: str) -> None:
+def test_a_place_without_data_of_the_source_is_reported(anamnesis: Command, user: Path, source: str) -> None:
     (user / "empty").mkdir()
     done = anamnesis("import", source, str(user / "empty"), "--yes")
-    assert done.code == 1 and f"Nothing of {source} was read at {user / 'empty'}." in done.err
+    assert done.code == 1 and f"No memory of {source} was found at {user / 'empty'}." in done.err
     assert "[Errno" not in done.err
 
 
-def test_a_pipe_gets_no_progress_and_a_terminal_is_told_of_the_review(anamnesis: Command, user: Path) -> None:
-    assert "`anamnesis review` lists what waits for you." in anamnesis.on_terminal("import", "rules")
+def test_a_pipe_gets_no_progress_and_a_terminal_a_hint_about_the_review(anamnesis: Command, user: Path) -> None:
+    assert "`anamnesis review` lists the notes that wait for you." in anamnesis.on_terminal("import", "rules")
     assert anamnesis("import", "rules").err == ""

@@ -76,7 +76,7 @@ def user(anamnesis: Command) -> User:
     return User(anamnesis)
 
 
-def test_one_command_sets_up_what_is_found_and_one_takes_it_back(user: User) -> None:
+def test_init_sets_up_the_found_agents_and_uninstall_reverts_it(user: User) -> None:
     user.installs("claude", "codex", "zed", "goose")
     done = user.command("init", "--all", "--yes")
     assert (done.code, done.err) == (0, "")
@@ -152,7 +152,7 @@ def test_an_agent_can_be_named_whether_it_is_found_or_not(user: User) -> None:
     assert user.command("init", "--agent", "emacs").code == 2
 
 
-def test_nobody_found_is_no_failure(user: User) -> None:
+def test_init_succeeds_without_any_agent(user: User) -> None:
     done = user.command("init", "--all")
     assert (done.code, done.out, done.err) == (0, "", "")
     assert (user.store / "config.json").exists()
@@ -234,7 +234,7 @@ def test_the_machines_name_is_fixed_when_it_is_first_set_up(user: User) -> None:
     assert json.loads((user.store / "config.json").read_text())["machine_id"] == "Kim-s-laptop"
 
 
-def test_a_broken_configuration_is_said_before_anything_is_touched(user: User) -> None:
+def test_a_broken_configuration_is_reported_before_any_change(user: User) -> None:
     user.installs("claude")
     user.store.mkdir()
     (user.store / "config.json").write_text("{")
@@ -244,7 +244,7 @@ def test_a_broken_configuration_is_said_before_anything_is_touched(user: User) -
     assert user.files() == {}
 
 
-def test_what_claude_code_remembers_is_imported(user: User) -> None:
+def test_init_imports_claude_codes_memory(user: User) -> None:
     memory = user.home / ".claude/projects/-work-shop/memory"
     memory.mkdir(parents=True)
     (memory / "testing.md").write_text("---\nname: testing\ndescription: Run the tests with make\n---\nAlways.\n")
@@ -257,12 +257,12 @@ def test_what_claude_code_remembers_is_imported(user: User) -> None:
     assert "Run the tests with make" in user.command("list").out
 
 
-def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
+def test_init_shows_the_found_agents_and_asks(user: User) -> None:
     user.installs("claude", "zed", "codex")
     shown = user.answers("init", typed="1 zed\ny\n/srv/notes.git\n\ny\n")
     assert re.search(r"1 +Claude Code +✓ +✓ +✓ +✓", shown)
     assert re.search(r"3 +Zed +✓ +– +– +–", shown)
-    assert "Only instructions can tell Zed of the memory." in shown
+    assert "Zed: no hooks. Add a line about the memory to the instructions?" in shown
     assert re.search(r"✓ +Claude Code +✓ +✓ +✓ +✓ +2 new", shown)
     assert "5 files written (5 new)." in shown
     assert "No hook can give notes to Zed: the model has to search for them." in shown
@@ -276,14 +276,14 @@ def test_a_person_is_shown_what_is_found_and_asked(user: User) -> None:
     assert re.search(r"✓ +Claude Code .* as before", again)
     assert "trust" in again
     gone = user.answers("uninstall", typed="y\n")
-    assert "Your notes in ~/.anamnesis are as they were." in gone
+    assert "Your notes in ~/.anamnesis are unchanged." in gone
     assert user.files() == {}
 
 
-def test_a_wrong_answer_is_asked_again_and_no_is_no(user: User) -> None:
+def test_a_wrong_answer_is_asked_again_and_no_changes_nothing(user: User) -> None:
     user.installs("claude")
     shown = user.answers("init", typed="7\nclaude\n--bad\n\nn\nn\n")
-    assert "7 is none of them." in shown
+    assert "7 is not in the list." in shown
     assert "is not the address of a git repository" in shown
     assert user.files() == {}
     assert not user.store.exists()
@@ -293,7 +293,7 @@ def test_a_person_is_offered_a_model_that_summarises_and_nobody_else_is(user: Us
     user.installs("claude")
     key = "k" * 20
     typed = "all\n\ny\nftp://x\nhttp://localhost:11434/v1\n\n"
-    shown = user.answers("init", typed=typed, then={"API key": f"{key}\n", "Go on with": "y\n"})
+    shown = user.answers("init", typed=typed, then={"API key": f"{key}\n", "Change th": "y\n"})
     assert "Let a model summarise it instead?" in shown
     assert "reflection_base_url 'ftp://x' is not an http or https address." in shown
     assert key not in shown
@@ -314,7 +314,7 @@ def test_yes_takes_the_defaults_and_asks_nothing(user: User) -> None:
     assert json.loads((user.store / "config.json").read_text()).keys() == {"machine_id"}
 
 
-def test_what_is_shown_fits_a_small_terminal_and_a_screen(user: User) -> None:
+def test_the_output_fits_a_small_and_a_large_terminal(user: User) -> None:
     chosen = [word for name in AGENTS for word in ("--agent", name)]
     shown = plain(user.command.on_terminal("init", "--yes", *chosen, COLUMNS="60"))
     lines = shown.splitlines()
@@ -332,7 +332,7 @@ def test_a_first_sync_that_is_refused_stops_nothing(user: User) -> None:
     assert ".claude/settings.json" in user.files()
 
 
-def test_a_first_sync_brings_the_notes_of_other_machines(user: User) -> None:
+def test_the_first_sync_receives_the_notes_of_other_machines(user: User) -> None:
     remote = user.home / "notes.git"
     subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
     other = {"ANAMNESIS_HOME": str(user.command.folder / "other")}
@@ -348,7 +348,7 @@ def test_every_agent_is_named_in_the_help(user: User) -> None:
     assert set(AGENTS) <= set(words)
 
 
-def test_a_remote_that_cannot_be_reached_is_said_and_stops_nothing(anamnesis: Command) -> None:
+def test_an_unreachable_remote_is_reported_and_stops_nothing(anamnesis: Command) -> None:
     (anamnesis.folder / "home" / ".claude").mkdir()
     done = anamnesis("init", "--agent", "claude", "--remote", str(anamnesis.folder / "nowhere.git"))
     assert done.code == 0

@@ -1,4 +1,4 @@
-"""`anamnesis init` on a machine with Engram, and `anamnesis uninstall` that gives it back."""
+"""`anamnesis init` on a machine with Engram, and `anamnesis uninstall`, which restores it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_one_command_adopts_engram_and_one_gives_it_back(user: EngramUser) -> No
     assert f"Database:     {user.database}" in said.stdout.decode()
     gone = user.command("uninstall")
     assert gone.code == 0
-    assert gone.err == f"anamnesis: {user.database} is up to date; Engram can go on with it.\n"
+    assert gone.err == f"anamnesis: {user.database} is up to date; Engram can use it.\n"
     assert user.settings() == before
     assert user.query("SELECT count(*) FROM observations WHERE deleted_at IS NULL") == LIVE
 
@@ -106,7 +106,7 @@ def test_a_second_time_changes_nothing(user: EngramUser) -> None:
 
 
 @pytest.mark.parametrize("option", ["--print", "--dry-run"])
-def test_a_dry_run_says_what_would_be_and_changes_nothing(user: EngramUser, option: str) -> None:
+def test_a_dry_run_shows_the_changes_and_makes_none(user: EngramUser, option: str) -> None:
     before = user.files()
     done = user.command("init", option)
     assert (done.code, done.err) == (0, "")
@@ -138,7 +138,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(user: EngramUser, opti
     assert user.settings() == changed
 
 
-def test_whoever_has_no_engram_sees_nothing_of_it(anamnesis: Command) -> None:
+def test_init_does_not_mention_engram_on_a_machine_without_it(anamnesis: Command) -> None:
     user = User(anamnesis)
     user.installs("claude")
     assert user.command("init", "--all", "--json").json["engram"] is None
@@ -168,20 +168,20 @@ def test_without_a_terminal_nothing_is_changed_unless_it_is_asked_for(user: Engr
     assert set(user.settings()) - set(before) == {".local/bin/engram"}
 
 
-def test_a_person_is_told_what_engram_keeps_before_agreeing(user: EngramUser) -> None:
+def test_init_shows_the_contents_of_engram_before_it_asks(user: EngramUser) -> None:
     before = user.files()
     shown = user.answers("init", typed="all\n\n\nn\n")
     told, _, asked = shown.partition("46 observations, 3 sessions, 2 projects")
     assert "engram.db: " in told
     assert ".local/bin/engram" in asked
-    assert "Go on with these 6 files?" in asked
+    assert "Change these 6 files?" in asked
     assert user.files() == before
     shown = plain(user.command.on_terminal("init", "--yes"))
     assert "Engram's memory and the notes are one: " in shown
     assert re.search(r"✓ +Engram ", shown)
 
 
-def test_a_program_in_the_way_stays_and_a_sentence_says_what_to_do(user: EngramUser) -> None:
+def test_a_program_in_the_place_of_the_link_is_kept_with_a_sentence_on_what_to_do(user: EngramUser) -> None:
     own = user.bin / "engram"
     own.write_bytes(b"\x7fELF\xff")
     own.chmod(0o755)
@@ -213,12 +213,12 @@ def engram_daemon() -> Iterator[int]:
         server.shutdown()
 
 
-def test_a_daemon_of_engram_that_runs_is_named_and_goes_on(user: EngramUser) -> None:
+def test_a_running_daemon_of_engram_is_reported_and_keeps_running(user: EngramUser) -> None:
     with engram_daemon() as port:
         done = user.command("init", "--all", ENGRAM_PORT=str(port))
         assert done.code == 0
         assert done.err.startswith(f"anamnesis: Port {port} is served by Engram")
-        assert "end it, then run `anamnesis daemon`" in done.err
+        assert "stop it, then run `anamnesis daemon`" in done.err
         told = user.command("init", "--all", "--json", ENGRAM_PORT=str(port))
         assert told.err == ""
         assert "is served by Engram" in told.json["engram"]["remarks"][0]
@@ -240,10 +240,10 @@ def test_a_daemon_of_ours_that_would_be_in_the_way_of_engrams_is_named(user: Eng
     gone = user.command("uninstall")
     assert user.command("daemon", "stop").code == 0
     assert told["engram"]["remarks"] == []
-    assert f"The daemon still serves {url} for Anamnesis; `anamnesis daemon stop` ends it.\n" in gone.err
+    assert f"The daemon still serves {url} for Anamnesis; `anamnesis daemon stop` stops it.\n" in gone.err
 
 
-def test_a_memory_that_cannot_be_read_is_said_and_everything_else_is_done(user: EngramUser) -> None:
+def test_an_unreadable_engram_db_is_reported_and_the_rest_is_set_up(user: EngramUser) -> None:
     before = user.settings()
     user.command("init", "--all")
     broken = b"this is no database at all " * 200
@@ -267,11 +267,11 @@ def test_an_engram_db_that_we_made_stays_and_is_named(anamnesis: Command) -> Non
     user.command("init", "--all")
     assert user.command("engram", "save", "Title", "content").code == 0
     gone = user.command("uninstall")
-    assert gone.err == f"anamnesis: {user.store / 'engram.db'}, which Anamnesis made, stays where it is.\n"
+    assert gone.err == f"anamnesis: {user.store / 'engram.db'}, which Anamnesis created, is kept.\n"
     assert (user.store / "engram.db").exists()
 
 
-def test_what_is_interrupted_is_said_and_finished_later(user: EngramUser) -> None:
+def test_an_interrupted_adoption_is_reported_and_completed_later(user: EngramUser) -> None:
     user.store.mkdir()
     with locked(user.store / "bridge.lock"):
         process = subprocess.Popen(

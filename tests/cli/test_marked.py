@@ -1,4 +1,4 @@
-"""What `search` and `show` tell of notes that dreams have marked."""
+"""The marks of dreams in `search` and `show`."""
 
 from __future__ import annotations
 

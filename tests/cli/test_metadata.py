@@ -38,11 +38,11 @@ def test_a_note_is_moved_to_another_project_type_and_scope(anamnesis: Command, n
     assert anamnesis("show", note, "--json").json["body"] == "Set busy_timeout."
 
 
-def test_what_leaves_this_machine_must_not_be_a_guess(anamnesis: Command, note: str) -> None:
+def test_a_guessed_note_is_not_made_portable_without_confirmation(anamnesis: Command, note: str) -> None:
     anamnesis("move", "WAL", "--scope", "machine-local")
     refused = anamnesis("move", "WAL", "--scope", "portable")
     assert (refused.code, refused.out) == (1, "")
-    assert "nobody can be asked here" in refused.err
+    assert "there is no terminal to confirm it on" in refused.err
     assert anamnesis("show", note, "--json").json["scope"] == "machine-local"
     assert anamnesis("move", "WAL", "--scope", "portable", "--yes").code == 0
     assert anamnesis("show", note, "--json").json["scope"] == "portable"
@@ -65,7 +65,7 @@ def test_a_pinned_note_has_the_tag_and_a_mark(anamnesis: Command, note: str) -> 
         (["tag", "ID"], 2, "Missing argument"),
         (["tag", "ID", " # "], 1, "A tag is empty"),
         (["tag", "nothing", "x"], 1, "No note has the id nothing"),
-        (["move", "ID"], 2, "Say where to: --project, --type, --scope or --space"),
+        (["move", "ID"], 2, "Give --project, --type, --scope or --space"),
         (["move", "ID", "-p", "a\nb"], 1, "cannot be the key of a project"),
         (["move", "ID", "-t", "opinion"], 2, "'opinion' is not one of"),
         (["pin"], 2, "Missing argument"),

@@ -32,12 +32,12 @@ def test_every_command_takes_a_part_of_an_id_or_a_title(shelf: Command, given: s
     assert shelf("restore", given, "--json").json["id"] == FIRST
 
 
-def test_what_names_several_notes_is_refused_with_their_ids_and_titles(shelf: Command) -> None:
+def test_an_ambiguous_name_is_refused_with_the_ids_and_titles(shelf: Command) -> None:
     done = shelf("show", "use")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
         f"anamnesis: 'use' names several notes: {SECOND} (Use a pool), {FIRST} (Use WAL mode)."
-        " Give more of it, or an id.\n"
+        " Give more characters, or an id.\n"
     )
 
 
@@ -50,7 +50,7 @@ def test_a_deletion_asks_where_it_guessed(shelf: Command, given: str) -> None:
     refused = shelf("delete", given)
     assert (refused.code, refused.out) == (1, "")
     assert refused.err == (
-        f"anamnesis: {FIRST} (Use WAL mode) may not be what was meant, and nobody can be asked here."
+        f"anamnesis: {FIRST} (Use WAL mode) is a guess, and there is no terminal to confirm it on."
         " Give 8 characters of an id, or add --yes.\n"
     )
     assert shelf("show", FIRST).code == 0
@@ -78,7 +78,7 @@ def test_a_number_is_a_row_of_the_last_result_on_a_terminal(shelf: Command, argu
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_row_is_a_row_of_what_was_shown(shelf: Command) -> None:
+def test_a_row_number_refers_to_the_last_shown_result(shelf: Command) -> None:
     shelf.on_terminal("list", "--offset", "1")
     assert shelf("show", "@1", "--json").json["id"] == SECOND
     shelf.on_terminal("search", "nothing-like-it")
@@ -101,7 +101,7 @@ def test_a_result_in_a_pipe_and_in_no_home_writes_no_file(anamnesis: Command) ->
     assert not (anamnesis.home / "last-result.json").exists()
 
 
-def test_where_nothing_can_be_written_no_result_is_remembered(shelf: Command) -> None:
+def test_on_a_read_only_home_no_result_is_remembered(shelf: Command) -> None:
     (shelf.home / "last-result.json").mkdir()
     shown = plain(shelf.on_terminal("list"))
     assert "2 notes" in shown

@@ -1,4 +1,4 @@
-"""Lists and searches on a terminal: a line per note at any width, a pager where needed, filters, and what is left."""
+"""Lists and searches on a terminal: a line per note at any width, a pager, filters, and the number of further notes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_lists_and_searches_take_the_same_filters(anamnesis: Command, base: list
 
 
 @pytest.mark.parametrize("text", ["soon", "7x", "2026-13-01", "999999y", "-1d", "٣d"])
-def test_a_moment_that_is_none_is_a_usage_error(anamnesis: Command, text: str) -> None:
+def test_an_invalid_moment_is_a_usage_error(anamnesis: Command, text: str) -> None:
     done = anamnesis("list", f"--since={text}")
     assert (done.code, done.out) == (2, "")
     assert f"{text!r} is not a moment. Give a date (2026-11-16)" in " ".join(done.err.split())

@@ -139,10 +139,10 @@ def test_without_an_editor_and_a_terminal_nobody_waits_for_one(anamnesis: Comman
     note_id = anamnesis("write", "Title", "body").out.strip()
     done = anamnesis("edit", note_id)
     assert (done.code, done.out) == (1, "")
-    assert done.err == "anamnesis: No editor is named. Name one in VISUAL or EDITOR.\n"
+    assert done.err == "anamnesis: No editor is set. Name one in VISUAL or EDITOR.\n"
 
 
-def test_an_edit_that_is_no_note_is_refused_and_kept(anamnesis: Command) -> None:
+def test_an_edit_that_is_not_a_note_is_refused_and_its_text_saved(anamnesis: Command) -> None:
     note_id = anamnesis("write", "Title", "body").out.strip()
     before = anamnesis("show", note_id).out
     done = anamnesis("edit", note_id, VISUAL=editor(anamnesis.folder, "file.write_text('typed for an hour')"))
@@ -154,7 +154,7 @@ def test_an_edit_that_is_no_note_is_refused_and_kept(anamnesis: Command) -> None
     assert anamnesis("show", note_id).out == before
 
 
-def test_an_edit_of_what_somebody_else_changed_meanwhile_loses_neither(anamnesis: Command) -> None:
+def test_an_edit_of_a_note_that_has_changed_since_loses_neither_version(anamnesis: Command) -> None:
     note_id = anamnesis("write", "Title", "body").out.strip()
     theirs = anamnesis.home / f"memory/semantic/{note_id}.md"
     script = (
@@ -176,7 +176,7 @@ def test_an_id_cannot_be_edited(anamnesis: Command) -> None:
     edit = editor(anamnesis.folder, f"file.write_text(file.read_text().replace({note_id!r}, 'other'))")
     done = anamnesis("edit", note_id, VISUAL=edit)
     assert done.code == 1
-    assert "An id stays for good." in done.err
+    assert "Restore the id: it never changes." in done.err
     assert anamnesis("show", note_id).code == 0
 
 
@@ -260,7 +260,7 @@ def test_a_home_that_cannot_be_made_is_one_sentence(anamnesis: Command) -> None:
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def test_whoever_writes_a_secret_is_told_its_kind_in_one_line(anamnesis: Command) -> None:
+def test_a_write_with_a_secret_prints_its_kind_in_one_line(anamnesis: Command) -> None:
     done = anamnesis("write", "title", f"the token {TOKEN}", "--tag", "plain", "--json")
     assert done.err == "Redacted before it was stored: github-token.\n"
     assert done.json["body"] == "the token [REDACTED:github-token]"

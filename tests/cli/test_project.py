@@ -1,4 +1,4 @@
-"""A clone may be hostile: what its files say about the project neither leaks, hangs nor opens another project."""
+"""A clone may be hostile: its files about the project neither leak notes, hang, nor open another project."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def no_key(folder: Path) -> None:
 @pytest.mark.parametrize(
     "make", [link_to_environment, link_without_end, pipe, linked_folder, long_file, long_key, no_key]
 )
-def test_a_marker_that_is_none_is_ignored_and_logged_once(anamnesis: Command, make: Callable[[Path], None]) -> None:
+def test_an_invalid_marker_is_ignored_and_logged_once(anamnesis: Command, make: Callable[[Path], None]) -> None:
     make(anamnesis.folder)
     first = anamnesis("write", "Title", "body", "-p", ".", "--json", PASSING="from-the-environment")
     assert (first.code, first.err) == (0, "")
@@ -81,7 +81,7 @@ def test_a_secret_in_a_marker_is_redacted_as_in_any_text(anamnesis: Command) -> 
     assert secret not in shown
 
 
-def test_a_key_that_is_none_is_refused_in_one_sentence_and_old_ones_are_still_found(anamnesis: Command) -> None:
+def test_an_invalid_key_is_refused_in_one_sentence_and_old_ones_are_still_found(anamnesis: Command) -> None:
     done = anamnesis("write", "Title", "body", "-p", "a;b=$c")
     assert done.code == 1
     assert done.err.startswith("anamnesis: 'a;b=$c' cannot be the key of a project.")

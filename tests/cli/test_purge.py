@@ -1,4 +1,4 @@
-"""`anamnesis delete --purge`: whatever state a note is in, nothing of it is left but its id."""
+"""`anamnesis delete --purge`: nothing of a note is left but its id, whatever its state."""
 
 from __future__ import annotations
 
@@ -129,7 +129,10 @@ def test_in_a_pipe_a_purge_is_refused_without_yes(anamnesis: Command) -> None:
     note_id = write(anamnesis)
     done = anamnesis("delete", "--purge", note_id)
     assert (done.code, done.out) == (1, "")
-    assert done.err == "anamnesis: A purge cannot be undone, and nobody can be asked here. Add --yes to purge.\n"
+    assert (
+        done.err
+        == "anamnesis: A purge cannot be undone, and there is no terminal to confirm it on. Add --yes to purge.\n"
+    )
     assert anamnesis("show", note_id).code == 0
 
 
@@ -137,11 +140,11 @@ def test_in_a_pipe_a_purge_is_refused_without_yes(anamnesis: Command) -> None:
 def test_on_a_terminal_a_purge_asks_first(anamnesis: Command, answer: str, is_there: bool) -> None:
     note_id = write(anamnesis)
     shown = anamnesis.on_terminal("delete", "--purge", note_id, typed=answer)
-    assert f"  {note_id}  About {TITLE}\nRemove this note for good?" in shown
+    assert f"  {note_id}  About {TITLE}\nRemove this note permanently?" in shown
     assert (anamnesis("show", note_id).code == 0) is is_there
 
 
-def test_of_several_notes_all_are_purged_or_none(anamnesis: Command) -> None:
+def test_a_purge_of_several_notes_is_all_or_nothing(anamnesis: Command) -> None:
     note_id = write(anamnesis)
     done = anamnesis("delete", "--purge", "--yes", note_id, "nonsense")
     assert (done.code, done.out) == (1, "")
@@ -161,7 +164,7 @@ def test_a_purged_note_has_no_history_and_no_way_back(anamnesis: Command, engram
 
 
 def test_the_commands_that_it_prints_remove_the_note_from_git(anamnesis: Command, tmp_path: Path) -> None:
-    """Also from the remote; every other note and its versions stay, and the next sync works."""
+    """Also on the remote; all other notes and versions stay, and the next sync works."""
     remote = tmp_path / "remote.git"
     git(tmp_path, "init", "--quiet", "--bare", "--initial-branch=main", str(remote))
     anamnesis("config", "set", "remote", str(remote))
@@ -197,7 +200,7 @@ def test_the_commands_that_it_prints_remove_the_note_from_git(anamnesis: Command
 
 
 def test_a_file_of_another_note_that_mentions_the_id_is_not_touched(anamnesis: Command, engram: Path) -> None:
-    """Neither the file, nor its history in the commands that are printed."""
+    """Neither the file nor the history that the printed commands rewrite."""
     note_id = write(anamnesis)
     other = anamnesis("write", "Newer", f"id: {note_id} was wrong", "--supersedes", note_id).out.strip()
     broken = anamnesis.home / "memory" / "semantic" / f"{note_id}-and-more.md"
@@ -226,7 +229,9 @@ def long(text: str) -> str:
     return "\n".join([text, *(f"Line {number} is about the weather and says nothing else." for number in range(40))])
 
 
-def test_a_purge_removes_what_meaning_knows_of_a_note_but_not_what_another_note_says_too(anamnesis: Command) -> None:
+def test_a_purge_removes_the_vectors_of_a_note_but_not_those_of_an_equal_text_in_another_note(
+    anamnesis: Command,
+) -> None:
     with anamnesis.store() as store:
         note = store.write(type="semantic", title="About it", body=long(BODY))
         store.embed()

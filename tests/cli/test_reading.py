@@ -1,4 +1,4 @@
-"""Reading does not write: commands that read work where nothing can be written, and create nothing where it can."""
+"""Commands that read do not write: they work on a read-only home, and create no file on a writable one."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def titles_after(state: Callable[[Path], None]) -> set[str]:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("disk", DISKS)
-def test_what_is_there_can_be_read(reading: Command, disk: str, state: Callable[[Path], None]) -> None:
+def test_notes_can_be_read_on_any_disk(reading: Command, disk: str, state: Callable[[Path], None]) -> None:
     note_id = id_of_one(reading)
     state(reading.home)
     anamnesis = OnDisk(reading, disk)
@@ -194,12 +194,12 @@ def test_a_home_that_is_not_there_is_not_created(anamnesis: Command) -> None:
     assert not anamnesis.home.exists()
 
 
-def test_what_waits_is_said_with_the_command_that_reconciles_it(reading: Command) -> None:
+def test_pending_changes_are_shown_with_the_command_that_reconciles_them(reading: Command) -> None:
     assert "1 change waits to be reconciled: anamnesis bridge reconcile" in " ".join(
         plain(reading.on_terminal("status")).split()
     )
     assert "waiting\tobservations\t1\nwaiting\tuntil\tanamnesis bridge reconcile\n" in reading("status").out
-    fault = "Waiting: 0 changed notes and 1 changed observation.\tBring both together: anamnesis bridge reconcile"
+    fault = "Waiting: 0 changed notes and 1 changed observation.\tReconcile them: anamnesis bridge reconcile"
     assert fault in reading("doctor").out
     hint = "1 observation is not a note yet: anamnesis bridge reconcile"
     assert hint in plain(reading.on_terminal("search", "zebra"))

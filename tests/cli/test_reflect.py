@@ -65,13 +65,13 @@ def test_json_has_the_documented_shape_and_the_reflection_can_be_shown_and_undon
     assert "id" not in anamnesis("reflect", "--json").json
 
 
-def test_on_a_terminal_the_notes_are_beside_the_episodes_that_they_come_from(anamnesis: Command) -> None:
+def test_a_terminal_shows_new_notes_with_their_episodes(anamnesis: Command) -> None:
     with_episodes(anamnesis)
     shown = anamnesis.on_terminal("reflect")
     assert "We use pnpm in this repo" in shown
     assert "Set up the frontend" in shown
     assert "Upgrade" in shown
-    assert "Looked at 3 unreflected episodes by rules. Wrote 1 new note from 2 episodes." in shown
+    assert "Examined 3 unreflected episodes by rules. Wrote 1 new note from 2 episodes." in shown
     assert "anamnesis dream undo" in shown
     assert "anamnesis review" in shown
 
@@ -93,7 +93,7 @@ def test_the_configured_model_is_asked_and_rules_only_on_request(anamnesis: Comm
     assert len(model.asked) == 1
 
 
-def test_a_model_that_fails_is_told_in_one_sentence_and_nothing_is_changed(anamnesis: Command, model: Model) -> None:
+def test_a_failing_model_is_reported_in_one_sentence_and_nothing_is_changed(anamnesis: Command, model: Model) -> None:
     with_episodes(anamnesis)
     with anamnesis.store() as store:
         before = tree(store)

@@ -48,7 +48,7 @@ def test_on_a_terminal_the_rows_are_those_of_a_list_and_can_be_named(anamnesis: 
     assert "kubectl rollout restart" in plain(anamnesis.on_terminal("show", "@1"))
 
 
-def test_without_any_a_sentence_says_so(anamnesis: Command, ids: dict[str, str]) -> None:
+def test_a_sentence_says_that_no_note_is_related(anamnesis: Command, ids: dict[str, str]) -> None:
     sentence = f"No note is about the same as {ids['Pancakes']} (Pancakes).\n"
     done = anamnesis("related", "Pancakes")
     assert (done.code, done.out, done.err) == (0, "", sentence)
@@ -62,14 +62,14 @@ def test_an_unknown_note_is_one_sentence(anamnesis: Command, ids: dict[str, str]
     assert anamnesis("related", ids["Pancakes"], "-k", "many").code == 2
 
 
-def test_where_no_daemon_runs_a_write_names_exact_duplicates_alone(anamnesis: Command, ids: dict[str, str]) -> None:
+def test_without_a_daemon_a_write_names_only_exact_duplicates(anamnesis: Command, ids: dict[str, str]) -> None:
     """The model is not loaded for a write."""
     done = anamnesis("write", "RESTART the pods", "kubectl rollout restart deployment web", "-p", "shop")
     assert (done.code, done.err) == (0, "")
 
 
 def test_the_line_names_each_note_that_says_nearly_the_same_once(store: MemoryStore) -> None:
-    """Not those that another warning names."""
+    """Without the notes that another warning names."""
     same = "kubectl rollout restart deployment web"
     first, second = (store.write(type="semantic", title=title, body=same).id for title in ("Pods", "PODS\ttoo"))
     store.embed()

@@ -1,4 +1,4 @@
-"""What a command costs before it does anything: it imports what it uses."""
+"""The startup cost of commands: each imports only what it uses."""
 
 from __future__ import annotations
 

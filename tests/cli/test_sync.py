@@ -39,7 +39,7 @@ def change(machine: Command, title: str, before: str, after: str) -> str:
     return str(note["id"])
 
 
-def test_a_note_travels_and_programs_are_told_what_happened(machines: tuple[Command, Command]) -> None:
+def test_a_sync_sends_a_note_and_reports_in_columns_and_json(machines: tuple[Command, Command]) -> None:
     one, two = machines
     one("write", "Deploy", "Step one")
     sent = one("sync", "--json").json
@@ -58,7 +58,7 @@ def test_a_note_travels_and_programs_are_told_what_happened(machines: tuple[Comm
     ]
 
 
-def test_a_person_sees_what_came_and_went(machines: tuple[Command, Command]) -> None:
+def test_a_terminal_shows_the_received_and_sent_notes(machines: tuple[Command, Command]) -> None:
     one, two = machines
     deploy, _, back = (one("write", name, "Step one").out.strip() for name in ("Deploy", "Build", "Back"))
     (one.home / "memory" / "README.md").write_text("# Notes\n")
@@ -89,7 +89,7 @@ def test_a_person_sees_what_came_and_went(machines: tuple[Command, Command]) -> 
     ]
 
 
-def test_of_many_notes_some_are_named(machines: tuple[Command, Command]) -> None:
+def test_only_the_first_of_many_notes_are_named(machines: tuple[Command, Command]) -> None:
     one, two = machines
     with one.store() as store:
         store.put_all(Memory(f"n{number}", "semantic", "x" * 200, "text") for number in range(30))
@@ -269,7 +269,7 @@ def test_the_first_sync_of_init_refuses_an_application_s_repository(
     assert (branches(application) != before) is is_sent
 
 
-def test_a_readme_and_a_licence_among_the_notes_are_no_faults(machines: tuple[Command, Command]) -> None:
+def test_a_readme_and_a_licence_among_the_notes_are_not_faults(machines: tuple[Command, Command]) -> None:
     one, two = machines
     one("write", "Deploy", "Step one")
     for name in ("README.md", "LICENSE.md", "LICENSE", ".gitignore"):

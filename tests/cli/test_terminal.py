@@ -1,4 +1,4 @@
-"""What people see: pictures on a terminal, plain lines in a pipe."""
+"""Output for people: drawn on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def plain(shown: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
 
 
-def test_a_new_user_is_told_how_to_begin(anamnesis: Command) -> None:
+def test_a_new_user_sees_how_to_begin(anamnesis: Command) -> None:
     shown = plain(anamnesis.on_terminal("status"))
     assert "0 notes in" in shown
     assert 'anamnesis write "Title" "What to remember"' in shown
@@ -22,7 +22,7 @@ def test_status_draws_bars_and_the_last_half_year(anamnesis: Command) -> None:
         anamnesis("write", f"Note {number}", "body", "-t", "semantic" if number else "procedural")
     shown = plain(anamnesis.on_terminal("status"))
     assert "4 notes in" in shown
-    assert "▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█ new notes a week" in shown
+    assert "▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█ new notes per week" in shown
     assert re.search(r"type +semantic +█{24} +3 *\n +procedural +█{8} +1", shown)
 
 
@@ -56,7 +56,7 @@ def test_search_marks_whole_words_that_matched_and_no_function_words(anamnesis: 
     ]
 
 
-def test_search_leaves_out_notes_that_share_only_what_most_notes_have(anamnesis: Command) -> None:
+def test_search_omits_notes_that_share_only_common_words(anamnesis: Command) -> None:
     for number in range(6):
         anamnesis("write", f"Note {number}", "gateway" + " lock" * (number == 3))
     found = anamnesis("search", "--words", "gateway lock")
@@ -82,7 +82,7 @@ def test_search_says_when_it_finds_nothing_only_to_people(anamnesis: Command) ->
     assert anamnesis("search", "zebra", "--json").out == "[]\n"
 
 
-def test_search_that_finds_nothing_says_what_to_try(anamnesis: Command) -> None:
+def test_a_search_without_hits_suggests_what_to_try(anamnesis: Command) -> None:
     assert "there are no notes yet" in plain(anamnesis.on_terminal("search", "lock"))
     anamnesis("write", "Lock errors", "Set busy_timeout.", "-p", "github.com/a/web")
     anamnesis("write", "Other", "of the kind", "-p", "shop")

@@ -1,4 +1,4 @@
-"""write says what it did to the text, refuses what is none, and warns of what was hardly meant."""
+"""`anamnesis write` reports decoding and redaction, refuses binary input, and warns about likely mistakes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
         (b"a \x1b[31mred\x1b[0m log\n", "a \x1b[31mred\x1b[0m log", ""),
     ],
 )
-def test_text_in_another_encoding_is_read_and_said(anamnesis: Command, data: bytes, body: str, says: str) -> None:
+def test_text_in_another_encoding_is_decoded_and_reported(
+    anamnesis: Command, data: bytes, body: str, says: str
+) -> None:
     done = anamnesis("write", "Title", "--json", stdin=data)
     assert (done.code, done.err) == (0, says)
     assert done.json["body"] == body
 
 
-def test_arguments_in_another_encoding_are_read_and_said(anamnesis: Command) -> None:
+def test_arguments_in_another_encoding_are_decoded_and_reported(anamnesis: Command) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "anamnesis", "write", b"caf\xe9", b"Stra\xdfe", "--json"],
         env=anamnesis.variables,
@@ -52,7 +54,7 @@ def test_binary_input_is_refused(anamnesis: Command, data: bytes) -> None:
     for arguments in (["write", "Title"], ["write"]):
         done = anamnesis(*arguments, stdin=data)
         assert (done.code, done.out) == (1, "")
-        assert done.err == "anamnesis: The input is not text, but binary. Give the note as text.\n"
+        assert done.err == "anamnesis: The input is binary, not text. Give the note as text.\n"
     assert anamnesis("list").out == ""
 
 
@@ -63,10 +65,10 @@ def test_a_title_has_at_most_300_characters(anamnesis: Command) -> None:
     assert done.err == "anamnesis: The title has 301 characters, and 300 are allowed. Put the rest into the body.\n"
 
 
-def test_of_a_long_first_line_the_title_is_the_beginning_and_nothing_is_lost(anamnesis: Command) -> None:
+def test_a_long_first_line_is_cut_for_the_title_and_kept_in_the_body(anamnesis: Command) -> None:
     line = "word " * 100
     done = anamnesis("write", "--json", stdin=f"# {line}\nThe rest.\n")
-    assert done.err == "The first line has 499 characters; the title is its beginning, and the body has all of it.\n"
+    assert done.err == "The first line has 499 characters; the title is its beginning, the body has all of it.\n"
     assert done.json["title"] == f"{'word ' * 59}word…"
     assert done.json["body"] == f"{line.strip()}\nThe rest."
 
@@ -84,12 +86,12 @@ def test_an_exact_duplicate_is_written_with_a_warning(anamnesis: Command) -> Non
     assert f"1 note has the same title and text: {second}." in third.err
 
 
-def test_what_a_note_supersedes_is_known_or_warned_of(anamnesis: Command) -> None:
+def test_superseding_an_unknown_note_prints_a_warning(anamnesis: Command) -> None:
     old = anamnesis("write", "Old way", "body").out.strip()
     assert anamnesis("write", "New way", "body", "--supersedes", old).err == ""
     guessed = anamnesis("write", "Newer way", "body", "--supersedes", "new way", "--json")
     assert guessed.err == f"It supersedes {guessed.json['supersedes']} (New way).\n"
     nothing = anamnesis("write", "Newest", "body", "--supersedes", "01NOTHING", "--json")
     assert nothing.code == 0
-    assert nothing.err == "No note has the id 01NOTHING, so nothing is superseded until there is one.\n"
+    assert nothing.err == "No note has the id 01NOTHING, so nothing is superseded until one has it.\n"
     assert nothing.json["supersedes"] == "01NOTHING"

@@ -1,4 +1,4 @@
-"""A daemon dreams while nobody works, and at no other time; whatever happens to a dream, no note is lost."""
+"""A daemon dreams only while it is idle; whatever happens to a dream, no note is lost."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def hanging(home: Path, times: dict[str, Any]) -> Iterator[tuple[Dreaming, int]]
             yield daemon, daemon.dreams()[0]
 
 
-def test_it_dreams_when_nobody_works(home: Path) -> None:
+def test_the_daemon_dreams_when_it_is_idle(home: Path) -> None:
     with dreaming(home, ONCE) as daemon:
         wait_until(lambda: any(change.files for change in changes(home)))
         wait_until(lambda: not daemon.dreams())
@@ -97,7 +97,7 @@ def test_it_dreams_when_nobody_works(home: Path) -> None:
     assert not logged(home, "cannot dream")
 
 
-def test_it_dreams_again_when_there_is_something_new_and_not_otherwise(home: Path) -> None:
+def test_the_daemon_dreams_again_only_after_changes(home: Path) -> None:
     with dreaming(home, SOON):
         wait_until(lambda: any(change.files for change in changes(home)))
         time.sleep(1)  # dreams of its own changes come to an end
@@ -109,7 +109,7 @@ def test_it_dreams_again_when_there_is_something_new_and_not_otherwise(home: Pat
         assert len(changes(home)) < before + 5
 
 
-def test_it_does_not_dream_if_that_is_turned_off(home: Path) -> None:
+def test_the_daemon_does_not_dream_if_the_setting_is_off(home: Path) -> None:
     with dreaming(home, ONCE, ANAMNESIS_DREAM="off"):
         time.sleep(1)
     assert not (home / "dream.lock").exists()
@@ -137,7 +137,7 @@ def test_a_dream_does_not_outlive_the_daemon(home: Path, number: int) -> None:
         wait_until(lambda: not is_running(process))
 
 
-def test_it_does_not_dream_while_a_sync_runs(home: Path) -> None:
+def test_the_daemon_does_not_dream_during_a_sync(home: Path) -> None:
     (home / "memory/.git").mkdir()
     with dreaming(home, ONCE):
         with locked(home / "memory/.git/anamnesis.lock"):
@@ -146,7 +146,7 @@ def test_it_does_not_dream_while_a_sync_runs(home: Path) -> None:
         wait_until(lambda: changes(home))
 
 
-def test_a_failure_is_logged_once_and_dreams_go_on_after_it(home: Path) -> None:
+def test_a_failure_is_logged_once_and_later_dreams_run(home: Path) -> None:
     with dreaming(home, SOON):
         with locked(home / "dream.lock"):
             wait_until(lambda: logged(home, "cannot dream"))

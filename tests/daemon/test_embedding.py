@@ -1,4 +1,4 @@
-"""The daemon embeds notes in the background: at once after a write, whoever made it, and nobody waits for it."""
+"""The daemon embeds notes in the background, at once after any program's write, and no request waits for it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_file_that_is_removed_under_a_running_store_is_filled_again(tmp_path: 
         assert store.ranking.pending() == 0
 
 
-def test_embedding_stops_between_two_texts_and_goes_on_later(tmp_path: Path) -> None:
+def test_embedding_stops_between_two_texts_and_continues_later(tmp_path: Path) -> None:
     with MemoryStore(tmp_path) as store:
         for number in range(40):
             store.write(type="semantic", title=f"Note {number}", body=f"Text {number}.")
@@ -197,7 +197,7 @@ def test_a_store_without_vectors_has_nothing_to_remove(tmp_path: Path) -> None:
     assert not (tmp_path / "vectors.db").exists()
 
 
-def test_what_cannot_be_embedded_does_not_end_the_daemon(tmp_path: Path) -> None:
+def test_a_failing_embedding_does_not_end_the_daemon(tmp_path: Path) -> None:
     write(tmp_path, "Pods", "kubectl rollout restart")
     (tmp_path / "vectors.db").mkdir()
     with opened(tmp_path) as daemon:

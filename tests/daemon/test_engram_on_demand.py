@@ -1,4 +1,4 @@
-"""A daemon without an engram.db: none is made before a client of Engram has read or written memory."""
+"""A daemon without an engram.db: none is created before a client of Engram has read or written memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_many_first_requests_at_once_are_all_answered(daemon: Daemon) -> None:
     assert json.loads(daemon.ask("GET", "/stats").body)["total_observations"] == 33
 
 
-def test_one_that_another_program_makes_is_seen(daemon: Daemon) -> None:
+def test_an_engram_db_that_another_program_creates_is_connected(daemon: Daemon) -> None:
     subprocess.run(
         [sys.executable, "-m", "anamnesis", "engram", "save", "Giraffe", "tall"],
         env=environment(daemon.home),
@@ -107,7 +107,7 @@ def test_one_that_another_program_makes_is_seen(daemon: Daemon) -> None:
     assert titles(daemon, "roars") == ["Lion"]
 
 
-def test_one_that_cannot_be_used_is_said_and_the_notes_are_served(daemon: Daemon) -> None:
+def test_an_unusable_engram_db_is_reported_and_the_notes_are_served(daemon: Daemon) -> None:
     (daemon.home / "engram.db").write_bytes(b"no database " * 100)
     for _ in range(2):
         reply = daemon.ask("GET", "/search?q=x")

@@ -1,4 +1,4 @@
-"""The notes beside a daemon: no client waits for them, whatever happens to them, and all that happens is seen."""
+"""The notes of a running daemon: no client waits for them, and every change of them is noticed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_write_does_not_wait_for_the_notes_to_be_opened_and_is_among_them_then
         wait_until(lambda: any("Early" in path.read_text() for path in tmp_path.glob("memory/*/*.md")))
 
 
-def test_what_is_replaced_before_the_notes_are_open_is_in_the_history(tmp_path: Path) -> None:
+def test_a_version_replaced_before_the_notes_are_open_is_in_the_history(tmp_path: Path) -> None:
     with opening(tmp_path) as (daemon, _):
         save(daemon, "Title", "first")
         assert daemon.ask("PATCH", "/observations/1", json.dumps({"content": "second"})).status == 200
@@ -67,7 +67,7 @@ def test_what_is_replaced_before_the_notes_are_open_is_in_the_history(tmp_path: 
             assert [each.observation.content for each in journal.revisions(db, 1)] == ["first"]
 
 
-def test_what_others_left_is_taken_over_after_an_answer_that_did_not_wait_for_it(tmp_path: Path) -> None:
+def test_many_changes_of_others_are_reconciled_after_the_answer(tmp_path: Path) -> None:
     path = tmp_path / "engram.db"
     database.prepare(path)
     with contextlib.closing(database.connect(path)) as db, running(tmp_path) as daemon:
@@ -141,7 +141,7 @@ def test_edits_are_seen_in_a_folder_that_took_the_place_of_another(daemon: Daemo
         wait_until(partial(is_found, daemon, other))
 
 
-def test_what_cannot_be_entered_does_not_end_the_watching(daemon: Daemon) -> None:
+def test_files_that_cannot_be_indexed_do_not_end_the_watch(daemon: Daemon) -> None:
     save(daemon, "Title", "first")
     [file] = daemon.home.glob("memory/*/*.md")
     (file.parent / "folder.md").mkdir()

@@ -1,4 +1,4 @@
-"""One warm model a machine: the daemon ranks notes for other processes, which never wait long for it or fail by it."""
+"""One loaded model per machine: the daemon ranks notes for other processes, which never wait long for it or fail."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_newer_of_two_linked_notes_comes_first_and_the_older_names_it(tmp_pa
         assert [hit.id for hit in ranked] == [NEWER]
 
 
-def test_the_route_ranks_notes_and_says_what_they_are(daemon: Daemon, ids: dict[str, str]) -> None:
+def test_the_route_ranks_notes_with_their_titles_and_types(daemon: Daemon, ids: dict[str, str]) -> None:
     status, answer = recall(daemon, query="pancakes", k=1)
     (hit,) = answer["hits"]
     assert status == 200
@@ -144,7 +144,7 @@ def test_a_page_of_another_site_learns_nothing(shared: Daemon) -> None:
     assert shared.ask("POST", "/recall", asked, Host="example.org").status == 403
 
 
-def test_the_client_gets_what_the_daemon_ranks(daemon: Daemon, ids: dict[str, str]) -> None:
+def test_the_client_returns_the_daemons_ranking(daemon: Daemon, ids: dict[str, str]) -> None:
     ranked = client(daemon.home)(Question("pancakes", Filter("shop", tags=("t",)), 1))
     assert ranked
     assert [each.id for each in ranked] == [ids["Pancakes"]]
@@ -169,13 +169,13 @@ def test_every_part_of_a_question_and_of_an_answer_arrives(tmp_path: Path) -> No
         Why({"word": 1.5}, "passage", {"part": 2.5}, {"coverage": 1.0}, {"strength": 0.5}),
     )
     assert all(value != Ranked._field_defaults.get(name) for name, value in hit._asdict().items())
-    from anamnesis.web.recall_route import _question, _shown
+    from anamnesis.web.recall_route import _as_dict, _question
 
     asked: list[Question] = []
 
     def answer(request: bytes) -> bytes:
         asked.append(_question(request.partition(b"\r\n\r\n")[2]))
-        return b"HTTP/1.1 200 OK\r\n\r\n" + json.dumps({"hits": [_shown(hit)]}).encode()
+        return b"HTTP/1.1 200 OK\r\n\r\n" + json.dumps({"hits": [_as_dict(hit)]}).encode()
 
     with answering(tmp_path, answer):
         assert client(tmp_path)(question) == [hit]

@@ -1,4 +1,4 @@
-"""A daemon that cannot begin ends."""
+"""A daemon that cannot start exits."""
 
 from __future__ import annotations
 

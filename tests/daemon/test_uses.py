@@ -1,4 +1,4 @@
-"""What clients of Engram use is recorded by the daemon, by session, and costs their requests nothing."""
+"""The daemon records the uses by clients of Engram, by session, without delaying their requests."""
 
 from __future__ import annotations
 

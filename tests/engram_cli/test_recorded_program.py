@@ -1,4 +1,4 @@
-"""What a running Engram said over MCP and on its command line: ours says the same, step by step."""
+"""Our answers over MCP and on the command line equal the recorded ones of a running Engram, step by step."""
 
 from __future__ import annotations
 

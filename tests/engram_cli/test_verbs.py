@@ -1,4 +1,4 @@
-"""The verbs beyond what was recorded: arguments as Go's loops read them, messages, exit codes, answers to questions."""
+"""The verbs beyond the recordings: arguments as in Go's loops, messages, exit codes, answers to questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def engram(tmp_path: Path) -> Program:
     return Program(tmp_path)
 
 
-def test_without_a_command_it_says_what_there_is_and_fails(engram: Program) -> None:
+def test_without_a_command_engram_prints_its_usage_and_fails(engram: Program) -> None:
     done = engram()
     assert (done.code, done.err) == (1, "")
     assert all(f"\n  {name}" in done.out for name in VERBS)
@@ -71,7 +71,7 @@ def test_wrong_usage_is_one_message_and_code_1(engram: Program, arguments: list[
     assert done.err.startswith(message)
 
 
-def test_a_query_is_every_word_that_is_no_flag(engram: Program) -> None:
+def test_every_word_that_is_not_a_flag_belongs_to_the_query(engram: Program) -> None:
     engram("save", "Deploy", "blue and green", "--type", "decision", "--project", "Shop", "--scope", "personal")
     for arguments in (
         ["blue", "green"],
@@ -90,7 +90,7 @@ def test_a_title_is_the_first_word_whatever_it_is(engram: Program) -> None:
     assert engram("save", "T", "c", "--type").out == 'Memory saved: #3 "T" (manual)\n'
 
 
-def test_a_byte_that_is_no_text_is_quoted_as_go_does(engram: Program) -> None:
+def test_an_invalid_byte_is_quoted_as_in_go(engram: Program) -> None:
     assert engram("save", b"caf\xe9", "c").out == 'Memory saved: #1 "caf\\xe9" (manual)\n'
     assert "— caf\ufffd\n" in engram("search", "c").out
 
@@ -117,7 +117,7 @@ def test_an_empty_memory_is_counted(engram: Program) -> None:
     assert engram("projects", "consolidate", "--all").out == "No similar project name groups found.\n"
 
 
-def test_an_export_goes_around_and_adds_nothing_when_it_comes_back(engram: Program) -> None:
+def test_an_export_that_is_imported_again_adds_nothing(engram: Program) -> None:
     engram("save", "A & <b>", "x\u2028y", "--project", "p")
     assert engram("export").out.startswith("Exported to engram-export.json\n")
     written = (engram.folder / "engram-export.json").read_bytes()
@@ -147,7 +147,7 @@ def test_memories_travel_in_git(engram: Program, tmp_path: Path) -> None:
     assert "manifest.json cannot be read" in done.err
 
 
-def test_a_chunk_that_cannot_be_read_is_told_and_the_rest_comes_in(engram: Program) -> None:
+def test_an_unreadable_chunk_is_reported_and_the_rest_is_imported(engram: Program) -> None:
     engram("save", "A", "a", "--project", "proj")
     engram("sync")
     manifest = engram.folder / ".engram" / "manifest.json"
@@ -223,14 +223,14 @@ def test_a_vault_is_written(engram: Program) -> None:
     assert "  Created: 0\n  Updated: 0\n  Deleted: 0\n  Skipped: 1\n" in again.out
 
 
-def test_an_agent_that_cannot_be_set_up_is_told(engram: Program) -> None:
+def test_setup_of_an_unknown_agent_fails_with_a_message(engram: Program) -> None:
     done = engram("setup", "no-such-agent")
     assert done.code
     assert done.err
     assert "Traceback" not in done.err
 
 
-def test_where_the_data_is(engram: Program) -> None:
+def test_the_data_folder_follows_the_variable_then_engrams_folder_then_ours(engram: Program) -> None:
     """ENGRAM_DATA_DIR, else Engram's own folder if there is one, else that of Anamnesis."""
     assert f"{engram.home}/anamnesis/engram.db" in engram("stats", ENGRAM_DATA_DIR="").out
     (engram.home / ".engram").mkdir()
@@ -240,7 +240,7 @@ def test_where_the_data_is(engram: Program) -> None:
     assert "is not an absolute path" in relative.err
 
 
-def test_a_database_that_is_none_is_told_in_a_sentence(engram: Program) -> None:
+def test_a_file_that_is_not_a_database_is_reported_in_a_sentence(engram: Program) -> None:
     (engram.home / "engram").mkdir()
     (engram.home / "engram" / "engram.db").write_text("this is no database, whatever its name says" * 100)
     for arguments in (["stats"], ["mcp"], ["search", "x"]):
@@ -271,7 +271,7 @@ def test_the_other_command_line_lists_the_verbs(engram: Program) -> None:
         assert all(f"  {name} " in done.stdout + done.stderr for name in VERBS)
 
 
-def test_a_reader_who_goes_away_ends_it_quietly(engram: Program) -> None:
+def test_a_closed_pipe_ends_a_verb_quietly(engram: Program) -> None:
     for number in range(20):
         engram("save", f"T{number}", "word " * 9000)
     process = subprocess.Popen(
@@ -288,7 +288,7 @@ def test_a_reader_who_goes_away_ends_it_quietly(engram: Program) -> None:
     process.stderr.close()
 
 
-def test_help_for_a_reader_who_is_gone_is_quiet_too(engram: Program) -> None:
+def test_a_closed_pipe_ends_the_help_quietly(engram: Program) -> None:
     done = subprocess.run(
         ["bash", "-c", "engram | head -0; echo ${PIPESTATUS[0]}"],
         env=engram.variables,

@@ -95,14 +95,14 @@ def test_inject_tells_the_notes_of_the_agents_folder(hook: Hook) -> None:
     assert "Filler" not in shown
 
 
-def test_recall_tells_what_a_prompt_is_about_and_only_once_a_session(hook: Hook) -> None:
+def test_recall_adds_the_notes_of_a_prompt_once_per_session(hook: Hook) -> None:
     question = hook.event(prompt="where do zebras cross the road?")
     assert "Zebra crossing" in hook("recall", question)
     assert hook("recall", question) == ""
     assert "Zebra crossing" in hook("recall", {**question, "session_id": "s2"})
 
 
-def test_recall_does_not_repeat_what_was_injected_but_does_after_a_compaction(hook: Hook) -> None:
+def test_recall_repeats_injected_notes_only_after_a_compaction(hook: Hook) -> None:
     hook("inject", hook.event(source="startup"))
     assert hook("recall", hook.event(prompt="where do zebras cross the road?")) == ""
     assert "Zebra crossing" in hook("inject", hook.event(source="compact"))
@@ -120,7 +120,7 @@ def test_a_note_of_another_project_is_not_recalled(hook: Hook) -> None:
     assert hook("recall", hook.event(prompt="what was filler text number 17?")) == ""
 
 
-def test_a_folder_is_not_told_the_notes_of_repositories_that_share_its_name(hook: Hook) -> None:
+def test_a_folder_does_not_get_notes_of_repositories_that_share_its_name(hook: Hook) -> None:
     with MemoryStore(hook.home) as store:
         for owner in "ab":
             store.write(type="semantic", title="Giraffe", body="Giraffes graze.", project=f"github.com/{owner}/work")
@@ -133,7 +133,7 @@ def test_a_folder_is_not_told_the_notes_of_repositories_that_share_its_name(hook
     "stdin",
     [b"", b"{", b"[]", b"null", b'"x"', b"\xff\xfe{}", b'{"cwd": 5, "session_id": {}, "prompt": []}', b"[" * 50_000],
 )
-def test_whatever_comes_on_stdin_the_agent_goes_on(hook: Hook, name: str, stdin: bytes) -> None:
+def test_no_input_on_stdin_stops_the_agent(hook: Hook, name: str, stdin: bytes) -> None:
     done = hook.run(name, stdin, *(["--no-sync"] if name == "capture" else []))
     assert done.returncode == 0
     assert done.stderr == b""
@@ -178,7 +178,7 @@ def test_a_home_that_cannot_be_used_does_not_stop_the_agent(hook: Hook) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-def test_an_agent_that_stops_listening_is_no_error(hook: Hook) -> None:
+def test_an_agent_that_closes_the_pipe_is_not_an_error(hook: Hook) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "anamnesis", "inject"],
         stdin=subprocess.PIPE,
@@ -322,7 +322,7 @@ def said(text: str) -> tuple[str, object]:
     return ("assistant", [{"type": "text", "text": text}])
 
 
-def test_a_note_keeps_what_was_stated(hook: Hook) -> None:
+def test_a_captured_note_has_the_stated_facts(hook: Hook) -> None:
     body = captured(
         hook,
         ("user", "Why does the login fail? Always run the browser tests."),
@@ -336,7 +336,7 @@ def test_a_note_keeps_what_was_stated(hook: Hook) -> None:
     assert "**Rules and caveats:**\n- Always run the browser tests. (user)\n" in body
 
 
-def test_what_a_session_was_told_is_not_captured_again(hook: Hook) -> None:
+def test_statements_of_injected_notes_are_not_captured_again(hook: Hook) -> None:
     with MemoryStore(hook.home) as store:
         store.write(type="procedural", title="Tools", body="Always use uv here.", project="work")
     assert "Always use uv here." in hook("inject", hook.event(source="startup"))

@@ -1,4 +1,4 @@
-"""Every host's events are understood and answered in its own form, and no event is answered twice."""
+"""Every host's events are parsed and answered in its own form, and no event is answered twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from anamnesis.hooks.end import transcript_of
-from anamnesis.hooks.hosts import understand
+from anamnesis.hooks.hosts import normalise
 from anamnesis.store import MemoryStore
 
 NOTE = "Zebra crossing"
@@ -88,25 +88,25 @@ def test_qwen_code_gets_the_context_under_the_events_name(host: Host) -> None:
     assert NOTE in nested(host.run("recall", asked, "--host=qwen"), "UserPromptSubmit")
 
 
-def test_gemini_cli_is_told_the_notes_of_the_start_with_the_first_prompt(host: Host) -> None:
+def test_gemini_cli_gets_the_notes_of_the_start_with_the_first_prompt(host: Host) -> None:
     """It puts them before the prompt of a run without a terminal, and forgets such a prompt when it resumes."""
     event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "BeforeAgent", "prompt": "thanks"}
     assert NOTE in nested(host.run("recall", event, "--host=gemini"), "BeforeAgent")
     assert host.run("recall", {**event, "prompt": ASK}, "--host=gemini") == "", "they are told once"
 
 
-def test_what_hooks_put_before_a_prompt_is_not_part_of_it() -> None:
+def test_the_context_that_hooks_put_before_a_prompt_is_not_part_of_it() -> None:
     """Gemini CLI puts the answers of SessionStart before the first prompt of a run without a terminal."""
     event = {"session_id": "s", "prompt": f"<hook_context>&lt;b&gt; Bridges are painted.</hook_context>\n\n{ASK}"}
-    assert understand(event, "gemini", {})["prompt"] == ASK
+    assert normalise(event, "gemini", {})["prompt"] == ASK
 
 
-def test_nothing_to_say_is_nothing_said(host: Host) -> None:
+def test_recall_without_notes_prints_nothing(host: Host) -> None:
     event = {"session_id": "s", "cwd": str(host.project), "hook_event_name": "UserPromptSubmit", "prompt": "thanks"}
     assert host.run("recall", event, "--host=qwen") == ""
 
 
-def test_vs_code_is_known_among_those_who_run_claude_codes_hooks(host: Host) -> None:
+def test_vs_code_is_recognised_although_it_runs_claude_codes_hooks(host: Host) -> None:
     event = {
         "timestamp": "2026-08-01T10:00:00Z",
         "session_id": "s",
@@ -117,7 +117,7 @@ def test_vs_code_is_known_among_those_who_run_claude_codes_hooks(host: Host) -> 
     assert NOTE in nested(host.run("inject", event), "SessionStart")
 
 
-def test_cursor_is_known_by_its_version_and_told_its_folder_by_its_workspace(host: Host) -> None:
+def test_cursor_is_recognised_by_its_version_and_its_folder_is_its_workspace(host: Host) -> None:
     event = {
         "conversation_id": "s",
         "generation_id": "g",
@@ -138,7 +138,7 @@ def test_copilot_gets_both_forms_of_the_context(host: Host) -> None:
     assert NOTE in nested(asked, "UserPromptSubmit")
 
 
-def test_devin_is_told_its_project_by_a_variable(host: Host) -> None:
+def test_devins_folder_comes_from_a_variable(host: Host) -> None:
     event = {"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": ASK}
     out = host.run("recall", event, DEVIN_PROJECT_DIR=str(host.project))
     assert NOTE in nested(out, "UserPromptSubmit")
@@ -155,7 +155,7 @@ def test_kimi_sends_a_prompt_in_parts(host: Host) -> None:
     assert NOTE in host.run("recall", event, "--host=kimi")
 
 
-def test_a_host_that_ignores_the_start_is_told_at_the_first_prompt_of_a_session(host: Host) -> None:
+def test_a_host_that_ignores_the_start_gets_the_notes_at_the_first_prompt(host: Host) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(host.project), "prompt": "thanks"}
     assert NOTE in host.run("recall", event, "--host=kimi")
     assert host.run("recall", {**event, "prompt": f"{ASK} Again."}, "--host=kimi") == ""
@@ -165,13 +165,13 @@ def test_a_host_that_ignores_the_start_is_told_at_the_first_prompt_of_a_session(
     assert NOTE in host.run("recall", {**event, "prompt": "go on"}, "--host=kimi")
 
 
-def test_grok_is_known_among_those_who_run_claude_codes_hooks_and_its_subagents_are_no_sessions(host: Host) -> None:
+def test_grok_is_recognised_although_it_runs_claude_codes_hooks_and_its_subagents_are_ignored(host: Host) -> None:
     event = {"sessionId": "s", "cwd": str(host.project), "workspaceRoot": str(host.project), "timestamp": "2026"}
     assert NOTE in host.run("inject", event)
     assert not host.run("inject", {**event, "sessionId": "t", "subagentType": "explore"})
 
 
-def test_antigravity_is_told_once_a_conversation_and_always_gets_an_object(host: Host) -> None:
+def test_antigravity_gets_the_notes_once_per_conversation_and_always_an_object(host: Host) -> None:
     event: dict[str, Any] = {"conversationId": "s", "workspacePaths": [str(host.project)], "invocationNum": 0}
     (step,) = json.loads(host.run("inject", event, "--host=antigravity"))["injectSteps"]
     assert NOTE in step["ephemeralMessage"]
@@ -234,7 +234,7 @@ def test_the_transcript_is_found_where_each_host_keeps_it(
     transcript.parent.mkdir(parents=True, exist_ok=True)
     transcript.write_text("".join(json.dumps(line) + "\n" for line in TURN))
     told = json.loads(json.dumps(event).replace("{home}", str(tmp_path)))
-    assert transcript_of(understand(told, name, {}), tmp_path, {}) == str(transcript)
+    assert transcript_of(normalise(told, name, {}), tmp_path, {}) == str(transcript)
 
 
 @pytest.mark.parametrize("session", ["../../etc", "*", "a/b", "", "x" * 500])
@@ -242,4 +242,4 @@ def test_a_session_id_that_is_a_path_or_a_pattern_finds_no_transcript(tmp_path: 
     (tmp_path / "sessions/cli").mkdir(parents=True)
     (tmp_path / "sessions/cli/real.jsonl").write_text("{}")
     variables = {"KIRO_HOME": str(tmp_path)}
-    assert transcript_of(understand({"session_id": session}, "kiro", variables), tmp_path, variables) == ""
+    assert transcript_of(normalise({"session_id": session}, "kiro", variables), tmp_path, variables) == ""

@@ -40,7 +40,7 @@ def test_all_global_notes_come_before_those_of_the_project(store: MemoryStore) -
     assert titles(store) == ["Global 2", "Global 1", "Global 0", "Note 10"]
 
 
-def test_pinned_notes_come_first_however_old_and_are_no_part_of_the_k(store: MemoryStore) -> None:
+def test_pinned_notes_come_first_however_old_and_do_not_count_towards_k(store: MemoryStore) -> None:
     store.put_all([note(number) for number in range(10)])
     store.put(note(20, project="global"))
     store.put_all(
@@ -56,7 +56,7 @@ def test_pinned_notes_come_first_however_old_and_are_no_part_of_the_k(store: Mem
     assert titles(store, k=1) == ["Note 2", "Note 20", "Note 30"]
 
 
-def test_where_not_all_fit_pinned_notes_stay(store: MemoryStore) -> None:
+def test_pinned_notes_stay_if_not_all_fit(store: MemoryStore) -> None:
     store.put(note(1, project="global", tags=["pinned"], body="kept " * 40))
     store.put_all([note(number, body="long " * 40) for number in range(2, 10)])
     shown = render_inject(select_inject(store, project="acme"), 1_200)
@@ -64,7 +64,7 @@ def test_where_not_all_fit_pinned_notes_stay(store: MemoryStore) -> None:
     assert "more notes did not fit" in shown
 
 
-def test_superseded_notes_and_reflected_episodes_are_left_out(store: MemoryStore) -> None:
+def test_superseded_notes_and_reflected_episodes_are_omitted(store: MemoryStore) -> None:
     store.put(note(1))
     store.put(note(2, supersedes="n1"))
     store.put(note(3, type="episodic", tags=["reflected"]))
@@ -118,14 +118,14 @@ def test_the_budget_holds_and_the_rest_is_counted(count: int) -> None:
     assert f"{count + 8 - told} more notes did not fit: memory_list" in shown
 
 
-def test_what_fits_is_told_whole_in_the_specified_order() -> None:
+def test_notes_that_fit_are_rendered_whole_in_the_specified_order() -> None:
     shown = render_inject([note(2, project="global"), note(1)], 8000)
     assert shown.index("Note 2") < shown.index("Note 1")
     assert "did not fit" not in shown
 
 
 @pytest.mark.parametrize("project", ["global", "acme"])
-def test_a_note_that_fits_is_told_in_full(project: str) -> None:
+def test_a_note_that_fits_is_rendered_in_full(project: str) -> None:
     body = "wonderful " * 600
     shown = render_inject([note(1, body=body, project=project), note(2)], 8000)
     assert f"> {body.strip()}\n" in shown
@@ -138,7 +138,7 @@ def test_a_long_note_is_cut_at_a_word_and_says_how_to_read_on() -> None:
     assert 7_900 < len(shown) <= 8_000
 
 
-def test_long_notes_share_what_the_short_ones_leave() -> None:
+def test_long_notes_share_the_budget_that_short_ones_leave() -> None:
     notes = [note(1, body="wonderful " * 1000), note(2, body="marvellous " * 1000), note(3)]
     shown = render_inject(notes, 8000)
     assert "> Body 3.\n" in shown
@@ -148,14 +148,14 @@ def test_long_notes_share_what_the_short_ones_leave() -> None:
 
 
 def test_a_long_note_does_not_displace_many_short_ones() -> None:
-    """Where not everything fits, a note has a fifth of the budget at the most."""
+    """If not everything fits, a note gets at most a fifth of the budget."""
     theirs = [note(1000 + number, project="global", body="word " * 60) for number in range(30)]
     shown = render_inject([*theirs, note(1, body="wonderful " * 1000)], 8000)
     assert 1_400 < shown.count("wonderful ") * 10 <= 1_600
     assert shown.count("| id: n1") >= 12
 
 
-def test_an_old_global_note_about_the_project_is_told_whatever_was_written_since(store: MemoryStore) -> None:
+def test_an_old_global_note_about_the_project_is_injected_before_newer_ones(store: MemoryStore) -> None:
     store.put(note(1, project="global", title="Deploying billing", body="Use the blue cluster for billing."))
     store.put_all([note(number, project="global", title=f"Other {number}") for number in range(2, 400)])
     assert titles(store, project="github.com/acme/billing")[0] == "Deploying billing"
@@ -169,7 +169,7 @@ def test_a_large_budget_is_filled(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("count", [10, 1_000, 50_000])
-def test_a_session_is_told_the_same_amount_however_much_is_known(tmp_path: Path, count: int) -> None:
+def test_the_injected_amount_does_not_grow_with_the_memory(tmp_path: Path, count: int) -> None:
     """The text as a session sees it: whole notes, newest first, in their fence, and the rest in one line."""
     folder = tmp_path / "memory" / "semantic"
     folder.mkdir(parents=True)
@@ -201,7 +201,7 @@ def about_sqlite(number: int = 0, **changes: object) -> Memory:
     return note(number, id=f"s{number}", title="SQLite: busy timeout", body=body, **changes)
 
 
-def test_an_old_note_about_what_is_at_hand_is_selected_beyond_the_newest(store: MemoryStore) -> None:
+def test_an_old_note_about_the_current_work_is_selected_before_newer_ones(store: MemoryStore) -> None:
     store.put(about_sqlite())
     store.put_all([note(number) for number in range(1, 31)])
     newest = titles(store)
@@ -210,7 +210,7 @@ def test_an_old_note_about_what_is_at_hand_is_selected_beyond_the_newest(store: 
     assert [each.title for each in found] == [*newest, "SQLite: busy timeout"]
 
 
-def test_what_the_last_session_left_open_is_at_hand(store: MemoryStore) -> None:
+def test_the_open_points_of_the_last_session_count_as_current_work(store: MemoryStore) -> None:
     store.put(about_sqlite())
     store.put_all([note(number) for number in range(1, 31)])
     store.put(note(40, type="episodic", title="Session", body="**Next steps:**\n- SQLite: find the right busy timeout"))
@@ -236,14 +236,14 @@ def test_a_wrong_hint_does_not_push_out_the_specified_selection(store: MemorySto
     assert (len(wrong) > len(floor)) == (budget == 8_000)
 
 
-def test_of_the_global_notes_those_about_what_is_at_hand_come_first(store: MemoryStore) -> None:
+def test_global_notes_about_the_current_work_come_first(store: MemoryStore) -> None:
     store.put(about_sqlite(project="global"))
     store.put_all([note(number, project="global") for number in range(1, 300)])
     found = select_inject(store, project="acme", at_hand=["sqlite busy timeout"])
     assert found[0].title == "SQLite: busy timeout"
 
 
-def test_notes_about_what_is_at_hand_are_no_others_than_a_session_may_get(store: MemoryStore) -> None:
+def test_superseded_reflected_and_foreign_notes_about_the_current_work_are_not_selected(store: MemoryStore) -> None:
     store.put_all(
         [
             about_sqlite(0, type="episodic", tags=["reflected"]),

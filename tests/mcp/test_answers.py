@@ -1,4 +1,4 @@
-"""What a tool answers: notes with the specified keys, within a budget, and how to get what was left out."""
+"""The answers of tools: notes with the specified keys, within a budget, and how to get the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anamnesis.config import read_settings
 from anamnesis.mcp.answer import BUDGET
-from anamnesis.mcp.dispatcher import Server
+from anamnesis.mcp.dispatcher import McpServer
 from anamnesis.notes import Memory, render
 from anamnesis.server import build_server, search_memories
 from anamnesis.store import MemoryStore
@@ -28,7 +28,7 @@ class Agent:
     """Calls the tools on a store, and checks of every answer what holds for all."""
 
     def __init__(self, store: MemoryStore) -> None:
-        self._server: Server = build_server(store, settings=read_settings({}, store.root))
+        self._server: McpServer = build_server(store, settings=read_settings({}, store.root))
 
     def result(self, tool: str, **arguments: Any) -> Any:
         params = {"name": tool, "arguments": arguments}
@@ -138,17 +138,17 @@ def test_an_offset_beyond_the_body_is_refused_in_a_sentence(store: MemoryStore, 
 
 
 def test_a_cut_body_is_not_written_back_over_the_whole_one(store: MemoryStore, agent: Agent) -> None:
-    """An agent that edits what it was shown would delete the rest of the note."""
+    """An agent that edits a cut body would delete the rest of the note."""
     body = "zebra " * 50_000
     note = store.write(type="semantic", title="t", body=body)
     (shown,) = agent("memory_search", query="zebra")
     refused = agent.result("memory_update", id=note.id, body=shown["body"].replace("zebra", "yak"))
     assert refused["isError"]
-    assert "the rest of the note would be lost" in refused["content"][0]["text"]
+    assert "saving it would lose the rest of the note" in refused["content"][0]["text"]
     assert store.get(note.id).body == body
 
 
-def test_a_list_that_is_cut_says_how_many_there_are_and_where_it_goes_on(store: MemoryStore, agent: Agent) -> None:
+def test_a_cut_list_gives_the_total_and_the_next_offset(store: MemoryStore, agent: Agent) -> None:
     fill(store, 200)
     seen: list[str] = []
     while True:
@@ -166,7 +166,7 @@ def test_a_list_that_is_cut_says_how_many_there_are_and_where_it_goes_on(store: 
     assert seen == [note.id for note in store.list()]
 
 
-def test_a_list_that_its_limit_cuts_says_so_too(store: MemoryStore, agent: Agent) -> None:
+def test_a_list_cut_by_its_limit_gives_the_next_offset(store: MemoryStore, agent: Agent) -> None:
     fill(store, 5)
     assert agent.result("memory_list", limit=2, offset=1)["structuredContent"].keys() == {
         "result",
@@ -191,7 +191,7 @@ def test_a_search_for_many_notes_is_answered_in_parts(store: MemoryStore, agent:
     assert seen == [note.id for note in store.search("zebra", k=100)]
 
 
-def test_what_is_found_best_is_shown_with_what_fits_of_it(store: MemoryStore, agent: Agent) -> None:
+def test_the_best_hit_is_shown_with_as_much_of_its_body_as_fits(store: MemoryStore, agent: Agent) -> None:
     fill(store, 8, "zebra " + "word " * 2_000)
     found = agent("memory_search", query="zebra")
     assert len(found) == 8
@@ -242,7 +242,7 @@ def test_the_budget_holds_whatever_the_notes_say(tmp_path_factory: pytest.TempPa
 
 
 def test_search_memories_is_the_search_without_a_server(store: MemoryStore, agent: Agent) -> None:
-    """For scripts, in the specified shape; what a script asks for is not cut."""
+    """For scripts, in the specified shape, and not cut."""
     body = "zebra " * 20_000
     store.write(type="semantic", title="t", body=body, project="acme")
     (found,) = search_memories(store, "zebra", project="acme", type="semantic", scope="portable", k=3)
@@ -268,7 +268,7 @@ def test_a_note_is_read_with_the_ids_and_titles_of_related_ones(store: MemorySto
     assert refused["content"][0]["text"] == 'related is "many", but must be a whole number, true or false.'
 
 
-def test_a_writer_is_told_which_notes_say_nearly_the_same(store: MemoryStore, agent: Agent) -> None:
+def test_a_write_returns_the_notes_that_say_nearly_the_same(store: MemoryStore, agent: Agent) -> None:
     old = store.write(type="semantic", title="Restart pods", body="kubectl rollout restart deployment web")
     store.embed()
     text = {"title": "RESTART pods", "body": "Kubectl rollout restart deployment web."}

@@ -78,7 +78,7 @@ def test_every_tool_that_is_declared_has_a_function() -> None:
         assert callable(getattr(reading if tool.read_only else writing, tool.name))
 
 
-def test_a_tool_says_only_what_engram_says(program: Program) -> None:
+def test_a_tool_returns_only_what_engram_returns(program: Program) -> None:
     """No structured content but of mem_save, no isError where nothing is wrong, no title beside the annotations."""
     with program.mcp() as tools:
         assert tools.call("mem_stats", {})["result"].keys() == {"content"}
@@ -96,8 +96,8 @@ def test_a_tool_says_only_what_engram_says(program: Program) -> None:
     assert all(each["description"] for tool in declared for each in tool["inputSchema"]["properties"].values())
 
 
-def test_the_id_of_a_saved_memory_is_said_as_text_and_structure(program: Program) -> None:
-    """Hosts show a model one of the two: each says all."""
+def test_the_id_of_a_saved_memory_is_returned_as_text_and_structure(program: Program) -> None:
+    """Hosts show a model either the text or the structure, so each is complete."""
     with program.mcp("--project=shop") as tools:
         for id, more in ((1, {}), (2, {"topic_key": "a/b"}), (2, {"topic_key": "a/b", "title": "Again"})):
             result = tools.call("mem_save", {"title": "T", "content": f"c{id}", **more})["result"]
@@ -124,7 +124,7 @@ def test_a_summary_of_a_session_is_a_memory_and_the_summary_of_the_session(progr
     assert "): of no session" not in shown
 
 
-def test_strictly_the_tools_say_what_was_recorded(program: Program) -> None:
+def test_strict_tools_answer_as_recorded(program: Program) -> None:
     with program.mcp("--project=shop", ANAMNESIS_ENGRAM_STRICT="1") as tools:
         result = tools.call("mem_save", {"title": "T", "content": "c", "topic_key": "a"})["result"]
         assert result == {"content": [{"type": "text", "text": 'Memory saved: "T" (manual)'}]}
@@ -149,7 +149,7 @@ def test_arguments_of_the_wrong_kind_count_as_not_given(tools: Tools) -> None:
     assert tools.call("mem_stats", [])["result"] == tools.call("mem_stats", None)["result"]
 
 
-def test_what_engram_fails_at_is_a_sentence_here(tools: Tools) -> None:
+def test_an_input_on_which_engram_fails_gets_a_sentence(tools: Tools) -> None:
     assert tools.refusal("mem_search") == tools.refusal("mem_search", query=" \n") == "query is required"
     assert tools.refusal("mem_session_start", project="p") == "id is required"
     assert tools.text("mem_search", query='zebra" OR (') == 'No memories found for: "zebra\\" OR ("'
@@ -188,7 +188,7 @@ def test_a_similar_project_is_named_once_and_only_for_a_new_one(tools: Tools) ->
     assert "Similar" not in tools.text("mem_save", title="D", content="d", project="zebra")
 
 
-def test_content_that_is_cut_is_told(tools: Tools) -> None:
+def test_truncated_content_is_reported(tools: Tools) -> None:
     tools.text("mem_save", title="A", content="a")
     warning = "\n⚠ WARNING: Content was truncated from 50002 to 50000 chars. Consider splitting"
     assert warning in tools.text("mem_update", id=1, content="é" * 25_001)
@@ -213,7 +213,7 @@ def test_a_session_that_nobody_started_is_refused_only_where_engram_refuses(tool
     assert tools.text("mem_save_prompt", content="why?", session_id="ghost2") == 'Prompt saved: "why?"'
 
 
-def test_merging_says_what_is_missing(tools: Tools) -> None:
+def test_merging_names_the_missing_argument(tools: Tools) -> None:
     assert tools.refusal("mem_merge_projects", **{"from": " , ", "to": "x"}) == (
         "at least one source project name is required in 'from'"
     )
@@ -246,6 +246,6 @@ def test_bytes_that_engram_cut_in_a_character_can_be_answered(program: Program) 
 
 
 def test_the_tool_lists_need_neither_git_nor_much(program: Program) -> None:
-    """What an agent waits for at its start: no other program is started before a project is asked for."""
+    """The start that an agent waits for: no other program is started before a tool needs a project."""
     with program.mcp(PATH="/nowhere") as tools:
         assert len(tools.ask("tools/list", {})["result"]["tools"]) == 15

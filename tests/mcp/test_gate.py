@@ -1,4 +1,4 @@
-"""The gate through the front door: what an agent is told, with the official SDK's client, and what it never touches."""
+"""The gate over MCP, with the official SDK's client: its answers to an agent, and the writes it does not affect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT: dict[str, Any] = {
 LOG = "1a2b3c4 Fix the parser\n2b3c4d5 Add a cache\n3c4d5e6 Remove the queue"
 
 
-def test_an_agent_is_told_what_the_gate_did_and_which_note_has_it(tmp_path: Path) -> None:
+def test_the_answer_names_the_gates_decision_and_the_note(tmp_path: Path) -> None:
     async def work(client: Client) -> None:
         first = await call(client, "memory_write", **TEXT)
         assert list(first) == [*KEYS, "body"]

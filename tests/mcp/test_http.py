@@ -1,4 +1,4 @@
-"""Streamable HTTP: what the protocol demands of headers and statuses, and the official client through a real socket."""
+"""Streamable HTTP: the headers and statuses of the protocol, and the official client through a real socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from anamnesis.mcp.dispatcher import HANDSHAKE, INVALID_REQUEST, Server, Work
+from anamnesis.mcp.dispatcher import HANDSHAKE, INVALID_REQUEST, McpServer, Work
 from anamnesis.mcp.http import Reply, respond
 from anamnesis.server import build_server
 from anamnesis.store import MemoryStore
@@ -26,11 +26,11 @@ MODERN = {"MCP-Protocol-Version": "2026-07-28"}
 
 
 @pytest.fixture
-def server(store: MemoryStore) -> Server:
+def server(store: MemoryStore) -> McpServer:
     return build_server(store, machine_id="desktop")
 
 
-def post(server: Server, message: object, headers: dict[str, str] | None = None, **more: Any) -> Reply:
+def post(server: McpServer, message: object, headers: dict[str, str] | None = None, **more: Any) -> Reply:
     usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     pairs = [*{**usual, **(headers or {})}.items(), *more.get("also", [])]
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -55,19 +55,19 @@ def code(reply: Reply) -> int:
 
 
 @pytest.mark.parametrize("version", HANDSHAKE)
-def test_a_handshake_gets_a_name_for_its_session(server: Server, version: str) -> None:
+def test_a_handshake_gets_a_name_for_its_session(server: McpServer, version: str) -> None:
     reply = post(server, request("initialize", {"protocolVersion": version, "capabilities": {}}))
     assert reply.status == 200
     assert re.fullmatch("[a-z-]+/[0-9a-f]{8}", reply.headers["mcp-session-id"])
     assert json.loads(reply.body)["result"]["protocolVersion"] == version
 
 
-def test_a_request_without_a_version_header_is_one_of_an_early_client(server: Server) -> None:
+def test_a_request_without_a_version_header_is_one_of_an_early_client(server: McpServer) -> None:
     assert json.loads(post(server, request("ping")).body)["result"] == {}
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD"])
-def test_there_is_no_stream_to_open_and_no_session_to_end(server: Server, method: str) -> None:
+def test_there_is_no_stream_to_open_and_no_session_to_end(server: McpServer, method: str) -> None:
     assert post(server, b"", method=method) == Reply(405, {"allow": "POST"})
 
 
@@ -79,11 +79,11 @@ def test_there_is_no_stream_to_open_and_no_session_to_end(server: Server, method
         [{"jsonrpc": "2.0", "method": "notifications/initialized"}],
     ],
 )
-def test_what_needs_no_answer_is_accepted_without_a_body(server: Server, message: object) -> None:
+def test_a_message_without_an_answer_is_accepted_with_an_empty_body(server: McpServer, message: object) -> None:
     assert post(server, message) == Reply(202)
 
 
-def test_a_modern_notification_is_accepted(server: Server) -> None:
+def test_a_modern_notification_is_accepted(server: McpServer) -> None:
     assert post(server, {"jsonrpc": "2.0", "method": "notifications/cancelled"}, MODERN) == Reply(202)
 
 
@@ -98,13 +98,13 @@ def test_a_modern_notification_is_accepted(server: Server) -> None:
         (b"{}", {"Accept": "text/html"}, 406),
     ],
 )
-def test_a_body_that_is_no_message_is_refused(
-    server: Server, body: bytes, headers: dict[str, str], status: int
+def test_a_body_that_is_not_a_message_is_refused(
+    server: McpServer, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     assert post(server, body, headers).status == status
 
 
-def test_a_batch_that_would_be_answered_with_many_times_its_size_is_refused(server: Server) -> None:
+def test_a_batch_that_would_be_answered_with_many_times_its_size_is_refused(server: McpServer) -> None:
     reply = post(server, b"[" + b"0," * 1_000 + b"0]")
     assert (reply.status, code(reply)) == (400, INVALID_REQUEST)
     assert len(json.loads(post(server, [request("ping")] * 1_000).body)) == 1_000
@@ -123,7 +123,7 @@ def test_a_batch_that_would_be_answered_with_many_times_its_size_is_refused(serv
     ],
 )
 def test_a_nested_value_is_answered_with_a_sentence_however_deep(
-    server: Server, method: str, params: bytes, depth: int
+    server: McpServer, method: str, params: bytes, depth: int
 ) -> None:
     given = params % (b"[" * depth + b"]" * depth)
     reply = post(server, b'{"jsonrpc": "2.0", "id": 1, "method": "%s", "params": %s}' % (method.encode(), given))
@@ -131,18 +131,18 @@ def test_a_nested_value_is_answered_with_a_sentence_however_deep(
     assert "Something went wrong" not in reply.body.decode()
 
 
-def test_a_list_in_a_text_that_is_nested_too_deeply_is_a_text(server: Server) -> None:
+def test_a_list_in_a_text_that_is_nested_too_deeply_is_a_text(server: McpServer) -> None:
     arguments = {"title": "t", "body": "b", "type": "semantic", "tags": "[" * 100_000}
     reply = post(server, request("tools/call", {"name": "memory_write", "arguments": arguments}))
     assert "Something went wrong" not in reply.body.decode()
 
 
-def test_an_error_of_the_handshake_era_is_an_answer(server: Server) -> None:
+def test_an_error_of_the_handshake_era_is_an_answer(server: McpServer) -> None:
     reply = post(server, request("tools/frobnicate"))
     assert (reply.status, code(reply)) == (200, -32601)
 
 
-def test_an_unknown_version_is_told_the_known_ones(server: Server) -> None:
+def test_an_unknown_version_is_answered_with_the_supported_ones(server: McpServer) -> None:
     reply = post(server, request("tools/list"), {"MCP-Protocol-Version": "1999-01-01"})
     assert reply.status == 400
     error = json.loads(reply.body)["error"]
@@ -150,19 +150,19 @@ def test_an_unknown_version_is_told_the_known_ones(server: Server) -> None:
     assert error["data"] == {"supported": ["2026-07-28", *HANDSHAKE], "requested": "1999-01-01"}
 
 
-def test_an_unknown_version_in_the_body_is_refused_too(server: Server) -> None:
+def test_an_unknown_version_in_the_body_is_refused_too(server: McpServer) -> None:
     message = request("tools/list", {"_meta": {**META, VERSION_KEY: "2031-01-01"}})
     reply = post(server, message, {"MCP-Protocol-Version": "2031-01-01", "Mcp-Method": "tools/list"})
     assert (reply.status, code(reply)) == (400, -32022)
 
 
-def test_a_modern_request_whose_headers_agree_is_served(server: Server) -> None:
+def test_a_modern_request_whose_headers_agree_is_served(server: McpServer) -> None:
     reply = post(server, modern("tools/list"), {**MODERN, "Mcp-Method": "tools/list", "Mcp-Session-Id": "ignored"})
     assert reply.status == 200
     assert json.loads(reply.body)["result"]["resultType"] == "complete"
 
 
-def test_a_name_that_plain_ascii_cannot_carry_comes_as_base64(server: Server) -> None:
+def test_a_name_that_plain_ascii_cannot_carry_comes_as_base64(server: McpServer) -> None:
     name = "mémoire"
     encoded = "=?base64?" + base64.b64encode(name.encode()).decode() + "?="
     headers = {**MODERN, "Mcp-Method": "tools/call", "Mcp-Name": encoded}
@@ -183,28 +183,28 @@ def test_a_name_that_plain_ascii_cannot_carry_comes_as_base64(server: Server) ->
         {"MCP-Protocol-Version": "2025-11-25", "Mcp-Method": "tools/call", "Mcp-Name": "memory_status"},
     ],
 )
-def test_headers_that_contradict_the_body_are_refused(server: Server, headers: dict[str, str]) -> None:
-    """A gateway may have let a request through for what its headers say."""
+def test_headers_that_contradict_the_body_are_refused(server: McpServer, headers: dict[str, str]) -> None:
+    """A gateway may have allowed a request because of its headers."""
     reply = post(server, modern("tools/call", name="memory_status"), headers)
     assert (reply.status, code(reply)) == (400, -32020)
 
 
-def test_a_header_that_is_there_twice_is_refused(server: Server) -> None:
+def test_a_header_that_is_there_twice_is_refused(server: McpServer) -> None:
     reply = post(server, modern("tools/list"), {**MODERN, "Mcp-Method": "tools/list"}, also=[("mcp-method", "ping")])
     assert (reply.status, code(reply)) == (400, -32020)
 
 
-def test_a_modern_header_over_an_older_body_is_refused(server: Server) -> None:
+def test_a_modern_header_over_an_older_body_is_refused(server: McpServer) -> None:
     assert code(post(server, request("tools/list"), {**MODERN, "Mcp-Method": "tools/list"})) == -32020
     assert code(post(server, [request("ping")], MODERN)) == -32600
 
 
-def test_a_method_that_does_not_exist_is_not_found(server: Server) -> None:
+def test_a_method_that_does_not_exist_is_not_found(server: McpServer) -> None:
     reply = post(server, modern("tools/frobnicate"), {**MODERN, "Mcp-Method": "tools/frobnicate"})
     assert (reply.status, code(reply)) == (404, -32601)
 
 
-def test_a_client_that_takes_only_streams_gets_one_event(server: Server) -> None:
+def test_a_client_that_takes_only_streams_gets_one_event(server: McpServer) -> None:
     reply = post(server, request("ping"), {"Accept": "text/event-stream"})
     assert reply.headers["content-type"] == "text/event-stream"
     event, data, *_ = reply.body.decode().split("\n")
@@ -212,7 +212,7 @@ def test_a_client_that_takes_only_streams_gets_one_event(server: Server) -> None
     assert json.loads(data.removeprefix("data: ")) == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
-def test_what_goes_wrong_inside_is_reported_and_answered(store: MemoryStore) -> None:
+def test_an_internal_error_is_reported_and_answered(store: MemoryStore) -> None:
     class Broken:
         name = "broken"
         work = Work.READ
@@ -224,7 +224,7 @@ def test_what_goes_wrong_inside_is_reported_and_answered(store: MemoryStore) -> 
             raise ZeroDivisionError
 
     told: list[str] = []
-    server = Server(name="x", version="1", instructions="", tools=[Broken()])
+    server = McpServer(name="x", version="1", instructions="", tools=[Broken()])
     body = json.dumps(request("tools/call", {"name": "broken"})).encode()
     reply = respond(server, "POST", [("content-type", "application/json")], body, told.append)
     assert (reply.status, code(reply)) == (500, -32603)
@@ -233,7 +233,7 @@ def test_what_goes_wrong_inside_is_reported_and_answered(store: MemoryStore) -> 
 
 
 @pytest.fixture
-def address(server: Server) -> Iterator[str]:
+def address(server: McpServer) -> Iterator[str]:
     """The server behind the plainest of web servers."""
 
     class Bridge(BaseHTTPRequestHandler):

@@ -58,7 +58,7 @@ async def refused(client: Client, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize(("mode", "version"), ERAS)
-def test_the_version_is_negotiated_and_the_server_says_who_it_is(tmp_path: Path, mode: str, version: str) -> None:
+def test_the_version_is_negotiated_and_the_server_names_itself(tmp_path: Path, mode: str, version: str) -> None:
     async def work(client: Client) -> None:
         assert client.protocol_version == version
         assert client.server_info
@@ -199,7 +199,7 @@ def test_a_bad_argument_is_one_sentence(tmp_path: Path) -> None:
         assert "is not a note id" in await refused(client, "memory_get", id="../../etc/passwd")
         assert "No note has the id" in await refused(client, "memory_delete", id="nothing")
         assert "has no argument 'q'" in await refused(client, "memory_search", q="x")
-        assert "nothing to change" in await refused(client, "memory_update", id=note["id"])
+        assert "no field to change" in await refused(client, "memory_update", id=note["id"])
         for owner in "ab":
             await call(client, "memory_write", type="semantic", title="t", body="b", project=f"github.com/{owner}/web")
         for name, given in (("memory_list", {}), ("memory_search", {"query": "b"})):
@@ -297,7 +297,7 @@ def test_a_note_reaches_an_agent_whole_and_with_nothing_hidden(tmp_path: Path) -
     run(tmp_path, work)
 
 
-def test_a_writer_is_told_the_kinds_of_secrets_that_were_redacted(tmp_path: Path) -> None:
+def test_a_write_returns_the_kinds_of_redacted_secrets(tmp_path: Path) -> None:
     token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
     async def work(client: Client) -> None:

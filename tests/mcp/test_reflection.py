@@ -110,7 +110,7 @@ def test_a_bad_call_is_refused_in_one_sentence_and_changes_nothing(tmp_path: Pat
         ({"notes": [good], "done": ["01J00000000000000000000000"]}, "No note has the id"),
         ({"notes": [{**NOTE, "sources": ["../x"]}]}, "is not a note id"),
         ({"notes": [{**NOTE, "sources": []}]}, "has no sources"),
-        ({"notes": [good] * 51}, "50 notes at the most"),
+        ({"notes": [good] * 51}, "at most 50 notes"),
     ]
 
     async def work(client: Client) -> None:
@@ -123,7 +123,7 @@ def test_a_bad_call_is_refused_in_one_sentence_and_changes_nothing(tmp_path: Pat
         assert not list(changeset.changes(store))
 
 
-def test_what_the_user_pinned_is_left_to_the_user(tmp_path: Path) -> None:
+def test_pinned_episodes_are_left_to_the_user(tmp_path: Path) -> None:
     (pinned,) = prepared(tmp_path, "one", tags=["pinned"])
 
     async def work(client: Client) -> None:

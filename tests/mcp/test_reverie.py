@@ -1,4 +1,4 @@
-"""Reverie's tools: a profile of their own beside Engram's, spoken to by the official SDK's client."""
+"""Reverie's tools: a profile of their own beside Engram's, called by the official SDK's client."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_bad_arguments_are_answered_in_a_sentence(program: Program) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "count"), [("", 15), ("all", 15), ("agent", 11), ("agent,reverie", 17)])
-def test_nobody_gets_the_tools_who_does_not_ask_for_them(program: Program, wanted: str, count: int) -> None:
+def test_reveries_tools_are_listed_only_on_request(program: Program, wanted: str, count: int) -> None:
     async def work(client: Client) -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert len(names) == count

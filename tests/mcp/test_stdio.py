@@ -1,4 +1,4 @@
-"""What a hostile or broken client sends: an answer or silence, never a dead or hanging server."""
+"""Hostile and broken clients: the server answers or ignores them, and never dies or hangs."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_no_command_on_a_pipe_is_serve(tmp_path: Path) -> None:
     assert server.end()[0] == 0
 
 
-def test_what_was_accepted_before_the_end_of_input_is_answered(tmp_path: Path) -> None:
+def test_calls_accepted_before_the_end_of_input_are_answered(tmp_path: Path) -> None:
     server = Server(tmp_path, "serve")
     for number in range(50):
         arguments = {"type": "semantic", "title": f"n{number}", "body": "b"}

@@ -1,4 +1,4 @@
-"""What `memory_search` says where no note clearly fits, and how it explains itself."""
+"""The answer of `memory_search` if no note clearly fits, and its explanations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def agent(store: MemoryStore) -> Agent:
     return Agent(store)
 
 
-def test_weak_notes_are_marked_and_a_search_that_finds_no_other_says_so(agent: Agent) -> None:
+def test_weak_notes_are_marked_and_a_search_with_only_weak_ones_has_a_notice(agent: Agent) -> None:
     query = "which restaurant did grandmother choose for her birthday dinner in Lisbon?"
     result = agent.result("memory_search", query=query)
     assert [note.get("weak") for note in result["structuredContent"]["result"]] == [True]

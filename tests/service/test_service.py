@@ -1,4 +1,4 @@
-"""The daemon as a user service: what each system is given, and a real systemd that starts, restarts and removes it."""
+"""The daemon as a user service: the files of each system, and a real systemd that starts, restarts and removes it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def anamnesis(tmp_path: Path) -> Command:
     return command
 
 
-def test_what_is_printed_is_not_written_and_names_no_secret(anamnesis: Command) -> None:
+def test_print_writes_nothing_and_contains_no_secret(anamnesis: Command) -> None:
     printed = anamnesis("service", "install", "--print", "--json").json
     assert printed["system"] == {"darwin": "launchd", "win32": "task scheduler"}.get(sys.platform, "systemd")
     assert not any(Path(path).exists() for path in printed["files"])

@@ -1,4 +1,4 @@
-"""A program in a pseudo-terminal: what it draws, and keys that are typed when something has been drawn."""
+"""A program in a pseudo-terminal: its output, and keys that are typed once a text has been drawn."""
 
 from __future__ import annotations
 

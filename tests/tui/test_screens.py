@@ -1,4 +1,4 @@
-"""What the screens show and do; each is used as a person would."""
+"""The contents and the keys of the screens."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_engrams_keys_move_open_and_go_back(home: Path) -> None:
         await screen.press("k", "enter")
         await screen.shows("Deploy on Mondays", "opened 1×")
         await screen.press("t")
-        await screen.shows("what changed before and after")
+        await screen.shows("changes before and after")
         assert screen.rows[0].startswith("▶")
         await screen.press("escape", "escape")
         await screen.until(lambda: len(screen.rows) == 2)
@@ -162,7 +162,7 @@ def test_every_section_opens_at_every_size_and_a_click_chooses_one(home: Path) -
             (
                 "2 notes",
                 "note",
-                "captured yet",
+                "No sessions yet",
                 "Nothing waits",
                 "at the start",
                 "Machines",
@@ -199,7 +199,7 @@ def test_no_text_of_a_note_is_markup_or_commands_the_terminal(tmp_path: Path) ->
     drive(tmp_path, play)
 
 
-def test_what_another_program_writes_is_shown_and_the_cursor_stays(home: Path) -> None:
+def test_a_note_of_another_program_is_shown_and_the_cursor_stays(home: Path) -> None:
     async def play(screen: Driver) -> None:
         await screen.until(lambda: len(screen.rows) == 2)
         await screen.press("2")
@@ -217,7 +217,7 @@ def test_what_another_program_writes_is_shown_and_the_cursor_stays(home: Path) -
     drive(home, play)
 
 
-def test_the_cursor_goes_on_to_the_next_of_the_notes_that_wait(home: Path) -> None:
+def test_the_cursor_moves_to_the_next_waiting_note(home: Path) -> None:
     with MemoryStore(home) as store:
         for name in "cba":
             store.write(type="semantic", title=f"Foreign {name}", body="B\n", project="global", prov_source="import")

@@ -29,7 +29,7 @@ def anamnesis(tmp_path: Path) -> Command:
 
 
 def test_a_note_is_searched_for_edited_and_saved(anamnesis: Command) -> None:
-    """And the terminal is left as it was. Keys that are typed before Textual is there are not lost."""
+    """The terminal is restored. Keys that are typed before Textual has started are not lost."""
     editor = anamnesis.folder / "editor.py"
     editor.write_text("import sys\np = sys.argv[1]\nt = open(p).read()\nopen(p, 'w').write(t + 'Since 2019.\\n')\n")
     with Terminal(anamnesis, EDITOR=f"{sys.executable} {editor}") as terminal:

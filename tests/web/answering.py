@@ -1,4 +1,4 @@
-"""An application for tests of the server alone: it answers each request with what a function makes of it."""
+"""An application for tests of the server alone: a function makes the answer to each request."""
 
 from __future__ import annotations
 

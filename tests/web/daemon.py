@@ -1,4 +1,4 @@
-"""A real daemon process in a home of its own, and a plain way to ask it."""
+"""A real daemon process in a home of its own, and a simple client."""
 
 from __future__ import annotations
 

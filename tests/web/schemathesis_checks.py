@@ -1,4 +1,4 @@
-"""A check for Schemathesis: no failure inside, but for the one that Engram has where a session is not known."""
+"""A check for Schemathesis: no internal error, except the one that Engram has for an unknown session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests for changes that wait together are answered as if each had come alone."""
+"""Batched changes are answered as if each had come alone."""
 
 from __future__ import annotations
 
@@ -125,14 +125,12 @@ def _held(lanes: Lanes) -> Iterator[None]:
 
 @settings(max_examples=60)
 @given(st.lists(posts, max_size=12))
-def test_what_waits_together_is_answered_and_saved_as_if_it_came_one_by_one(
-    template: Path, requests: list[Request]
-) -> None:
+def test_batched_requests_are_answered_and_saved_as_if_sent_one_by_one(template: Path, requests: list[Request]) -> None:
     together = answers(template, requests, are_together=True)
     assert together == answers(template, requests, are_together=False)
 
 
-def test_of_many_posts_at_once_each_gets_its_own_answer(daemon: Daemon) -> None:
+def test_concurrent_posts_each_get_their_own_answer(daemon: Daemon) -> None:
     daemon.ask("POST", "/sessions", json.dumps({"id": "s", "project": "p"}))
     begin = threading.Barrier(32)
 

@@ -1,4 +1,4 @@
-"""Under uvicorn the daemon's application gives the same answers as from the daemon's own server."""
+"""Under uvicorn, the daemon's application gives the same answers as under the daemon's own server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def both(tmp_path: Path) -> Iterator[tuple[Daemon, Daemon]]:
 
 
 def test_statuses_headers_and_bodies_are_the_same(both: tuple[Daemon, Daemon]) -> None:
-    """Of routes and refusals alike: the guard, limits, redirects, Go's errors, redaction and MCP."""
+    """For routes and refusals: the guard, limits, redirects, Go's errors, redaction and MCP."""
     secret = "ghp_" + "a1B2" * 9
     rpc = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     with_token = {"authorization": f"Bearer {TOKEN}"}

@@ -1,4 +1,4 @@
-"""Chunked bodies are read as Go's own server reads them; `golden/chunks.jsonl` is what it answered."""
+"""Chunked bodies are read as by Go's own server, whose answers are in `golden/chunks.jsonl`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many clients write at once and the daemon is killed: what was answered is there, and nobody was refused."""
+"""The daemon is killed while many clients write: every answered write is stored, and none was refused."""
 
 from __future__ import annotations
 

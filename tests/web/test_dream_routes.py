@@ -1,4 +1,4 @@
-"""Reverie's routes: what dreams did and what waits, the tokens of results, and contexts for any limit."""
+"""Reverie's routes: the reports of dreams and open proposals, the tokens of results, and contexts for any limit."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_tokens_are_estimated_only_where_that_is_asked_for(begun: Daemon) -> Non
 
 
 @pytest.mark.parametrize("limit", ["-1", "0", "abc", "1.5", "", "99999999999999999999", "%00"])
-def test_a_limit_that_is_none_is_the_default_of_the_smart_context(begun: Daemon, limit: str) -> None:
+def test_an_invalid_limit_of_the_smart_context_is_the_default(begun: Daemon, limit: str) -> None:
     for number in range(120):
         save(begun, title=f"recent {number}", content=f"c{number}")
     _, default = asked(begun, "GET", "/context/smart?project=p")

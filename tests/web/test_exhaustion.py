@@ -100,7 +100,7 @@ def test_half_open_connections_leave_others_served_and_the_processor_idle(tmp_pa
 
 
 def test_the_limit_on_open_files_is_raised_as_far_as_it_may_be(tmp_path: Path) -> None:
-    """Connections take what is left of 256, and files of the memory keep theirs."""
+    """Connections get the rest of 256 descriptors, and the files of the memory keep theirs."""
     daemon = Confined(tmp_path)
     with clients(daemon, 300):
         assert daemon.ask("GET", "/stats").status == 200
@@ -139,7 +139,7 @@ def test_a_message_of_mcp_may_have_16_mb(shared: Daemon) -> None:
         assert read_all(connection).startswith(b"HTTP/1.1 413 ")
 
 
-def test_what_is_refused_at_the_head_is_not_invited_to_send_its_body(shared: Daemon) -> None:
+def test_a_request_refused_by_its_head_gets_no_100_continue(shared: Daemon) -> None:
     with clients(shared, 1) as (connection,):
         connection.sendall(head("/observations", MB + 1, "Expect: 100-continue"))
         assert connection.recv(12) == b"HTTP/1.1 413"

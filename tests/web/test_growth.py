@@ -1,4 +1,4 @@
-"""What a client sends costs time in proportion to its size: four times as much takes about four times as long."""
+"""The time of a request is proportional to its size: four times as much takes about four times as long."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ WORK: dict[str, Callable[[int], object]] = {
 
 
 @pytest.mark.parametrize("work", WORK.values(), ids=WORK)
-def test_time_grows_with_what_is_sent_and_not_faster(work: Callable[[int], object]) -> None:
+def test_time_grows_linearly_with_the_size_of_a_request(work: Callable[[int], object]) -> None:
     assert not superlinear(work, lambda size: size)

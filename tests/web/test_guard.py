@@ -58,7 +58,7 @@ def test_a_name_that_was_made_to_point_here_is_refused(shared: Daemon, host: str
     ids=str,
 )
 def test_a_page_of_another_origin_is_refused(shared: Daemon, headers: dict[str, str]) -> None:
-    """A form needs no leave to be sent from anywhere: the text of a note could be posted so."""
+    """A form can be sent from any page without a preflight, and could post the text of a note."""
     refused = shared.ask("POST", "/sessions", '{"id":"x","project":"p"}', Content_Type="text/plain", **headers)
     assert refused.status == 403
     assert shared.ask("GET", "/search?q=x", **headers).status == 403
@@ -141,7 +141,7 @@ def test_the_host_is_checked_in_every_form_of_a_request(
 
 
 def test_a_token_that_is_set_is_needed_on_loopback_too(tmp_path: Path) -> None:
-    """Only whether the daemon runs is said without it: plugins of Engram ask that before they start another."""
+    """Only /health answers without it: Engram's plugins check it before they start a daemon."""
     daemon = Daemon(tmp_path, ANAMNESIS_TOKEN=TOKEN)
     assert daemon.ask("GET", "/health").status == 200
     assert daemon.ask("GET", "/health", Origin="https://evil.example").status == 403
@@ -165,7 +165,7 @@ def test_the_token_of_config_json_is_needed_as_well(tmp_path: Path) -> None:
 
 
 def test_a_port_that_a_daemon_with_a_token_has_is_named_with_it(tmp_path: Path) -> None:
-    """The token is not sent to find that out: another program could listen there."""
+    """The token is not sent for this check, as another program could listen there."""
     daemon = Daemon(tmp_path, ANAMNESIS_TOKEN=TOKEN)
     taken = subprocess.run(
         [sys.executable, "-m", "anamnesis", "daemon", "--port", str(daemon.port)],
@@ -197,7 +197,7 @@ def test_beyond_loopback_the_token_is_needed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_nobody_is_let_in_from_outside_without_a_token(tmp_path: Path, host: str) -> None:
+def test_another_machine_needs_the_token(tmp_path: Path, host: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "anamnesis", "daemon", "--port", "0", "--host", host],
         env=environment(tmp_path),
@@ -222,12 +222,12 @@ def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(token: str) -> No
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", "[::1]", "127.255.255.254"])
-def test_what_loopback_is(name: str) -> None:
+def test_loopback_hosts_are_recognised(name: str) -> None:
     assert is_loopback(name)
 
 
 @pytest.mark.parametrize("name", ["", "0.0.0.0", "::", "localhost.", "example.com", "10.0.0.1", "127.1"])
-def test_what_loopback_is_not(name: str) -> None:
+def test_other_hosts_are_not_loopback(name: str) -> None:
     assert not is_loopback(name)
     with pytest.raises(InvalidArgument):
         build_guard(name, "")

@@ -1,4 +1,4 @@
-"""GET /observations/{id}/history: what an observation was, as the journal keeps it."""
+"""GET /observations/{id}/history: the versions of an observation in the journal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.web.test_plugin_routes import asked, save
 FIELDS = ["number", "recorded_at", "replaced_at", "changed", "diff", "observation"]
 
 
-def test_every_revision_is_told_with_its_difference_the_newest_first(begun: Daemon) -> None:
+def test_every_revision_is_listed_with_its_diff_the_newest_first(begun: Daemon) -> None:
     id = save(begun, title="Plan", content="first\nline", topic_key="plan")
     assert save(begun, title="Plan", content="second\nline", topic_key="plan") == id
     begun.ask("PATCH", f"/observations/{id}", json.dumps({"title": "The <plan> für 🐈"}))
@@ -29,7 +29,7 @@ def test_every_revision_is_told_with_its_difference_the_newest_first(begun: Daem
         assert asked(begun, "GET", f"/observations/{id}/history?limit={limit}") == (200, found)
 
 
-def test_what_was_hidden_has_its_history_and_what_was_removed_has_none(begun: Daemon) -> None:
+def test_a_soft_deleted_observation_has_a_history_and_a_removed_one_has_none(begun: Daemon) -> None:
     id = save(begun, title="Plan", content="first")
     begun.ask("DELETE", f"/observations/{id}")
     assert asked(begun, "GET", f"/observations/{id}")[0] == 404
@@ -41,10 +41,10 @@ def test_what_was_hidden_has_its_history_and_what_was_removed_has_none(begun: Da
 
 
 @pytest.mark.parametrize("id", ["x", "1.5", "--help", "..%2Fx", "%00", "99999999999999999999"])
-def test_what_is_no_number_is_refused_as_for_an_observation(shared: Daemon, id: str) -> None:
+def test_an_id_that_is_not_a_number_is_refused_as_for_an_observation(shared: Daemon, id: str) -> None:
     assert asked(shared, "GET", f"/observations/{id}/history") == (400, {"error": "invalid observation id"})
 
 
-def test_nobody_is_not_found(shared: Daemon) -> None:
+def test_an_unknown_observation_has_no_history(shared: Daemon) -> None:
     for id in ("0", "-1", "12345"):
         assert asked(shared, "GET", f"/observations/{id}/history") == (404, {"error": "observation not found"})

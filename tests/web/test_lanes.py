@@ -1,4 +1,4 @@
-"""Writes that wait are committed together, as if each came alone, and one that fails takes no other with it."""
+"""Waiting writes are committed together, as if each came alone, and a failing one does not affect the others."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def held(lanes: Lanes) -> tuple[asyncio.Future[Response], threading.Event]
     return first, may_end
 
 
-def test_what_gathers_while_a_transaction_runs_is_the_next_one(path: Path, db: sqlite3.Connection) -> None:
+def test_requests_during_a_transaction_form_the_next_one(path: Path, db: sqlite3.Connection) -> None:
     sessions.create(db, "s", "p")
 
     async def write() -> tuple[list[int], int, int]:
@@ -104,7 +104,7 @@ def test_nothing_is_answered_before_it_is_committed(path: Path, db: sqlite3.Conn
     asyncio.run(write())
 
 
-def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.Connection) -> None:
+def test_every_client_of_a_failed_commit_gets_the_error(path: Path, db: sqlite3.Connection) -> None:
     def damage(requests: Sequence[Request], db: sqlite3.Connection) -> list[Response]:
         db.execute("PRAGMA defer_foreign_keys = ON")
         db.execute("INSERT INTO user_prompts (session_id, content) VALUES ('nobody', 'c')")
@@ -124,7 +124,7 @@ def test_whoever_waits_for_a_commit_that_fails_is_told(path: Path, db: sqlite3.C
     assert db.execute("SELECT count(*) FROM user_prompts").fetchone() == (0,)
 
 
-def test_a_write_is_answered_while_the_work_after_it_goes_on_and_the_next_one_after_that_work(
+def test_a_write_is_answered_before_its_follow_up_and_the_next_write_after_it(
     path: Path, db: sqlite3.Connection
 ) -> None:
     sessions.create(db, "s", "p")
@@ -153,9 +153,7 @@ def test_a_write_is_answered_while_the_work_after_it_goes_on_and_the_next_one_af
     assert done == ["work", "work"]
 
 
-def test_what_a_write_leaves_is_done_before_a_call_when_no_request_follows_and_at_the_end(
-    path: Path, db: sqlite3.Connection
-) -> None:
+def test_postponed_work_is_flushed_before_a_call_when_idle_and_at_the_end(path: Path, db: sqlite3.Connection) -> None:
     sessions.create(db, "s", "p")
     done: list[str] = []
     is_flushed = threading.Event()

@@ -1,4 +1,4 @@
-"""The daemon as a process: one for a memory, found and stopped by its files, and clear about what is in its way."""
+"""The daemon as a process: one per memory, found and stopped by its files, with clear errors about what blocks it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def free_port() -> Iterator[int]:
         yield port
 
 
-def test_a_command_that_is_not_on_the_path_is_said_how_to_use_and_to_install(tmp_path: Path) -> None:
+def test_a_command_that_is_not_on_path_prints_how_to_use_and_install_it(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path, PATH="/usr/bin:/bin")
     try:
         assert daemon.process.stdout
@@ -55,7 +55,7 @@ def test_a_command_that_is_not_on_the_path_is_said_how_to_use_and_to_install(tmp
         assert daemon.stop() == (0, "")
 
 
-def test_it_starts_in_the_background_is_found_and_is_stopped(tmp_path: Path) -> None:
+def test_a_background_daemon_is_found_and_stopped(tmp_path: Path) -> None:
     assert anamnesis(tmp_path, "daemon", "status").returncode == 1
     started = anamnesis(tmp_path, "daemon", "--port", "0", "--background")
     try:
@@ -90,7 +90,7 @@ def test_another_memory_has_another_daemon(daemon: Daemon, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_well_at_a_signal_and_says_so_in_the_log(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_the_daemon_cleanly_and_is_logged(tmp_path: Path, number: signal.Signals) -> None:
     daemon = Daemon(tmp_path)
     assert daemon.stop(number) == (0, "")
     log = [json.loads(line) for line in (tmp_path / "anamnesis.log").read_text().splitlines()]
@@ -100,7 +100,7 @@ def test_it_ends_well_at_a_signal_and_says_so_in_the_log(tmp_path: Path, number:
     ]
 
 
-def test_one_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_a_killed_daemon_does_not_block_the_next(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path)
     assert daemon.stop(signal.SIGKILL)[0] == -signal.SIGKILL
     assert (tmp_path / "daemon.json").exists()
@@ -148,7 +148,7 @@ def test_a_host_that_cannot_be_is_a_sentence(tmp_path: Path, arguments: list[str
     assert (done.returncode, done.stderr) == (1, f"anamnesis: {message}\n")
 
 
-def test_a_database_that_is_none_is_a_sentence_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported_in_a_sentence_and_left_alone(tmp_path: Path) -> None:
     broken = tmp_path / "engram.db"
     broken.write_bytes(b"this is not a database, but it is somebody's file" * 100)
     done = anamnesis(tmp_path, "daemon", "--port", "0", "--background")
@@ -174,7 +174,7 @@ def test_a_connection_is_taken_before_anything_heavy_is_imported(tmp_path: Path)
 
 
 def test_serve_is_the_same_daemon(tmp_path: Path) -> None:
-    """What plugins of Engram call."""
+    """As plugins of Engram start it."""
     with free_port() as port:
         served = subprocess.Popen(
             [sys.executable, "-m", "anamnesis", "engram", "serve", str(port)],

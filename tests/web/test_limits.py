@@ -1,4 +1,4 @@
-"""No client can hold a connection, memory or the event loop for longer than it may; what is worked on is never cut."""
+"""No client can hold a connection, memory or the event loop beyond the limits; running requests are never cut."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from collections.abc import Callable
 import pytest
 from tests.web.answering import serving
 
-from anamnesis.web.http_server import HttpServer, Limits
+from anamnesis.web.http_server import ConnectionLimits, HttpServer
 from anamnesis.web.message import TEXT, Request, Response
 from anamnesis.web.mount import Message, Mount, Receive, Send
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 # No time runs out but the one that a test sets.
-LONG = Limits(head=600, body=600, whole_body=600, idle=600, unread=600, linger=600, sweep=0.05)
+LONG = ConnectionLimits(head=600, body=600, whole_body=600, idle=600, unread=600, linger=600, sweep=0.05)
 
 
-def limits(**changed: float) -> Limits:
-    return Limits(**{name: getattr(LONG, name) for name in LONG.__slots__} | changed)
+def limits(**changed: float) -> ConnectionLimits:
+    return ConnectionLimits(**{name: getattr(LONG, name) for name in LONG.__slots__} | changed)
 
 
 async def first_reply(reader: StreamReader) -> bytes:
@@ -62,8 +62,8 @@ def test_a_client_that_stops_in_the_middle_is_let_go(allowed: dict[str, float], 
     assert b"408" not in reply or (b'{"error":"' in reply and b"seconds" in reply)
 
 
-def test_a_body_that_makes_progress_goes_on() -> None:
-    """The whole takes longer than may pass without a byte of it."""
+def test_a_body_that_makes_progress_is_not_cut() -> None:
+    """The whole body takes longer than the timeout between two bytes."""
 
     async def send_slowly() -> bytes:
         async with serving(HttpServer(limits(body=2.0))) as connect:
@@ -128,7 +128,7 @@ def test_the_oldest_idle_connection_makes_room_for_a_new_one() -> None:
     assert all(reply.startswith(b"HTTP/1.1 200 OK\r\n") for reply in replies[2:])
 
 
-def test_where_none_is_idle_the_oldest_head_makes_room_and_a_request_at_work_does_not() -> None:
+def test_without_an_idle_connection_the_oldest_head_is_closed_and_no_running_request() -> None:
     async def connect_all() -> tuple[bytes, bytes, bytes]:
         done: list[Future[Response]] = []
 
@@ -187,8 +187,8 @@ def test_unfinished_bodies_together_are_bounded_and_the_largest_goes_first() -> 
     assert held == 0
 
 
-def test_what_is_worked_on_is_counted_even_after_its_client_has_gone() -> None:
-    """Otherwise bodies could gather in the queue of the writer, from clients that send one and leave."""
+def test_a_running_request_counts_even_after_its_client_has_gone() -> None:
+    """Otherwise bodies of clients that disconnect could pile up in the writer's queue."""
 
     async def send_and_leave() -> tuple[int, int]:
         done: Future[Response] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""Any ASGI application can be mounted: it gets bodies as they arrive, streams its answers, and learns who has gone."""
+"""Any ASGI application can be mounted: it gets bodies as they arrive, streams answers, and sees disconnects."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def stream_two(scope: Message, receive: Receive, send: Send) -> None:
     await body(send, b"two")
 
 
-def test_a_body_of_unknown_length_is_chunked_and_the_connection_goes_on() -> None:
+def test_a_body_of_unknown_length_is_chunked_and_the_connection_stays_open() -> None:
     assert replies(stream_two, get() * 2).count(b"\r\n\r\n4\r\none \r\n3\r\ntwo\r\n0\r\n\r\n") == 2
 
 
@@ -126,7 +126,7 @@ def test_headers_of_the_application_go_before_ours() -> None:
     assert reply.endswith(b"\r\n\r\nhi")
 
 
-def test_the_scope_says_what_was_asked() -> None:
+def test_the_scope_describes_the_request() -> None:
     async def show(scope: Message, receive: Receive, send: Send) -> None:
         kept = {name: scope[name] for name in ("type", "http_version", "method", "scheme", "path", "root_path")}
         shown = {**kept, "raw": scope["raw_path"].decode(), "query": scope["query_string"].decode()}
@@ -210,7 +210,7 @@ def test_a_body_beyond_the_limit_of_the_mount_is_refused(sent: bytes) -> None:
 
 
 def test_a_body_that_is_not_read_is_not_held() -> None:
-    """The client is stopped when the application does not read, so that the server holds little."""
+    """If the application does not read, neither does the server, so that it buffers little."""
 
     async def ask() -> int:
         reading = asyncio.Event()
@@ -318,7 +318,7 @@ def test_an_application_that_only_sends_is_ended_when_the_client_has_gone() -> N
 
 @pytest.mark.parametrize("is_reading", [False, True])
 def test_stopping_the_server_ends_streams_at_once(is_reading: bool) -> None:
-    """`serving` stops the server with an hour for what is under way; a stream does not get it."""
+    """`serving` gives running requests an hour when it stops the server; a stream does not get it."""
 
     async def ask() -> str:
         ended = "not at all"

@@ -1,4 +1,4 @@
-"""The document of the API is true: what it describes is what the daemon takes and answers."""
+"""The OpenAPI document describes what the daemon accepts and answers."""
 
 from __future__ import annotations
 

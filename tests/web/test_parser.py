@@ -1,4 +1,4 @@
-"""Bytes become requests: however they are cut into pieces, and never two requests where there is one."""
+"""The parser finds the same requests however the bytes are split, and never two where there is one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_any_bytes_are_a_request_are_malformed_or_wait_for_more(data: bytes) -> 
     ],
     ids=range(28),
 )
-def test_what_two_readers_could_read_in_two_ways_is_refused(data: bytes, status: int) -> None:
+def test_an_ambiguous_request_is_refused(data: bytes, status: int) -> None:
     with pytest.raises(Malformed) as caught:
         read(data)
     assert caught.value.status == status

@@ -100,13 +100,13 @@ def test_a_configuration_that_never_ends_or_never_begins_holds_nobody_up(shared:
 
 
 @pytest.mark.parametrize("cwd", ["", "relative/path", "%00", "/no/such/folder%00"])
-def test_what_is_no_folder_gets_a_hint_and_no_project(shared: Daemon, cwd: str) -> None:
+def test_a_path_that_is_not_a_folder_gets_a_hint_and_no_project(shared: Daemon, cwd: str) -> None:
     status, found = asked(shared, "GET", f"/project/current?cwd={cwd}")
     assert (status, found["project"]) == (200, "")
     assert "absolute" in found["error_hint"]
 
 
-def test_the_smart_context_has_what_is_recent_what_comes_back_and_what_is_personal(begun: Daemon) -> None:
+def test_the_smart_context_has_recent_recurring_and_personal_observations(begun: Daemon) -> None:
     save(begun, title="mine", content="about me", scope="personal", project="elsewhere")
     for number in range(3):
         save(begun, title=f"kept {number}", content="old but living", topic_key="living")
@@ -136,7 +136,7 @@ def test_a_context_is_as_long_as_it_may_be_and_says_where_it_was_cut(begun: Daem
         assert told.endswith("\n[truncated]") or most <= 12
 
 
-def test_metrics_are_what_prometheus_reads(begun: Daemon) -> None:
+def test_metrics_have_the_format_of_prometheus(begun: Daemon) -> None:
     begun.ask("GET", "/observations/77")
     begun.ask("GET", "/no/such/path")
     save(begun, title="t", content="c")
@@ -150,7 +150,7 @@ def test_metrics_are_what_prometheus_reads(begun: Daemon) -> None:
     assert "anamnesis_observations 1" in lines
 
 
-def test_ready_says_who_serves(daemon: Daemon) -> None:
+def test_ready_names_the_serving_process(daemon: Daemon) -> None:
     status, found = asked(daemon, "GET", "/ready")
     assert (status, found["status"], found["pid"]) == (200, "ready", daemon.process.pid)
 

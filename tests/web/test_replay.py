@@ -1,4 +1,4 @@
-"""What a running Engram answered, request for request, is what this daemon answers."""
+"""The daemon gives the recorded answers of a running Engram, request by request."""
 
 from __future__ import annotations
 

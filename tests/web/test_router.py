@@ -1,4 +1,4 @@
-"""Requests take the ways that Go's ServeMux gives them; `golden/mux.jsonl` is what Go itself said."""
+"""Requests are routed as by Go's ServeMux, whose answers are in `golden/mux.jsonl`."""
 
 from __future__ import annotations
 

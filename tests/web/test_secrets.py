@@ -106,7 +106,7 @@ def test_the_secret_of_a_text_that_is_cut_does_not_survive_in_half(daemon: Daemo
     assert TOKEN[:12].lower() not in stored(daemon.home)
 
 
-def test_what_holds_no_secret_is_answered_as_ever(daemon: Daemon) -> None:
+def test_a_request_without_a_secret_is_answered_as_before(daemon: Daemon) -> None:
     post(daemon, "/sessions", id="s", project="p")
     reply = post(daemon, "/observations", session_id="s", title="t", content="The token is read from the keyring.")
     assert (told(reply), reply.body) == (None, b'{"id":1,"status":"saved"}\n')

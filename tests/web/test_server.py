@@ -106,7 +106,7 @@ def test_http_1_0_is_answered_and_closed(connection: socket.socket) -> None:
     assert b"Connection: close" in reply
 
 
-def test_what_is_no_request_gets_a_sentence_and_an_end(connection: socket.socket) -> None:
+def test_a_malformed_request_gets_a_sentence_and_is_closed(connection: socket.socket) -> None:
     connection.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n")
     assert read_all(connection).startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
@@ -119,7 +119,7 @@ def test_a_body_beyond_50_mb_is_answered_before_it_has_come(connection: socket.s
 
 
 def test_an_import_of_nearly_50_mb_is_taken(shared: Daemon) -> None:
-    """What does not fit into a row is cut, as Engram does it; nothing else is refused."""
+    """A text that does not fit into a row is cut, as in Engram; nothing else is refused."""
     content = "é" * (24 << 20)
     exported = {
         "sessions": [{"id": "big", "project": "p", "started_at": "2026-01-01 00:00:00"}],
@@ -153,8 +153,8 @@ def test_hundreds_of_connections_at_once_are_served(shared: Daemon) -> None:
             each.close()
 
 
-def test_what_was_accepted_is_answered_before_the_end(tmp_path: Path) -> None:
-    """A signal comes while writes are under way: each of them is answered, and what is answered is there."""
+def test_accepted_requests_are_answered_before_the_daemon_stops(tmp_path: Path) -> None:
+    """A signal arrives during writes: each of them is answered, and every answered write is stored."""
     daemon = Daemon(tmp_path)
     assert daemon.ask("POST", "/sessions", '{"id":"s","project":"p"}').status == 201
     answered: list[int] = []

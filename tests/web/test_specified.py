@@ -1,4 +1,4 @@
-"""Where the specification and the recorded Engram differ: the specification holds, and the recording if strict."""
+"""Where the specification and the recorded Engram differ, the specification holds; if strict, the recording."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_project_that_was_stored_as_it_was_sent_can_be_given_its_normal_name(t
 
 
 @pytest.mark.parametrize("name", [" ", "\t"])
-def test_a_name_of_blanks_is_no_name(daemon: Daemon, name: str) -> None:
+def test_a_blank_name_is_missing(daemon: Daemon, name: str) -> None:
     save(daemon, "web")
     asked(daemon, "POST", "/observations", session_id="s1", title="t", content="of no project")
     reply = daemon.ask("POST", "/projects/migrate", json.dumps({"old_project": "web", "new_project": name}))
@@ -79,7 +79,7 @@ def test_a_name_of_blanks_is_no_name(daemon: Daemon, name: str) -> None:
     assert nothing == {"status": "skipped", "reason": "no records found"}
 
 
-def test_what_is_imported_is_found_under_its_project(daemon: Daemon) -> None:
+def test_an_imported_observation_is_found_under_its_project(daemon: Daemon) -> None:
     asked(daemon, "POST", "/import", **document("My--App"))
     assert found(daemon, "My--App") == found(daemon, "my-app") == [1, 1, 1]
     assert len(asked(daemon, "GET", "/search?q=imported&project=MY-APP")) == 1

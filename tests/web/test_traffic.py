@@ -1,4 +1,4 @@
-"""Whatever is sent: two daemons with the same past answer it alike, and nothing breaks inside of one."""
+"""Random requests: two daemons with the same history give the same answers, without internal errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that wait for a network or for git delay neither searches nor writes, whether these come over HTTP or MCP."""
+"""Calls that wait for a network or for git delay neither searches nor writes, over HTTP and MCP."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_batch_of_reads_and_writes_is_answered_in_its_order(daemon: Daemon) ->
 
 
 def test_the_daemon_ends_while_a_sync_hangs(tmp_path: Path, gate: Gate) -> None:
-    """A remote that never answers cannot keep the daemon alive, and what the sync has started ends with it."""
+    """A remote that never answers cannot keep the daemon alive, and the processes of the sync end with it."""
     daemon = Daemon(_home(tmp_path), **gate.variables)
     with ThreadPoolExecutor(1) as client:
         client.submit(call, daemon, "memory_sync")

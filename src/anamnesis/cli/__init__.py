@@ -18,14 +18,14 @@ GROUPS = {
     "Other machines": ("sync", "conflicts"),
     "Set up": ("init", "uninstall", "config", "project", "import", "export", "service", "completion"),
     "For a team": ("login", "logout", "space", "hub"),
-    "Look after": ("reflect", "dream", "doctor", "reindex", "bridge", "backup", "eval"),
+    "Maintain": ("reflect", "dream", "doctor", "reindex", "bridge", "backup", "eval"),
     "For agents": ("serve", "daemon", "engram", "inject", "recall", "capture"),
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
 class LazyGroup(click.Group):
-    """Has only the names of its commands; each is a module `anamnesis.cli.NAME` with a `command`."""
+    """Imports a command when it is called; each is a module `anamnesis.cli.NAME` with a `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*COMMANDS]  # importing `anamnesis.cli.list` shadows the built-in

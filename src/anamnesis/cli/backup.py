@@ -1,4 +1,4 @@
-"""`anamnesis backup`: one file with everything that is not derived, and its restoring."""
+"""`anamnesis backup`: saves everything that is not derived in one file, and restores it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _RESTORE = "restore"
 
 @click.command()
 @click.argument("words", nargs=-1, required=True, metavar="[restore] FILE")
-@click.option("--replace", is_flag=True, help="With restore: move what is there aside first.")
+@click.option("--replace", is_flag=True, help="With restore: move the existing files aside first.")
 @as_json
 def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
     """Save everything that is not derived in one file, or restore it.
 
-    The file holds the notes with their history and trash, the settings, what was used, dreamt and imported, and
-    engram.db; not the index and the vectors, which are made anew. It is verified before the command succeeds. Agents
-    and the daemon may go on working meanwhile. The file is as confidential as the notes, and may hold a token.
+    The file holds the notes with their history and trash, the settings, the records of use, dreams and imports, and
+    engram.db; not the index and the vectors, which are rebuilt. It is verified before the command succeeds. Agents
+    and the daemon may keep running. The file is as confidential as the notes, and may hold a token.
 
-    `anamnesis backup restore FILE` verifies the file first, and restores a home where there is none; with --replace,
-    what is there is moved aside. Restore only what you saved yourself.
+    `anamnesis backup restore FILE` verifies the file, then restores it into a home that does not exist yet; --replace
+    moves an existing home aside. Restore only files that you saved yourself.
 
-    JSON: {"file", "files", "databases", "bytes", "damaged"}; of restore also "moved_aside"
+    JSON: {"file", "files", "databases", "bytes", "damaged"}; restore adds "moved_aside"
     """
     if len(words) != 1 and (len(words) != 2 or words[0] != _RESTORE):
         raise click.UsageError("Give a FILE, or `restore` and a FILE.")
-    from anamnesis.backup import back_up  # the help need not wait for it
+    from anamnesis.backup import back_up  # imported here to keep the help fast
 
     file, is_restoring = Path(words[-1]), len(words) == 2
     try:
@@ -52,7 +52,7 @@ def command(words: tuple[str, ...], replace: bool, as_json: bool) -> None:
         click.echo(f"Saved {what} in {file}, and verified it.")
         for name in saved.damaged:
             click.echo(
-                f"anamnesis: {name} is damaged, and was saved as it is; `anamnesis doctor` may know more.", err=True
+                f"anamnesis: {name} is damaged and was saved in that state; `anamnesis doctor` may help.", err=True
             )
 
 
@@ -79,4 +79,4 @@ def _restore(file: Path, replace: bool, as_json: bool) -> None:
         return
     click.echo(f"Restored {counted(saved.files, 'file')} and {counted(saved.databases, 'database')}.")
     for path in aside:
-        click.echo(f"What was there is now {path}.")
+        click.echo(f"Moved aside: {path}")

@@ -1,4 +1,4 @@
-"""`anamnesis bridge`: the state of the bridge between notes and observations, and its reconciliation."""
+"""`anamnesis bridge`: shows the state of the bridge between notes and observations, and reconciles them."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from anamnesis.vault import open_vault
 
 @click.group()
 def command() -> None:
-    """Look after the bridge between notes and Engram's observations.
+    """Show and reconcile the bridge between notes and Engram's observations.
 
-    It is on where there is an engram.db: what is written on one side is written on the other in the same moment. What
-    another program changed is reconciled by the daemon, by the next write or by `anamnesis bridge reconcile`; commands
-    that only read reconcile nothing.
+    The bridge is on if there is an engram.db: a write on one side is written to the other side at once. Changes by
+    other programs are reconciled by the daemon, by the next write or by `anamnesis bridge reconcile`; commands that
+    only read do not reconcile.
     """
 
 
 @command.command()
 @as_json
 def status(as_json: bool) -> None:
-    """Show what both sides hold, and what one has not seen of the other.
+    """Count the notes, the observations and the changes that wait to be reconciled.
 
-    Exits with 1 where something is waiting.
+    Exits with 1 if changes are waiting.
 
     \b
     JSON: {"database", "notes", "observations", "twins", "waiting": {"notes", "observations"}}
@@ -60,7 +60,7 @@ def status(as_json: bool) -> None:
 
 
 @command.command()
-@click.option("--all", "everything", is_flag=True, help="Compare everything, not only what is known to have changed.")
+@click.option("--all", "everything", is_flag=True, help="Compare everything, not only recorded changes.")
 @as_json
 def reconcile(everything: bool, as_json: bool) -> None:
     """Reconcile what changed in notes and in observations.
@@ -79,12 +79,14 @@ def reconcile(everything: bool, as_json: bool) -> None:
             bridge.write_strengths(add=settings().engram_strength)
             waiting = bridge.waiting().total
     except LockHeld as error:
-        raise StoreUnavailable("Another process is doing that.", "`anamnesis bridge status` shows how far.") from error
+        raise StoreUnavailable(
+            "Another process is reconciling.", "`anamnesis bridge status` shows what is left."
+        ) from error
     if as_json:
         print_json({"compared": count, "waiting": waiting})
     else:
         left = counted(waiting, "is", "are")
-        click.echo(f"Looked at {counted(count, 'change')}; {left} left." if count else "Nothing had changed.")
+        click.echo(f"Compared {counted(count, 'change')}; {left} left." if count else "Nothing had changed.")
     sys.exit(1 if waiting else 0)
 
 

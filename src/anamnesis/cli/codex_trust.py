@@ -16,13 +16,13 @@ from anamnesis.onboard.ledger import Ledger
 from anamnesis.onboard.plan import Plan
 from anamnesis.onboard.setup import plan_setup, set_up
 
-_DONE = "Its hooks are trusted now; /hooks in Codex shows them and takes the trust back."
+_DONE = "Its hooks are trusted now; /hooks in Codex shows them and can revoke the trust."
 
 
 def trust(agents: list[Agent], done: Plan, *, is_asking: bool, is_agreed: bool) -> None:
-    """Let Codex trust the hooks that were set up, if the user agrees; adds the change and its remark to what was done.
+    """Make Codex trust the hooks that were set up, if the user agrees. The change is added to `done`.
 
-    `is_agreed`: nobody is asked, and one line says what is done.
+    `is_agreed`: the user is not asked; one line on stderr announces the change.
     """
     found = find_untrusted(agents, machine.place(settings()))
     if found is None or (found.hooks and not _agrees(found.agent, is_asking, is_agreed)):
@@ -37,11 +37,11 @@ def trust(agents: list[Agent], done: Plan, *, is_asking: bool, is_agreed: bool) 
 
 def _agrees(agent: Agent, is_asking: bool, is_agreed: bool) -> bool:
     if is_asking:
-        question = "Codex runs no hook before you trust it. Trust those of anamnesis now, as its /hooks does?"
+        question = "Codex runs only trusted hooks. Trust those of anamnesis now, as /hooks in Codex does?"
         return click.confirm(question, default=True)
     if is_agreed:
-        click.echo("anamnesis: Codex runs no hook before it is trusted: trusting those of anamnesis.", err=True)
-    elif not on_terminal():  # where it is drawn
+        click.echo("anamnesis: Codex runs only trusted hooks: trusting those of anamnesis.", err=True)
+    elif not on_terminal():  # on a terminal, the remark is drawn with the outcome
         click.echo(f"anamnesis: {agent.remark}", err=True)
     return is_agreed
 

@@ -1,4 +1,4 @@
-"""What the shell offers while somebody types: notes, projects, tags and settings; nothing if that fails."""
+"""Shell completion of notes, projects, tags and settings; nothing is offered on an error."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def _from_store(offers: Callable[[MemoryStore, str], Iterator[Offer]]) -> Completion:
-    """A completion with what the store offers. It opens only the notes, and no engram.db."""
+    """A completion from the store. It opens only the notes, and no engram.db."""
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
             with MemoryStore(settings(context).home, only_to_read=True) as store:
                 found = [CompletionItem(word, help=help) for word, help in offers(store, incomplete)]
-        except Exception:  # a traceback would be printed into the line that somebody types
+        except Exception:  # a traceback would be printed into the command line
             return []
         return found[:_MOST_OFFERED]
 
@@ -41,7 +41,7 @@ def _notes(store: MemoryStore, incomplete: str) -> Iterator[Offer]:
 
 
 def _projects(store: MemoryStore, incomplete: str) -> Iterator[Offer]:
-    """Full keys, also by their last part."""
+    """Full keys, also found by their last part."""
     for key in store.projects():
         if key.startswith(incomplete.lower()) or key.rpartition("/")[2].startswith(incomplete.lower()):
             yield key, ""

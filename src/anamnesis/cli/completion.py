@@ -1,4 +1,4 @@
-"""`anamnesis completion`: the script that makes a shell complete commands, options and note ids."""
+"""`anamnesis completion`: prints the script with which a shell completes commands, options and note ids."""
 
 from __future__ import annotations
 

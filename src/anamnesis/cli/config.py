@@ -13,7 +13,7 @@ from anamnesis.cli.output import bare_table, console, on_terminal, print_json, p
 from anamnesis.config import CONFIG_NAME, DEFAULT
 from anamnesis.setting import ResolvedSetting
 
-# From this width on, the list says what each setting is for.
+# The width from which the list also shows the purpose of each setting.
 _WIDE = 110
 
 
@@ -29,9 +29,9 @@ def command() -> None:
 @command.command("list")
 @as_json
 def list_settings(as_json: bool) -> None:
-    """List the values in force, with where each comes from: its variable, config.json or the default.
+    """List the values in force and their sources: a variable, config.json or the default.
 
-    A value that cannot be used is named, and the default is in force.
+    For an invalid value, "fault" gives the reason, and the default is in force.
 
     \b
     In a pipe: name, value, source, separated by tabs.
@@ -62,7 +62,7 @@ def list_settings(as_json: bool) -> None:
 @click.argument("name", shell_complete=complete_settings)
 @as_json
 def get_setting(name: str, as_json: bool) -> None:
-    """Print the value of a setting; of a secret, its end.
+    """Print the value of a setting; for a secret, only its end.
 
     JSON: the value, or null.
     """
@@ -112,7 +112,7 @@ def _draw(found: Sequence[ResolvedSetting]) -> None:
         table.add_row(Text(each.setting.name, "cyan"), value, Text(_source(each), "dim"), *purpose)
     screen.print(table)
     screen.draw(
-        "[cyan]anamnesis config set NAME VALUE[/] changes one in {}.", settings().home / CONFIG_NAME, style="dim"
+        "[cyan]anamnesis config set NAME VALUE[/] changes a setting in {}.", settings().home / CONFIG_NAME, style="dim"
     )
 
 
@@ -126,7 +126,7 @@ def _report(name: str, as_json: bool) -> None:
     if as_json:
         print_json(now.shown)
     elif now.source == now.setting.variable and not now.falls_back:
-        click.echo(f"Saved, but {now.source} is set and wins: {now.shown}", err=True)
+        click.echo(f"Saved, but the variable {now.source} overrides it: {now.shown}", err=True)
     elif now.shown:
         click.echo(f"{name} is {now.shown} (from {now.source}).")
     else:

@@ -1,4 +1,4 @@
-"""`anamnesis conflicts`: notes that two machines changed at once, as diffs, and which version to keep."""
+"""`anamnesis conflicts`: lists notes that two machines changed at once, as diffs, and resolves them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anamnesis.age import age
-from anamnesis.cli.naming import confirm_guesses, name_note
+from anamnesis.cli.naming import confirm_guesses, resolve_note
 from anamnesis.cli.options import as_json, open_store, yes_option
 from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("note_id", metavar="[ID]", required=False)
-@click.option("--keep", type=click.Choice(["this", "other", "both"]), help="End the conflict: which version stays.")
+@click.option("--keep", type=click.Choice(["this", "other", "both"]), help="Resolve the conflict: the version to keep.")
 @yes_option
 @as_json
 def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> None:
-    """List the notes that two machines changed in the same lines: the machines, and the lines that differ.
+    """List the notes that two machines changed in the same lines, with the machines and a diff.
 
-    A sync keeps the newer version in the note and the other as a note of its own. To end a conflict, name the note
-    and say which stays: `this` lets the note stay as it is, `other` puts the other version in its place, `both` makes
-    an ordinary note of the other one. What does not stay is in the trash. To mix them, edit the note, then keep
-    `this`.
+    A sync keeps the newer version in the note and the other as a note of its own. To resolve a conflict, name the note
+    and the version to keep: `this` keeps the note unchanged, `other` replaces it by the other version, `both` makes the
+    other version an ordinary note. A version that is not kept goes to the trash. To combine them, edit the note, then
+    keep `this`.
 
     JSON: [{"id", "other", "title", "diff", "machines": {"this", "other"}}]
     """
     from anamnesis.sync.conflicts import find_conflicts, list_conflicts, resolve
 
     if keep and not note_id:
-        raise click.UsageError("Say which conflict: anamnesis conflicts ID --keep this|other|both")
+        raise click.UsageError("Name the conflict: anamnesis conflicts ID --keep this|other|both")
     with open_store(only_to_read=keep is None) as store:
-        name = name_note(store, note_id) if note_id else None
+        name = resolve_note(store, note_id) if note_id else None
         found = find_conflicts(store, name.id) if name else list_conflicts(store)
         compared = [] if keep and not as_json else _compared(store, found)
         if keep and name:
@@ -45,7 +45,7 @@ def command(note_id: str | None, keep: str | None, yes: bool, as_json: bool) -> 
             for each in found:
                 resolve(store, each, keep)
     if as_json:
-        print_json([_facts(*each) for each in compared])
+        print_json([_as_dict(*each) for each in compared])
     elif keep:
         click.echo(f"Kept {keep}: {found[0].id}")
     else:
@@ -58,7 +58,7 @@ def _compared(store: MemoryStore, conflicts: list[Conflict]) -> list[tuple[Confl
     return [(each, compare(store.memory_dir, each)) for each in conflicts]
 
 
-def _facts(conflict: Conflict, compared: ConflictComparison) -> dict[str, Any]:
+def _as_dict(conflict: Conflict, compared: ConflictComparison) -> dict[str, Any]:
     return {
         "id": conflict.id,
         "other": conflict.other.id,

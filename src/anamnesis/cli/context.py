@@ -10,7 +10,7 @@ from anamnesis.config import Settings, change_config, resolve_settings
 def settings(context: click.Context | None = None) -> Settings:
     """The settings of this run. Shell completion has no current context and passes its own.
 
-    Names on stderr, once, the values that cannot be used.
+    Prints invalid values to stderr, once.
     """
     root = (context or click.get_current_context()).find_root()
     if root.obj is None:

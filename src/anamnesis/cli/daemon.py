@@ -13,6 +13,7 @@ from anamnesis import daemon
 from anamnesis.cli.context import settings
 from anamnesis.errors import StoreUnavailable
 
+# Not that of `options`, whose imports would delay the daemon.
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _STOP_SECONDS = 30.0
 
@@ -24,17 +25,17 @@ _STOP_SECONDS = 30.0
     envvar="ENGRAM_PORT",
     default=daemon.DEFAULT_PORT,
     show_default=True,
-    help="The port; also ENGRAM_PORT. 0 takes any free one.",
+    help="The port; also ENGRAM_PORT. 0 selects a free one.",
 )
 @click.option("--host", default=daemon.LOOPBACK, show_default=True, help="The address; any but loopback needs a token.")
-@click.option("--background", is_flag=True, help="Return as soon as it answers.")
+@click.option("--background", is_flag=True, help="Return as soon as the daemon is ready.")
 @click.pass_context
 def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
     """Serve the memory over HTTP and MCP until it is stopped.
 
-    Clients of Engram find Engram's interface there; an engram.db is created when the first of them uses it. Only
-    programs of this machine are answered; with --host, other machines are too. If there is a token in ANAMNESIS_TOKEN,
-    every client has to send it as `Authorization: Bearer`.
+    Clients of Engram find Engram's interface there; an engram.db is created when the first of them uses it. The daemon
+    answers only this machine; with --host, also others. If ANAMNESIS_TOKEN has a token, every client must send it as
+    `Authorization: Bearer`.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -47,7 +48,7 @@ def command(ctx: click.Context, port: int, host: str, background: bool) -> None:
 @command.command()
 @as_json
 def status(as_json: bool) -> None:
-    """Say whether the daemon runs, and where; exit code 1 where it does not.
+    """Show whether the daemon runs, and its address; the exit code is 1 if it does not run.
 
     \b
     JSON: {"running", "pid", "url", "host", "port", "started_at", "version", "home",
@@ -70,7 +71,7 @@ def status(as_json: bool) -> None:
 @command.command()
 @as_json
 def stop(as_json: bool) -> None:
-    """Let the daemon finish what it has accepted, and end it.
+    """Stop the daemon, once it has answered the accepted requests.
 
     \b
     JSON: {"stopped", "pid"}
@@ -86,12 +87,12 @@ def stop(as_json: bool) -> None:
 
 
 def _announce(url: str) -> None:
-    """Print the address and what to do next, in one write: who started us may read only the first line."""
+    """Print the address and the next step in one write: the parent process may read only the first line."""
     click.echo("\n".join([f"{url} (process id {os.getpid()})", *_next_step()]))
 
 
 def _next_step() -> list[str]:
-    """The line that says what to do next; none if the command is on PATH and the output is not a terminal."""
+    """The line with the next step; none if the command is on PATH and the output is not a terminal."""
     import shlex
     import shutil
 
@@ -122,7 +123,7 @@ def _start(port: int, host: str) -> str:
         text=True,
     )
     assert child.stdout and child.stderr  # noqa: S101  they are pipes
-    if said := child.stdout.readline().strip():
-        return said
+    if first_line := child.stdout.readline().strip():
+        return first_line
     message = child.stderr.read().strip().removeprefix("anamnesis: ")
     raise StoreUnavailable(message or f"The daemon ended with exit code {child.wait()} before it answered.")

@@ -25,8 +25,8 @@ def command(fix: bool, as_json: bool) -> None:
     """Check files, index, configuration, the service, and what `init` wrote for agents; name each fault and its fix.
 
     An agent's file has a fault if it is missing, cannot be read, lacks an entry of ours, or starts a program that does
-    not run. So has an agent that the plugin sets up as well, and Codex if it does not trust the hooks. Exits with 1
-    where a fault remains.
+    not run. An agent that is also set up by the plugin is a fault, and so is Codex if it does not trust the hooks.
+    Exits with 1 if a fault remains.
 
     \b
     In a pipe: subject, fault, fix, separated by tabs.
@@ -41,7 +41,7 @@ def command(fix: bool, as_json: bool) -> None:
             faults = _examine()
     fixed = [each for each in fixed if each not in faults]
     if as_json:
-        print_json({"fixed": [_shown(each) for each in fixed], "faults": [_shown(each) for each in faults]})
+        print_json({"fixed": [_as_dict(each) for each in fixed], "faults": [_as_dict(each) for each in faults]})
     elif on_terminal():
         _draw(fixed, faults)
     else:
@@ -54,7 +54,7 @@ def _examine() -> list[Finding]:
     return [*examine(settings()), *agents, *service.findings()]
 
 
-def _shown(finding: Finding) -> dict[str, object]:
+def _as_dict(finding: Finding) -> dict[str, object]:
     fixable = finding.repair is not None
     return {"subject": finding.subject, "fault": finding.fault, "fix": finding.fix, "fixable": fixable}
 

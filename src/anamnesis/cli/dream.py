@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from anamnesis.working_copies import KnownCopies
 
 _PHASES = ("scan", "classify", "place", "consolidate", "prune", "sync")
-# The commands that have a module of their own, `anamnesis.cli.dream_NAME`.
+# The subcommands that have a module of their own, `anamnesis.cli.dream_NAME`.
 _OTHERS = ("scan", "classify", "gate", "audit")
-_INPUT = 0
+_STDIN = 0
 
 
-class _Group(click.Group):
+class _DreamGroup(click.Group):
     """Imports the other commands only when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -47,25 +47,25 @@ class _Group(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=_Group, invoke_without_command=True)
+@click.group(cls=_DreamGroup, invoke_without_command=True)
 @click.option("--phase", type=click.Choice(_PHASES), help="Only this phase.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--trigger", default="by hand", hidden=True)
 @as_json
 @click.pass_context
 def command(ctx: click.Context, phase: str | None, dry_run: bool, trigger: str, as_json: bool) -> None:
-    """Tidy the memory: merge what is there twice, link what was outdated, mark what is gone from the code.
+    """Tidy the memory: merge duplicates, link outdated notes, mark notes about code that is gone.
 
-    A dream looks at the notes that changed since the last one. No note is deleted, and `anamnesis dream undo` takes a
-    whole dream back. What is not sure, and what concerns notes that you wrote, edited or pinned, is not done but listed
-    by `anamnesis review`. At most a twentieth of a project changes at once; the rest waits for the next dream. The
-    daemon dreams by itself when nobody works.
+    A dream examines the notes that changed since the last one. It deletes no note, and `anamnesis dream undo` reverts
+    all of it. Uncertain changes, and changes to notes that you wrote, edited or pinned, are not applied but listed by
+    `anamnesis review`. At most a twentieth of a project changes at once; the rest waits for the next dream. The daemon
+    dreams by itself when it is idle.
 
     \b
     Statuses: apply (done now), wait (for the next dream), review (for you).
     In a pipe: status, kind, confidence, notes, reason, separated by tabs.
     JSON: {"proposals": [{"id", "kind", "notes", "reason", "confidence", "status", "evidence",
-    "after"}], "looked_at", "seconds"}; with "id", that of the dream, if anything was done.
+    "after"}], "looked_at", "seconds"}; also "id", that of the dream, if anything was changed.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -84,10 +84,10 @@ def command(ctx: click.Context, phase: str | None, dry_run: bool, trigger: str, 
 @command.command("status")
 @as_json
 def _status(as_json: bool) -> None:
-    """Show when the last dream was, and what waits.
+    """Show the last dream and the number of open proposals.
 
     \b
-    JSON: {"waiting", "review", "changed_notes", "last": a dream as of log, or null}
+    JSON: {"waiting", "review", "changed_notes", "last": a dream as in log, or null}
     """
     with open_store(only_to_read=True) as store:
         facts = status(store)
@@ -113,7 +113,7 @@ def _status(as_json: bool) -> None:
 
 
 @command.command()
-@click.option("-n", "--number", type=click.IntRange(1), default=20, show_default=True, help="How many at the most.")
+@click.option("-n", "--number", type=click.IntRange(1), default=20, show_default=True, help="At most this many.")
 @as_json
 def log(number: int, as_json: bool) -> None:
     """List the dreams and reflections, the newest first.
@@ -143,9 +143,9 @@ def log(number: int, as_json: bool) -> None:
 def show(change_id: str, as_json: bool) -> None:
     """Show what a dream did and why, with a diff of each note.
 
-    ID is as in `anamnesis dream log`; its beginning or its end will do.
+    ID is as in `anamnesis dream log`; its beginning or its end is enough.
 
-    JSON: as of log, with "files": [{"note", "path", "before", "after"}].
+    JSON: as in log, with "files": [{"note", "path", "before", "after"}].
     """
     from dataclasses import asdict
 
@@ -170,34 +170,34 @@ def show(change_id: str, as_json: bool) -> None:
 @click.argument("change_id", metavar="ID")
 @as_json
 def undo(change_id: str, as_json: bool) -> None:
-    """Take a dream or a reflection back: every note gets its bytes from before.
+    """Undo a dream or a reflection: every note gets its previous bytes back.
 
-    A note that was changed since stays as it is. What a dream did is not proposed again.
+    A note that has changed since is left alone. The undone changes are not proposed again.
 
-    JSON: {"id", "restored", "kept"}, lists of ids
+    JSON: {"id", "restored", "kept"}; the last two are lists of ids.
     """
-    from anamnesis.dream.undoing import undo as take_back
+    from anamnesis.dream.undoing import undo as undo_change
 
     with open_store() as store:
         change = changeset.find(store, change_id)
-        outcome = take_back(store, change)
+        outcome = undo_change(store, change)
     if as_json:
         print_json({"id": change.id, "restored": outcome.restored, "kept": outcome.kept})
         return
     click.echo(f"Undone: {change.id}. {counted(len(outcome.restored), 'note is', 'notes are')} as before.")
     for id in outcome.kept:
-        click.echo(f"Kept: {id} was changed since, and stays as it is.")
+        click.echo(f"Kept: {id} has changed since and is left alone.")
 
 
 @command.command()
 @as_json
 def place(as_json: bool) -> None:
-    """List the notes that belong under another project. Changes nothing.
+    """List the notes that belong to another project. Changes nothing.
 
-    `anamnesis dream --phase place` does what is sure.
+    `anamnesis dream --phase place` moves those that are certain.
 
     \b
-    In a pipe and JSON: as of dream.
+    In a pipe and JSON: as in dream.
     """
     _rehearse("place", as_json)
 
@@ -207,16 +207,16 @@ def place(as_json: bool) -> None:
 def prune(as_json: bool) -> None:
     """List the notes that are outdated by the code or by other notes. Changes nothing.
 
-    No note is deleted: `anamnesis dream --phase prune` marks those that are sure.
+    No note is deleted: `anamnesis dream --phase prune` marks those that are certain.
 
     \b
-    In a pipe and JSON: as of dream.
+    In a pipe and JSON: as in dream.
     """
     _rehearse("prune", as_json)
 
 
 def _rehearse(phase: str, as_json: bool) -> None:
-    """Show what one phase proposes now or has proposed, and what a dream would do with it."""
+    """Show the new and the open proposals of one phase, and what a dream would do with them."""
     from anamnesis.dream.cycle import rehearse
 
     with open_store() as store, progress_bar("Looking at changed notes") as progress:
@@ -250,18 +250,18 @@ def _options(store: MemoryStore, phase: str | None, trigger: str, progress: Any)
 
 
 def _stop_on_signal() -> Callable[[], bool]:
-    """Whether the daemon wants this process to end: it is in the way of somebody's work. It has a low priority."""
+    """Lower this process's priority; the returned function tells whether the daemon has asked it to stop."""
     stopped: list[int] = []
     lower_priority()
     signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
-    if stat.S_ISFIFO(os.fstat(_INPUT).st_mode):
+    if stat.S_ISFIFO(os.fstat(_STDIN).st_mode):
         threading.Thread(target=_end_with_input, name="input", daemon=True).start()
     return lambda: bool(stopped)
 
 
 def _end_with_input() -> None:
-    """Exit when the daemon has exited: it never writes. The next opening of the notes undoes an incomplete change."""
-    os.read(_INPUT, 1)
+    """Exit when the pipe is closed: the daemon has exited. The next open of the notes undoes an incomplete change."""
+    os.read(_STDIN, 1)
     os._exit(1)
 
 
@@ -295,10 +295,10 @@ def _draw(found: list[dict[str, Any]], outcome: DreamResult, *, is_rehearsed: bo
         table.add_row(status, each["kind"], f"{each['confidence']:.0%}", in_a_line(each["reason"]))
     if found:
         screen.print(table)
-    looked = counted(outcome.looked_at, "changed note")
-    screen.print(f"Looked at {looked} in {outcome.seconds:.1f} s: {counted(len(found), 'proposal')}.", style="dim")
+    examined = counted(outcome.looked_at, "changed note")
+    screen.print(f"Examined {examined} in {outcome.seconds:.1f} s: {counted(len(found), 'proposal')}.", style="dim")
     if outcome.change and outcome.change.files:
-        screen.print(f"`anamnesis dream undo {outcome.change.id}` takes it back.", style="dim")
+        screen.print(f"`anamnesis dream undo {outcome.change.id}` reverts it.", style="dim")
     if outcome.decided.review:
         screen.print("`anamnesis review` lists what is for you.", style="dim")
 

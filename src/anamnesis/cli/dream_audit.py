@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import click
 
 from anamnesis.age import age
-from anamnesis.cli.naming import name_note
+from anamnesis.cli.naming import resolve_note
 from anamnesis.cli.options import as_json, note_id, open_store, period_options, project_option
 from anamnesis.cli.output import (
     bare_table,
@@ -31,27 +31,27 @@ _SHORT = 8
 
 @click.command()
 @note_id("given", metavar="[ID]", required=False)
-@project_option("Only what was done to notes of this project.")
-@period_options("Only what was done")
-@click.option("-n", "--number", type=click.IntRange(1), default=50, show_default=True, help="How many at the most.")
+@project_option("Only events of notes of this project.")
+@period_options("Only events")
+@click.option("-n", "--number", type=click.IntRange(1), default=50, show_default=True, help="At most this many.")
 @as_json
 def command(
     given: str | None, project: str | None, since: str | None, until: str | None, number: int, as_json: bool
 ) -> None:
-    """Show what dreams, reviews and the gate did to notes, why, and how it can be undone.
+    """Show what dreams, reviews and the gate did to notes, why, and how to undo it.
 
-    ID is a note as in `anamnesis show`. `anamnesis dream undo ID` takes back what a dream did, and
-    `anamnesis dream gate --accept NUMBER` writes what the gate refused.
+    ID is a note as in `anamnesis show`. `anamnesis dream undo ID` undoes a dream, and
+    `anamnesis dream gate --accept NUMBER` writes a note that the gate refused.
 
     \b
     In a pipe: time, by whom, what, id of the change or number in the gate's log, notes, reason.
     JSON: {"events": [{"at", "by", "action", "notes", "reason", "id", "state"}], "counts":
-    {ACTION: how often}, "use": {KIND: how often the notes were used for it}}
+    {ACTION: count}, "use": {KIND: how often the notes were used for it}}
     """
     with open_store(only_to_read=True) as store:
         if project:
             store.check_project(project)
-        named = name_note(store, given) if given else None
+        named = resolve_note(store, given) if given else None
         wanted = AuditFilter(named.id if named else "", project or "", since or "", until or "")
         found = events(store, wanted)
         used = use(store, wanted)

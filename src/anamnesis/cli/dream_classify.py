@@ -19,13 +19,13 @@ _DEPTHS = {1: "episodic", 2: "intermediate", 3: "semantic"}
 @click.command()
 @filters
 @click.option("--kind", type=click.Choice(KINDS, case_sensitive=False), help="Only notes of this kind.")
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at the most.")
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most this many.")
 @as_json
 def command(kind: str | None, limit: int, as_json: bool, **wanted: Any) -> None:
     """List notes with their kind and depth, the newest first. Changes nothing.
 
-    A note's kind is what its tags or its observation call it, else it follows from its type and wording. The depth is
-    1 for what happened, 2 for how something is done or was solved, 3 for what holds in general.
+    A note's kind comes from its tags or its observation, else from its type and wording. The depth is 1 for an event,
+    2 for a procedure or a solution, 3 for a general fact.
     `anamnesis dream --phase classify` proposes another type where a note's type is clearly wrong.
 
     \b
@@ -40,14 +40,14 @@ def command(kind: str | None, limit: int, as_json: bool, **wanted: Any) -> None:
         notes = sorted(store.live(places), key=lambda note: places[note.id])
     found = [each for each in classified(notes) if kind in (None, each[1])]
     if as_json:
-        print_json([_shown(*each) for each in found[:limit]])
+        print_json([_as_dict(*each) for each in found[:limit]])
     elif on_terminal():
         _draw(found, limit)
     else:
         print_lines([(n.id, kind, depth, n.type, n.project, n.title) for n, kind, depth in found[:limit]])
 
 
-def _shown(note: Memory, kind: Kind, depth: Depth) -> dict[str, Any]:
+def _as_dict(note: Memory, kind: Kind, depth: Depth) -> dict[str, Any]:
     about = {"type": note.type, "project": note.project, "title": note.title}
     return {"id": note.id, "kind": kind, "depth": depth, **about}
 

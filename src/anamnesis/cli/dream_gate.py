@@ -1,4 +1,4 @@
-"""`anamnesis dream gate`: tries a text against the gate, shows what the gate did, and takes refused notes in."""
+"""`anamnesis dream gate`: tries a text on the gate, shows the gate's log, and accepts refused notes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 from anamnesis.age import age
 from anamnesis.cli.context import settings
-from anamnesis.cli.given_text import decoded, decoded_argument
 from anamnesis.cli.options import as_json, open_store, project_option
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
+from anamnesis.cli.text_input import decoded, decoded_argument
 from anamnesis.dream.admitting import accept, drafted, forget, judged
 from anamnesis.dream.gate import Verdict
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
@@ -28,10 +28,10 @@ _STYLES = {"allow": "green", "upsert": "cyan", "redirect": "yellow", "reject": "
 @click.option("-t", "--type", type=click.Choice(TYPES), default="semantic", show_default=True, help="Its type.")
 @project_option("The project of the text to try, or of the log.")
 @click.option("--scope", type=click.Choice(SCOPES), default="portable", show_default=True, help="Its scope.")
-@click.option("--log", "is_log", is_flag=True, help="List what the gate decided, the newest first.")
-@click.option("--all", "is_all", is_flag=True, help="With --log: also what was written as it was.")
+@click.option("--log", "is_log", is_flag=True, help="List the gate's decisions, the newest first.")
+@click.option("--all", "is_all", is_flag=True, help="With --log: also notes that were written unchanged.")
 @click.option("--accept", "accepted", type=int, metavar="NUMBER", help="Write a refused note of the log.")
-@click.option("--forget", "forgotten", type=int, metavar="NUMBER", help="Remove an entry of the log for good.")
+@click.option("--forget", "forgotten", type=int, metavar="NUMBER", help="Remove an entry of the log permanently.")
 @click.option("-n", "--number", type=click.IntRange(1), default=20, show_default=True, help="With --log: how many.")
 @as_json
 def command(
@@ -43,21 +43,22 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Try what the gate would do with a text that an agent writes, or see what it did.
+    """Show what the gate would do with a text of an agent, or what it did.
 
-    Without BODY, it is read from a pipe.
+    Without BODY, the body is read from a pipe.
 
-    Notes that agents write with `memory_write` pass a gate; what you write never does. It refuses what another note
-    says already, and what code or git can tell by itself; it puts a text that says more into the note that said less,
-    unless that is yours; and it leaves orders beyond twenty of a project to `anamnesis review`. Refused notes are in
-    the log with their text, on this machine only. `anamnesis config set gate off` turns the gate off.
+    Notes that agents write with `memory_write` pass a gate; your own notes do not. It rejects a text that repeats
+    another note, or that only says what code or git can tell; it replaces a note by a text that says the same and
+    more, unless the note is yours; and it leaves a project's orders beyond the twentieth to `anamnesis review`.
+    Rejected notes are in the log with their text, on this machine only. `anamnesis config set gate off` turns the gate
+    off.
 
     \b
     Decisions: allow (written), upsert (changed another note), redirect (written, waits for
     `anamnesis review`), reject (not written).
     In a pipe: decision, rule, the id of the note, reason; of the log, number and time before them.
     JSON: {"decision", "rule", "reason", "note"}; of the log a list of these with "id", "at",
-    "project", "accepted" and "draft", the refused note as of show; with --accept, the note.
+    "project", "accepted" and "draft", the refused note as in show; with --accept, the note.
     """
     if sum((bool(title), is_log, accepted is not None, forgotten is not None)) != 1:
         raise click.UsageError("Give a TITLE and a BODY to try, or --log, --accept or --forget.")
@@ -110,7 +111,7 @@ def _show_log(given: dict[str, Any], as_json: bool) -> None:
             if (given["is_all"] or each.decision != "allow") and given["project"] in (None, each.project)
         ][: given["number"]]
     if as_json:
-        print_json([_shown(each) for each in found])
+        print_json([_as_dict(each) for each in found])
     elif on_terminal():
         _draw_log(found)
     else:
@@ -118,7 +119,7 @@ def _show_log(given: dict[str, Any], as_json: bool) -> None:
         print_lines(rows)
 
 
-def _shown(each: GateDecision) -> dict[str, Any]:
+def _as_dict(each: GateDecision) -> dict[str, Any]:
     decided = {"decision": each.decision, "rule": each.rule, "reason": each.reason, "note": each.note_id}
     about = {"id": each.id, "at": _time(each), "project": each.project, "accepted": each.accepted}
     return {**about, **decided, "draft": as_dict(each.draft) if each.draft else None}

@@ -1,4 +1,4 @@
-"""`anamnesis dream scan`: the notes that the next dream looks at, the most important first."""
+"""`anamnesis dream scan`: lists the notes that the next dream examines, the most important first."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _WIDTH = 10
 
 @click.command()
 @project_option("Only notes of this project.")
-@click.option("-n", "--number", type=click.IntRange(1), default=20, show_default=True, help="How many at the most.")
+@click.option("-n", "--number", type=click.IntRange(1), default=20, show_default=True, help="At most this many.")
 @as_json
 def command(project: str | None, number: int, as_json: bool) -> None:
     """List the notes that changed since the last dream, by their priority. Changes nothing.
 
     The priority is the product of recency (halved every week), changes (revisions and repetitions), the weight of its
-    kind, and novelty (which part of its words no similar note has).
+    kind, and novelty (the share of its words that no similar note has).
 
     \b
     In a pipe: id, priority, kind, project, title, separated by tabs.
-    JSON: {"changed": how many, "notes": [{"id", "title", "project", "kind", "depth", "priority",
+    JSON: {"changed": COUNT, "notes": [{"id", "title", "project", "kind", "depth", "priority",
     "recency", "changes", "weight", "novelty"}]}
     """
     with open_store(only_to_read=True) as store:
@@ -36,7 +36,7 @@ def command(project: str | None, number: int, as_json: bool) -> None:
         notes = [note for note in changed_notes(store) if wanted is None or note.id in wanted]
         found = scan(store, notes, number)
     if as_json:
-        print_json({"changed": len(notes), "notes": [_shown(each) for each in found]})
+        print_json({"changed": len(notes), "notes": [_as_dict(each) for each in found]})
     elif on_terminal():
         _draw(found, len(notes))
     else:
@@ -48,7 +48,7 @@ def command(project: str | None, number: int, as_json: bool) -> None:
         )
 
 
-def _shown(each: ScannedNote) -> dict[str, Any]:
+def _as_dict(each: ScannedNote) -> dict[str, Any]:
     note, parts = each.note, each.priority
     about = {"id": note.id, "title": note.title, "project": note.project, "kind": each.kind, "depth": each.depth}
     return {**about, "priority": round(parts.value, 4), **{k: round(v, 4) for k, v in parts._asdict().items()}}

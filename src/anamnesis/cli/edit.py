@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import click
 
-from anamnesis.cli.given_text import edited
 from anamnesis.cli.naming import full_id
 from anamnesis.cli.options import as_json, note_id, open_store
-from anamnesis.cli.output import print_json, resemblance, tell_redacted
-from anamnesis.editing import save_text
-from anamnesis.errors import AnamnesisError
+from anamnesis.cli.output import print_json, print_redacted, resemblance
+from anamnesis.cli.text_input import edited
+from anamnesis.editing import save_text, saved_on_error
 from anamnesis.notes import Memory, as_dict, parse, render
 from anamnesis.store import CHANGEABLE, MemoryStore
 
@@ -23,10 +19,10 @@ from anamnesis.store import CHANGEABLE, MemoryStore
 def command(note_id: str, as_json: bool) -> None:
     """Edit a note, front matter and all, in $VISUAL or $EDITOR.
 
-    ID is as in `anamnesis show`. A note from elsewhere counts as reviewed once it was edited, and one that an agent
-    wrote is yours from then on: dreams propose changes to it, and make none.
+    ID is as in `anamnesis show`. An imported note counts as reviewed once you have edited it, and a note that an agent
+    wrote becomes yours: dreams propose changes to it, but make none.
 
-    JSON: the note, as of show.
+    JSON: the note, as in show.
     """
     with open_store() as store:
         before = store.get(full_id(store, note_id))
@@ -34,27 +30,18 @@ def command(note_id: str, as_json: bool) -> None:
         if text is None:
             note = before
         else:
-            try:
+            with saved_on_error(text):
                 note = save_text(store, before, text)
                 after = parse(text)
-                tell_redacted({name: getattr(after, name) for name in CHANGEABLE}, note)
-                _tell_resembling(store, before, note)
-            except AnamnesisError as error:
-                error.hint = f"{error.hint} What you typed is in {_keep(text)}.".strip()
-                raise
+                print_redacted({name: getattr(after, name) for name in CHANGEABLE}, note)
+                _print_resembling(store, before, note)
     if as_json:
         print_json(as_dict(note))
     else:
         click.echo(f"{'Unchanged' if note == before else 'Saved'}: {note.id}")
 
 
-def _tell_resembling(store: MemoryStore, before: Memory, note: Memory) -> None:
+def _print_resembling(store: MemoryStore, before: Memory, note: Memory) -> None:
     if (note.title, note.body) != (before.title, before.body):
         for line in resemblance(store, note):
             click.echo(line, err=True)
-
-
-def _keep(text: str) -> Path:
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".md", delete=False) as file:
-        file.write(text)
-    return Path(file.name)

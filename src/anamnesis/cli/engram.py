@@ -16,15 +16,15 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        described = VERBS[cmd_name]
+        description = VERBS[cmd_name]
 
         @click.command(
             cmd_name,
-            help=described.does,
+            help=description.does,
             options_metavar="",
             context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
         )
-        @click.argument("arguments", nargs=-1, metavar=described.takes, type=click.UNPROCESSED)
+        @click.argument("arguments", nargs=-1, metavar=description.takes, type=click.UNPROCESSED)
         def verb(arguments: tuple[str, ...]) -> None:
             run([cmd_name, *arguments])
 
@@ -35,5 +35,5 @@ class Verbs(click.Group):
 def command() -> None:
     """Do what the `engram` program does, on the same engram.db.
 
-    A link to this program that is called `engram` does the same, so that plugins for Engram find what they call.
+    A link to this program that is called `engram` does the same, so that plugins for Engram find it.
     """

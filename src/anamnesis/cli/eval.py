@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +13,17 @@ import click
 
 from anamnesis.cli.context import settings
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import in_a_line, on_terminal, print_json, print_lines, progress_bar
+from anamnesis.cli.output import counting_bar, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.errors import InvalidArgument
 from anamnesis.plain import escaped
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import MODES, Mode
 
-# What measures is imported when it is needed: numpy takes 100 ms, which the help need not spend.
+# The measuring modules are imported when needed: numpy takes 100 ms, which the help does not need.
 if TYPE_CHECKING:
     from anamnesis.eval import CaseResult, EvalCase, RecallReport
+    from anamnesis.eval.intervals import MeasureDifference
 
 _FILE = click.Path(path_type=Path)
 
@@ -43,7 +43,7 @@ def _mode_option(name: str, default: Mode) -> Callable[..., Any]:
 
 svg_option = click.option("--svg", "picture", type=_FILE, metavar="FILE", help="Write a chart to this file, too.")
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the random choice."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The seed of the random choice."
 )
 
 
@@ -51,8 +51,8 @@ seed_option = click.option(
 def command() -> None:
     """Measure how well searches find notes.
 
-    A case is a query with the ids of the notes that answer it. `build` makes cases from your notes, `run` asks them,
-    `compare` says whether two rankings differ by more than noise. No note is changed.
+    A case is a query with the ids of the notes that answer it. `build` makes cases from your notes, `run` searches for
+    them, `compare` says whether two rankings differ by more than noise. No note is changed.
     """
 
 
@@ -63,12 +63,12 @@ def command() -> None:
 @svg_option
 @as_json
 def run(cases: Path | None, locomo: Path | None, turns: bool, mode: Mode, picture: Path | None, as_json: bool) -> None:
-    """Ask the cases of FILE, a JSON object {"query", "relevant_ids", "kind"} a line, and measure what is found.
+    """Search for the cases of FILE, a JSON object {"query", "relevant_ids", "kind"} per line, and measure the hits.
 
     Recall@k is the share of the relevant notes among the first k hits, MRR the mean of 1 / rank of the first one of
     them (0 beyond the 50th), precision the share of relevant notes among the hits of a search for 8. Tokens are what
-    their titles and bodies cost an agent, at four characters each; times are of this process. An interval is what
-    95 % of 10,000 resamples of the cases give.
+    their titles and bodies cost an agent, at four characters each; times are measured in this process. An interval
+    holds 95 % of 10,000 resamples of the cases.
 
     \b
     In a pipe, a line for all cases and for each kind: kind, cases, Recall@1, 3, 5, 8, 10, MRR, precision,
@@ -83,7 +83,7 @@ def run(cases: Path | None, locomo: Path | None, turns: bool, mode: Mode, pictur
     from anamnesis.eval.report import report_of
     from anamnesis.eval.saved import report_as_dict
 
-    (found,), notes = _measured(cases, locomo, turns, [mode])
+    (found,), notes = _measure(cases, locomo, turns, [mode])
     report, bounds = report_of(found), intervals(found)
     heading = f"{counted(report.n_cases, 'case')}, {counted(notes, 'note')}, mode {mode}"
     if picture:
@@ -102,19 +102,19 @@ def run(cases: Path | None, locomo: Path | None, turns: bool, mode: Mode, pictur
 
 @command.command()
 @click.option("-o", "--output", type=_FILE, metavar="FILE", help="A new file for the cases; else they are printed.")
-@click.option("-n", "number", type=click.IntRange(min=1), default=30, show_default=True, help="How many at the most.")
+@click.option("-n", "number", type=click.IntRange(min=1), default=30, show_default=True, help="At most this many.")
 @click.option("--rule", "by_rule", is_flag=True, help="Use the rule even if a model is configured.")
 @seed_option
 @as_json
 def build(output: Path | None, number: int, by_rule: bool, seed: int, as_json: bool) -> None:
     """Make cases from your notes, one for a note, from all projects in turn.
 
-    The model that summarises sessions, where one is configured, asks for each note in words of its own. Without one,
-    a rule does: it asks by the title of a note that was superseded, or by a sentence without the words of the title,
-    without identifiers and without its rarer words. Read the cases, and delete those that nobody would ask.
+    The model that summarises sessions, if one is configured, writes a query for each note in its own words. Without a
+    model, the query is the title of a superseded note, or a sentence without the words of the title, identifiers and
+    rare words. Read the cases, and delete those that nobody would ask.
 
     \b
-    Prints a JSON object a line: {"query", "relevant_ids", "kind", "note_titles", "source"}.
+    Prints a JSON object per line: {"query", "relevant_ids", "kind", "note_titles", "source"}.
     JSON: {"cases": [{...}], "source", "file"}
     """
     from anamnesis.eval.candidates import BY_RULE, build_eval_candidates
@@ -122,18 +122,18 @@ def build(output: Path | None, number: int, by_rule: bool, seed: int, as_json: b
     from anamnesis.reflect import ask
 
     reflection = settings().reflection
-    is_asked = reflection.provider != "heuristic" and not by_rule
-    client = partial(ask, reflection) if is_asked else None
+    uses_model = reflection.provider != "heuristic" and not by_rule
+    client = partial(ask, reflection) if uses_model else None
     if output and output.exists():
         raise InvalidArgument(f"{output} exists.", "Name another file, or remove it first.")
-    with open_store(only_to_read=True) as store, _counting("Making cases", number) as advance:
+    with open_store(only_to_read=True) as store, counting_bar("Making cases", number) as advance:
         cases = build_eval_candidates(store, client, reflection.model, n=number, seed=seed, progress=advance)
     if not cases:
-        raise InvalidArgument("No case could be made.", "It takes semantic or procedural notes with whole sentences.")
+        raise InvalidArgument("No case could be made.", "Cases need semantic or procedural notes with whole sentences.")
     if output:
         save_eval_set(output, cases)
     if as_json:
-        source = reflection.model if is_asked else BY_RULE
+        source = reflection.model if uses_model else BY_RULE
         print_json({"cases": [as_dict(case) for case in cases], "source": source, "file": output and str(output)})
     elif output:
         click.echo(f"Wrote {counted(len(cases), 'case')} to {output}.")
@@ -162,8 +162,8 @@ def compare(
 ) -> None:
     """Compare two rankings on the cases of FILE, or two reports of `eval run --json` on the same cases.
 
-    Both are asked the same cases. The interval is what 95 % of 10,000 resamples of the cases give for the difference,
-    B minus A; where it holds 0, the difference may be noise.
+    Both search for the same cases. The interval holds the difference, B minus A, of 95 % of 10,000 resamples of the
+    cases; if it contains 0, the difference may be noise.
 
     \b
     In a pipe, a line for each measure: measure, A, B, difference, low, high, separated by tabs.
@@ -182,19 +182,14 @@ def compare(
         raise click.UsageError(f"--a and --b are both {a}.")
     else:
         names = [a, b]
-        found, _ = _measured(files[0] if files else None, locomo, turns, [a, b])
+        found, _ = _measure(files[0] if files else None, locomo, turns, [a, b])
     differences = compared(found[0], found[1], seed=seed)
     sentence = verdict(differences, names[0], names[1], len(found[0]))
     if picture:
         _write_chart(picture, f"Recall: {counted(len(found[0]), 'case')}", dict(zip(names, found, strict=True)))
     if as_json:
-        shown = [
-            {"measure": each.measure, "a": each.a, "b": each.b, "difference": each.interval.mean}
-            | {"low": each.interval.low, "high": each.interval.high, "is_noise": each.is_noise}
-            for each in differences
-        ]
-        counts = {"a": names[0], "b": names[1], "n_cases": len(found[0])}
-        print_json({**counts, "differences": shown, "verdict": sentence})
+        facts = {"a": names[0], "b": names[1], "n_cases": len(found[0])}
+        print_json({**facts, "differences": [_as_dict(each) for each in differences], "verdict": sentence})
     elif on_terminal():
         from anamnesis.cli.eval_drawing import draw_differences
 
@@ -206,7 +201,13 @@ def compare(
         click.echo(sentence, err=True)
 
 
-def _measured(
+def _as_dict(difference: MeasureDifference) -> dict[str, Any]:
+    interval = difference.interval
+    values = {"measure": difference.measure, "a": difference.a, "b": difference.b, "difference": interval.mean}
+    return {**values, "low": interval.low, "high": interval.high, "is_noise": difference.is_noise}
+
+
+def _measure(
     cases: Path | None, locomo: Path | None, turns: bool, modes: Sequence[Mode]
 ) -> tuple[list[list[CaseResult]], int]:
     """The outcomes of all cases by each mode, and the number of notes that were searched."""
@@ -214,10 +215,10 @@ def _measured(
 
     found: list[list[CaseResult]] = [[] for _ in modes]
     total = 0
-    for name, store, some in _own(cases) if cases else _of_locomo(locomo or Path(), turns):
+    for name, store, some in _own_memory(cases) if cases else _locomo_memories(locomo or Path(), turns):
         total += store.count()
         pending = 0 if set(modes) == {"words"} else store.ranking.pending()
-        with _counting(name, pending + len(some) * len(modes)) as advance:
+        with counting_bar(in_a_line(name), pending + len(some) * len(modes)) as advance:
             if pending:
                 store.embed(advance)
             for outcomes, mode in zip(found, modes, strict=True):
@@ -225,23 +226,25 @@ def _measured(
     return found, total
 
 
-def _own(path: Path) -> Iterator[tuple[str, MemoryStore, list[EvalCase]]]:
-    """This home's memory, with those cases of a file of which it has the notes."""
+def _own_memory(path: Path) -> Iterator[tuple[str, MemoryStore, list[EvalCase]]]:
+    """This home's memory, with the cases of a file whose notes it has."""
     from anamnesis.eval.cases import answerable, load_eval_set
 
     given = load_eval_set(path)
     with open_store(only_to_read=True) as store:
-        store.ranking.ranker = None  # a busy daemon would answer by words alone
+        store.ranking.ranker = None  # a busy daemon would rank by words alone
         cases = answerable(given, {note.id for note in store.list()} - store.superseded_ids())
         if not cases:
-            raise InvalidArgument(f"None of the notes in {path} exists in {store.root}.", "Is it of another memory?")
+            raise InvalidArgument(
+                f"None of the notes in {path} exists in {store.root}.", "Check that the file belongs to this memory."
+            )
         if left := len(given) - len(cases):
-            whose = counted(left, "case is left out: its", "cases are left out: their")
-            click.echo(f"{whose} notes do not exist or are superseded.", err=True)
+            left_out = counted(left, "case is left out: its", "cases are left out: their")
+            click.echo(f"{left_out} notes do not exist or are superseded.", err=True)
         yield "Measuring", store, cases
 
 
-def _of_locomo(path: Path, turns: bool) -> Iterator[tuple[str, MemoryStore, list[EvalCase]]]:
+def _locomo_memories(path: Path, turns: bool) -> Iterator[tuple[str, MemoryStore, list[EvalCase]]]:
     """A temporary memory for each conversation."""
     from anamnesis.eval.locomo import read_locomo
 
@@ -250,21 +253,6 @@ def _of_locomo(path: Path, turns: bool) -> Iterator[tuple[str, MemoryStore, list
         with tempfile.TemporaryDirectory() as folder, MemoryStore(folder) as store:
             store.put_all(each.notes)
             yield f"{each.name}, {number} of {len(conversations)}", store, each.cases
-
-
-@contextmanager
-def _counting(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar that is advanced by counts."""
-    done = 0
-    with progress_bar(in_a_line(title)) as progress:
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            if progress:
-                progress(done, total)
-
-        yield advance
 
 
 def _line(kind: str, report: RecallReport) -> list[str]:

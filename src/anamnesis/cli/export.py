@@ -27,14 +27,14 @@ _FORMATS = ("jsonl", "obsidian", "portable-ai-memory", "engram")
 @filters
 @as_json
 def command(form: str, path: Path, as_json: bool, **wanted: Any) -> None:
-    """Export notes to a file, or to a folder for Obsidian; all of them, or those that the filters leave, as in list.
+    """Export all notes, or those that match the filters, to a file, or to a folder for Obsidian.
 
     \b
-    jsonl               every field of each note, a line for each; `anamnesis import jsonl` reads it
-    obsidian            a folder: file names from titles, links that work. What is edited there comes back
-                        by `anamnesis import markdown PATH`; a file that was edited there is not overwritten
+    jsonl               every field of each note, a note per line; `anamnesis import jsonl` reads it
+    obsidian            a folder: file names from titles, working links. `anamnesis import markdown PATH`
+                        imports the edits that were made there; an edited file is not overwritten
     portable-ai-memory  its interchange format, version 1.0
-    engram              what `engram import` reads
+    engram              the format of `engram import`
 
     JSON: {"exported", "path"}; for obsidian {"written", "unchanged", "edited", "path"}
     """
@@ -53,15 +53,15 @@ def command(form: str, path: Path, as_json: bool, **wanted: Any) -> None:
         print_json({**counts, "path": str(path)})
     elif form == "obsidian":
         click.echo(
-            f"{counts['written']} written, {counts['unchanged']} unchanged, {counts['edited']} left as they were edited"
-            " there."
+            f"{counts['written']} written, {counts['unchanged']} unchanged, {counts['edited']} not overwritten, as they"
+            " were edited there."
         )
     else:
         click.echo(f"Exported {counted(counts['exported'], 'note')} to {path}.")
 
 
 def _write(form: str, notes: list[Memory], path: Path) -> int:
-    """Write one file, at once; a pipe or a device is written as it is."""
+    """Write one file atomically; a pipe or a device is written directly."""
     data = _data(form, notes)
     if path.exists() and not path.is_file():
         path.write_bytes(data)

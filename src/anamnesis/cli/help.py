@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-# By the path of the command; every line runs as it is.
+# By the path of the command; every line can be run as it is.
 EXAMPLES = {
     "anamnesis": (
         'anamnesis write "Use WAL mode" "Set busy_timeout on every connection." --tag sqlite',
@@ -83,7 +83,7 @@ EXAMPLES = {
     "anamnesis service": ("anamnesis service install", "anamnesis service status"),
     "anamnesis daemon": ("anamnesis daemon --background", "anamnesis daemon stop"),
 }
-# What other programs call our commands.
+# Names that other programs have for our commands.
 SYNONYMS = {
     **dict.fromkeys(("add", "create", "new", "note", "remember", "save"), "write"),
     **dict.fromkeys(("find", "grep", "query"), "search"),
@@ -130,8 +130,8 @@ def show_help(ctx: click.Context) -> None:
     console().print(text, soft_wrap=True)
 
 
-def _help(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if is_wanted and not ctx.resilient_parsing:
+def _help(ctx: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set and not ctx.resilient_parsing:
         show_help(ctx)
         ctx.exit()
 
@@ -151,19 +151,19 @@ def _help_option(_: click.Context) -> click.Option:
 
 
 def add_help(command: click.Command) -> None:
-    """Let a command and those inside of it show their help our way."""
-    for each in (command, *_inside(command)):
+    """Make a command and its subcommands print their help with `show_help`."""
+    for each in (command, *_subcommands(command)):
         each.get_help_option = _help_option  # type: ignore[assignment, method-assign]
 
 
-def _inside(command: click.Command) -> Iterator[click.Command]:
+def _subcommands(command: click.Command) -> Iterator[click.Command]:
     for each in command.commands.values() if isinstance(command, click.Group) else ():
         yield each
-        yield from _inside(each)
+        yield from _subcommands(each)
 
 
 def suggestion(typed: str, names: Sequence[str]) -> str:
-    """What somebody may have meant."""
+    """The question whether a similar command was meant."""
     from difflib import get_close_matches  # only for a mistake
 
     close = get_close_matches(typed.lower(), names, 1, 0.7)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anamnesis.age import age
-from anamnesis.cli.naming import name_note
+from anamnesis.cli.naming import resolve_note
 from anamnesis.cli.options import as_json, note_id, open_memory
 from anamnesis.cli.output import console, draw_diff, on_terminal, print_json, print_lines
 from anamnesis.plural import counted
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @note_id()
-@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many at the most.")
+@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="At most this many.")
 @click.option("--restore", "number", type=click.IntRange(min=1), metavar="NUMBER", help="Go back to this revision.")
 @as_json
 def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None:
     """Show every revision of a note as a diff, the newest first, or go back to one.
 
-    They come from git, from the edits that this machine has seen since (the setting `versions` limits them) and, where
-    there is an engram.db, from its journal; from the trash, if the note was deleted. Number 1 is the oldest. Going
-    back to a revision makes it the newest, and nothing is lost. ID is as in `anamnesis show`, or the number of an
-    observation or its sync_id.
+    Revisions come from git, from the edits that this machine has seen since (limited by the setting `versions`), from
+    the journal of engram.db and, if the note was deleted, from the trash. Number 1 is the oldest. Going back to a
+    revision adds it as the newest, and keeps all others. ID is as in `anamnesis show`, or the number of an observation
+    or its sync_id.
 
     \b
     In a pipe: number, time, source (git, kept, journal, trash or now), commit, by whom, what changed,
@@ -44,7 +44,7 @@ def command(note_id: str, limit: int, number: int | None, as_json: bool) -> None
             return
     newest = found[::-1][:limit]
     if as_json:
-        print_json([_facts(each) for each in newest])
+        print_json([_as_dict(each) for each in newest])
     else:
         _show(newest, len(found))
 
@@ -55,7 +55,7 @@ def _resolve(vault: Vault, given: str) -> str:
 
     if vault.engram and (found := note_of(vault.engram, given)):
         return found
-    return name_note(vault.notes, given, deleted=True).id
+    return resolve_note(vault.notes, given, deleted=True).id
 
 
 def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bool) -> None:
@@ -71,7 +71,7 @@ def _restore(store: MemoryStore, found: list[Revision], number: int, as_json: bo
         click.echo(f"Unchanged: {done.note.id} is as in revision {number} already.")
 
 
-def _facts(revision: Revision) -> dict[str, Any]:
+def _as_dict(revision: Revision) -> dict[str, Any]:
     version = revision.version
     return {
         "number": revision.number,

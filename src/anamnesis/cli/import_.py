@@ -19,23 +19,25 @@ from anamnesis.notes import as_dict
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 
-# What imports is itself imported when it is needed: the help need not wait for it.
+# The importers are imported when needed, to keep the help fast.
 if TYPE_CHECKING:
     from anamnesis.importers.machine import Machine
     from anamnesis.importers.pipeline import Importer, ImportResult, Survey
 
 _MOST_SHOWN = 20
-# The forms that our own exports come back from with all that they were.
-_OF_NOTES = ("jsonl", "portable-ai-memory")
+# The formats of our own exports that keep every field.
+_OWN_FORMATS = ("jsonl", "portable-ai-memory")
 
 
 @click.command()
 @click.argument("source", required=False, type=click.Choice(NAMES), metavar="[SOURCE]")
 @click.argument("path", required=False, type=click.Path(exists=True, path_type=Path), metavar="[PATH]")
 @click.option("--from", "folder", type=click.Path(exists=True, path_type=Path), help="The same as PATH.")
-@project_option("Make all of it notes of this project.", is_new=True)
-@click.option("--own", is_flag=True, help="Notes of an export of yours stay as they were (jsonl, portable-ai-memory).")
-@click.option("--dry-run", is_flag=True, help="Say what would be imported, and import nothing.")
+@project_option("Put all notes into this project.", is_new=True)
+@click.option(
+    "--own", is_flag=True, help="Trust the notes of your own export; they need no review (jsonl, portable-ai-memory)."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be imported, and import nothing.")
 @yes_option
 @as_json
 def command(
@@ -48,7 +50,7 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Import what other programs remember, or list what is on this machine. Their files are only read.
+    """Import the memories of other programs, or list those on this machine. Their files are only read.
 
     \b
     claude              Claude Code's own memory files
@@ -56,7 +58,7 @@ def command(
     basic-memory        its notes, of all of its projects
     markdown            Obsidian's vaults, or any folder of markdown
     mcp-memory          the entities of the MCP reference memory server
-    rules               AGENTS.md and CLAUDE.md of this folder and of your own, by section
+    rules               AGENTS.md and CLAUDE.md of this folder and of your home, by section
     codex, gemini       the memories of Codex and of Gemini CLI
     cursor, cline       Cursor's rules and Cline's memory bank in this folder
     mem0, openmemory    mem0's history, and a backup of OpenMemory
@@ -64,34 +66,38 @@ def command(
     jsonl               what `anamnesis export jsonl` wrote
     chatgpt, claude-ai  the conversations of an export, after a preview
 
-    Without PATH, SOURCE is read where it is found on this machine. May be run again at any time: nothing comes twice,
-    what changed there is brought up to date here, and a note that was deleted or edited here is left as it is. Notes
-    from elsewhere wait for `anamnesis review`; Claude Code's own memory does not.
+    Without PATH, SOURCE is read from its usual places. The command can be repeated: nothing is imported twice, notes
+    whose source changed are updated, and notes that were deleted or edited here are left alone. Imported notes wait
+    for `anamnesis review`; those of Claude Code do not.
 
     \b
-    In a pipe, without SOURCE: source, place, how many, how many are here, separated by tabs.
+    In a pipe, without SOURCE: source, place, how many, how many are imported, separated by tabs.
     JSON without SOURCE: [{"source", "place", "found", "here", "broken"}]
     JSON: {"new", "updated", "unchanged", "left", "skipped", "broken", "problems"};
-          with --dry-run also "coming": notes as of list, with "change"
+          with --dry-run also "coming": notes as in list, with "change"
     """
     if path and folder:
         raise click.UsageError("Give either PATH or --from.")
-    if own and source not in _OF_NOTES:
-        raise click.UsageError(f"--own is for {' and '.join(_OF_NOTES)}: other programs' notes have to be reviewed.")
+    place, importer = path or folder, _importer(source, own)
     with open_store() as store:
         machine = _machine(store)
-        if source is None:
+        if importer is None:
             _list(store, machine, as_json=as_json)
             return
-        importer = importer_named(source)
-        importer = importer._replace(is_own=importer.is_own or own)
-        places = _places(importer, path or folder, machine)
+        places = _places(importer, place, machine)
         if importer.conversations and not dry_run and not yes and not _is_confirmed(store, importer, places, machine):
             sys.exit(1)
         done = _import(store, importer, places, machine, project=project, dry_run=dry_run)
     _report(done, dry_run=dry_run, as_json=as_json, is_own=importer.is_own)
-    if not any((*done.counts.values(), done.skipped)) and (path or folder):
-        raise InvalidArgument(f"Nothing of {source} was read at {path or folder}.")
+    if not any((*done.counts.values(), done.skipped)) and place:
+        raise InvalidArgument(f"No memory of {source} was found at {place}.")
+
+
+def _importer(source: str | None, own: bool) -> Importer | None:
+    if own and source not in _OWN_FORMATS:
+        raise click.UsageError(f"--own is for {' and '.join(_OWN_FORMATS)}: other programs' notes have to be reviewed.")
+    importer = importer_named(source) if source else None
+    return importer and importer._replace(is_own=importer.is_own or own)
 
 
 def _machine(store: MemoryStore) -> Machine:
@@ -107,8 +113,8 @@ def _places(importer: Importer, given: Path | None, machine: Machine) -> list[Pa
     places = list(dict.fromkeys(place.resolve() for place in ([given] if given else importer.find(machine))))
     if not places and not importer.is_own:
         raise InvalidArgument(
-            f"There is nothing of {importer.name} where it usually is on this machine.",
-            f"Say where it is: anamnesis import {importer.name} PATH",
+            f"No memory of {importer.name} is in its usual places on this machine.",
+            f"Name the place: anamnesis import {importer.name} PATH",
         )
     return places
 
@@ -139,21 +145,21 @@ def _import(
                     run_import(store, importer, place, machine, project=project, dry_run=dry_run, progress=report)
                 )
     except KeyboardInterrupt:
-        click.echo("Interrupted. What was imported stays; the next import goes on there.", err=True)
+        click.echo("Interrupted. The imported notes stay; the next import continues.", err=True)
         sys.exit(130)
     return total_of(done)
 
 
 def _is_confirmed(store: MemoryStore, importer: Importer, places: Sequence[Path], machine: Machine) -> bool:
-    """Show how much would come, and ask; where nobody can be asked, it is shown alone."""
+    """Show how much would be imported and ask; without a terminal, return False."""
     found = _import(store, importer, places, machine, dry_run=True)
     coming = [note for _, note in found.coming]
     days = sorted(note.created_at[:10] for note in coming)
     period = f", from {days[0]} to {days[-1]}" if days else ""
     size = sum(len(note.body) for note in coming)
     click.echo(
-        f"{counted(len(coming), 'note')} would come{period}, {size / 1000:,.0f} KB;"
-        f" {found.unchanged:,} are here unchanged, {found.left:,} were deleted or edited here,"
+        f"{counted(len(coming), 'note')} would be imported{period}, {size / 1000:,.0f} KB;"
+        f" {found.unchanged:,} are unchanged, {found.left:,} were deleted or edited here,"
         f" {found.skipped:,} are not worth a note, {found.broken:,} cannot be read.",
         err=True,
     )
@@ -166,7 +172,7 @@ def _is_confirmed(store: MemoryStore, importer: Importer, places: Sequence[Path]
 
 
 def _list(store: MemoryStore, machine: Machine, *, as_json: bool) -> None:
-    """Print what is on this machine, and how much of it is here already."""
+    """Print the memories on this machine, and how many of their entries are imported already."""
     from anamnesis.importers.pipeline import survey
 
     rows = [
@@ -198,9 +204,9 @@ def _draw(rows: Sequence[tuple[str, str, Survey]]) -> None:
     screen = console()
     if rows:
         screen.print(table)
-        screen.print("`anamnesis import SOURCE` imports one; --dry-run says what would come.", style="dim")
+        screen.print("`anamnesis import SOURCE` imports one; --dry-run shows what would be imported.", style="dim")
     else:
-        screen.print("No memory of another program was found where it usually is.", style="dim")
+        screen.print("No memory of another program was found in the usual places.", style="dim")
 
 
 def _report(done: ImportResult, *, dry_run: bool, as_json: bool, is_own: bool) -> None:
@@ -215,13 +221,13 @@ def _report(done: ImportResult, *, dry_run: bool, as_json: bool, is_own: bool) -
         click.echo(f"and {len(done.coming) - _MOST_SHOWN:,} more")
     click.echo(
         f"{'Would be: ' if dry_run else ''}{done.new} new, {done.updated} updated, {done.unchanged} unchanged,"
-        f" {done.left} left as they are here (deleted or edited)."
+        f" {done.left} left alone (deleted or edited here)."
     )
     if done.skipped:
         click.echo(f"{counted(done.skipped, 'conversation is', 'conversations are')} not worth a note.")
     for problem in done.problems:
         click.echo(f"anamnesis: {in_a_line(problem)}", err=True)
     if done.broken > len(done.problems):
-        click.echo(f"anamnesis: and {done.broken - len(done.problems):,} more that cannot be read", err=True)
+        click.echo(f"anamnesis: {done.broken - len(done.problems):,} more cannot be read", err=True)
     if done.new and on_terminal() and not dry_run and not is_own:
-        click.echo("`anamnesis review` lists what waits for you.", err=True)
+        click.echo("`anamnesis review` lists the notes that wait for you.", err=True)

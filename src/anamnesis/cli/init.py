@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from anamnesis.cli import codex_trust
-from anamnesis.cli.choice import (
+from anamnesis.cli.context import change_setting, settings
+from anamnesis.cli.init_questions import (
     agent_option,
     ask_agents,
     ask_instructions,
@@ -23,11 +24,10 @@ from anamnesis.cli.choice import (
     confirm,
     features,
 )
-from anamnesis.cli.context import change_setting, settings
+from anamnesis.cli.init_report import draw_report
 from anamnesis.cli.options import adopt_option, as_json, open_memory, open_store
-from anamnesis.cli.outcome import draw_outcome
 from anamnesis.cli.output import activity, on_terminal, print_json, print_lines, progress_bar
-from anamnesis.cli.plans import action, describe_holdings, print_diffs, print_refusals, shown_change, shown_refusal
+from anamnesis.cli.plans import action, change_as_dict, describe_holdings, print_diffs, print_refusals, refusal_as_dict
 from anamnesis.config import CONFIG_NAME, DEFAULT, read_config, setting
 from anamnesis.disk import locked
 from anamnesis.errors import AnamnesisError
@@ -44,10 +44,10 @@ from anamnesis.vault import find_engram as find_database
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LocalEngram:
     """Engram on this machine: its installation, its database with the contents, and what to do by hand."""
 
-    engram: EngramInstallation
+    installation: EngramInstallation
     database: Path | None
     holdings: Holdings | None
     remarks: list[str]
@@ -55,7 +55,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _Setup:
-    """What to set up: agents, those that get a line in their instructions, settings to write, and Engram.
+    """The agents to set up, those that get a line in their instructions, the settings to write, and Engram.
 
     `adopt`: whether the first sync may join a remote that is no repository of notes.
     """
@@ -63,12 +63,12 @@ class _Setup:
     agents: list[Agent]
     instructed: list[Agent]
     settings: dict[str, str | None]
-    found: _Found | None
+    engram: _LocalEngram | None
     adopt: bool
 
     @property
-    def everybody(self) -> list[Agent]:
-        return [*self.agents, *([self.found.engram.agent] if self.found else [])]
+    def all_agents(self) -> list[Agent]:
+        return [*self.agents, *([self.engram.installation.agent] if self.engram else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ class _Report:
 @click.option(
     "--instructions",
     is_flag=True,
-    help="For agents that hooks cannot tell anything, add a line about the memory to their instructions.",
+    help="For agents without hooks, add a line about the memory to their instructions.",
 )
 @click.option("--remote", metavar="URL", help="The git repository that carries the notes between your machines.")
 @adopt_option
-@click.option("--local-only", is_flag=True, help="Keep the notes on this machine; a remote can be given later.")
+@click.option("--local-only", is_flag=True, help="Keep the notes on this machine; a remote can be set later.")
 @click.option(
     "--print", "--dry-run", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing."
 )
@@ -110,22 +110,22 @@ def command(
 ) -> None:
     """Set up this machine: the store, and the agents that are to use it.
 
-    Registers the MCP server and the hooks of each agent, imports what Claude Code remembers, and syncs. Run again, it
-    changes only what is outdated. What other programs have in the same files stays as it is; each file is kept under
-    ANAMNESIS_HOME before it is changed, and `anamnesis uninstall` brings it back. A file that cannot be changed is
-    named, with the lines to add by hand; the exit code is then 1.
+    Registers the MCP server and the hooks of each agent, imports Claude Code's memory, and syncs. A second run changes
+    only what is outdated. Entries of other programs in the same files are left alone; each file is saved under
+    ANAMNESIS_HOME before it is changed, and `anamnesis uninstall` restores it. For a file that cannot be changed, the
+    command prints the lines to add by hand and exits with 1.
 
-    Where Engram is installed, and no agent is named, its observations become notes too, the agents' entries for its
-    server start Anamnesis instead, and so does `engram`, if ~/.local/bin or ~/bin comes before it on the PATH.
+    If Engram is installed and no agent is named, its observations become notes, and the agents' entries for its server
+    start Anamnesis instead. So does `engram`, if ~/.local/bin or ~/bin comes before it on the PATH.
 
-    Agents start the program by a path that outlives it: a link that an installer keeps, or a launcher under
-    ANAMNESIS_HOME, if it runs from a virtual environment.
+    Agents start the program by a path that survives updates: the installer's link, or a launcher under ANAMNESIS_HOME
+    if the program runs from a virtual environment.
 
-    Codex runs no hook before it is trusted: `anamnesis init` asks for your consent and does what /hooks in Codex does;
-    --yes agrees.
+    Codex runs only trusted hooks: `anamnesis init` asks for your consent and does what /hooks in Codex does; --yes
+    agrees.
 
-    On a terminal, it asks: also for a git remote, and whether a model is to summarise sessions. --yes takes the
-    defaults. Elsewhere it needs --agent, --all or --yes.
+    On a terminal, the command asks, also for a git remote and for a model that summarises sessions; --yes takes the
+    defaults. Without a terminal it needs --agent, --all or --yes.
 
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
@@ -141,67 +141,67 @@ def command(
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     changed = _changed_settings(remote, local_only)
     agents = _agents(names, everything or yes or only_print, is_asking)
-    found = _find_engram() if not names and (everything or yes or only_print or is_asking) else None
-    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], changed, found, adopt)
+    engram = _find_engram() if not names and (everything or yes or only_print or is_asking) else None
+    setup = _Setup(agents, [agent for agent in agents if agent.instructions and instructions], changed, engram, adopt)
     if is_asking:
-        _ask_rest(setup, is_placed=bool(remote or local_only or settings().remote))
-        _tell_engram(setup)
-    plan = plan_setup(setup.everybody, setup.instructed)
+        _ask_rest(setup, has_place=bool(remote or local_only or settings().remote))
+        _print_engram(setup)
+    plan = plan_setup(setup.all_agents, setup.instructed)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
-    report = None if only_print else _write(setup, plan)
-    if report:
+    report = _Report(plan) if only_print else _write(setup, plan)
+    if not only_print:
         codex_trust.trust(setup.agents, report.done, is_asking=is_asking, is_agreed=yes)
-    _print(setup, report or _Report(plan), is_written=report is not None, as_json=as_json)
-    sys.exit(1 if (report.done if report else plan).refusals else 0)
+    _print(setup, report, is_written=not only_print, as_json=as_json)
+    sys.exit(1 if report.done.refusals else 0)
 
 
-def _ask_rest(setup: _Setup, is_placed: bool) -> None:
+def _ask_rest(setup: _Setup, has_place: bool) -> None:
     """Ask the questions of the first setup: for new agents, and for a new machine."""
     new = {name for change in plan_setup(setup.agents).changes for name in change.agents}
     if not setup.instructed:
         setup.instructed = ask_instructions([agent for agent in setup.agents if agent.name in new])
     is_first = "machine_id" in setup.settings
-    if is_first and not is_placed:
+    if is_first and not has_place:
         setup.settings |= ask_remote()
     if is_first and settings().resolved("reflection_provider").source == DEFAULT:
         setup.settings |= ask_reflection()
 
 
-def _agents(names: tuple[str, ...], found_ones: bool, is_asking: bool) -> list[Agent]:
+def _agents(names: tuple[str, ...], takes_found: bool, is_asking: bool) -> list[Agent]:
     """The agents to set up: those named, those detected, or those that the user chose from them."""
     agents = machine.agents(settings())
     if names:
         return [agent for agent in agents if agent.name in names]
     place = machine.place(settings())
     found = [agent for agent in agents if agent.is_installed(place)]
-    if found_ones or not found:
+    if takes_found or not found:
         return found
     if not is_asking:
         raise click.UsageError(
-            "Nobody can be asked here. Name agents with --agent, or take those that are found with --all:"
+            "There is no terminal to ask on. Name agents with --agent, or take those that are found with --all:"
             f" {', '.join(agent.name for agent in found)}."
         )
     return ask_agents(found)
 
 
-def _find_engram() -> _Found | None:
+def _find_engram() -> _LocalEngram | None:
     """Engram, if it is on this machine and the bridge is on."""
     if not settings().bridge:
         return None
     database = find_database(settings())
-    # An engram.db that we created in our home is no sign of Engram.
+    # Our own home may have an engram.db without Engram being installed.
     theirs = database if database and database.parent != settings().home else None
-    engram = find_installation(
+    installation = find_installation(
         machine.place(settings()), machine.program(settings()), machine.agents(settings()), theirs
     )
-    if engram is None:
+    if installation is None:
         return None
-    remarks = [remark for remark in (*engram.remarks, _remark_on_daemon()) if remark]
+    remarks = [remark for remark in (*installation.remarks, _remark_on_daemon()) if remark]
     try:
-        return _Found(engram, database, count(database) if database else None, remarks)
+        return _LocalEngram(installation, database, count(database) if database else None, remarks)
     except AnamnesisError as error:
-        return _Found(engram, database, None, [*remarks, str(error)])
+        return _LocalEngram(installation, database, None, [*remarks, str(error)])
 
 
 def _remark_on_daemon() -> str:
@@ -211,10 +211,12 @@ def _remark_on_daemon() -> str:
     from anamnesis.engram.gotext import whole
 
     port = whole(settings().engram_port) or DEFAULT_PORT
-    who = holder(port)
-    if not who.startswith("Engram"):
+    program = holder(port)
+    if not program.startswith("Engram"):
         return ""
-    return f"Port {port} is served by {who}: end it, then run `anamnesis daemon`; until then both share one memory."
+    return (
+        f"Port {port} is served by {program}: stop it, then run `anamnesis daemon`; until then both share one memory."
+    )
 
 
 def reconcile_engram(database: Path) -> int | None:
@@ -225,7 +227,7 @@ def reconcile_engram(database: Path) -> int | None:
             progress_bar("Engram's memory") as progress,
         ):
             bridge = vault.connect(database, settings().machine_id)
-            taken = bridge.reconcile(progress)
+            reconciled = bridge.reconcile(progress)
             left = bridge.waiting().total
     except KeyboardInterrupt:
         reason = "was only reconciled in part"
@@ -233,7 +235,7 @@ def reconcile_engram(database: Path) -> int | None:
         reason = f"cannot be reconciled now: {str(error).rstrip('.')}"
     else:
         if not left:
-            return taken
+            return reconciled
         reason = f"and the notes still differ in {left} places"
     click.echo(f"anamnesis: {database} {reason}. The rest is reconciled when Anamnesis is next used.", err=True)
     return None
@@ -259,7 +261,7 @@ def _write(setup: _Setup, plan: Plan) -> _Report:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         done = set_up(plan, Ledger(home))
-    database = setup.found.database if setup.found else None
+    database = setup.engram.database if setup.engram else None
     return _Report(done, reconcile_engram(database) if database else None, _first_import(), _first_sync(setup.adopt))
 
 
@@ -297,29 +299,29 @@ def _first_sync(adopt: bool) -> dict[str, Any] | None:
 
 def _print(setup: _Setup, report: _Report, *, is_written: bool, as_json: bool) -> None:
     if as_json:
-        print_json(_shown(setup, report, is_written))
+        print_json(_as_dict(setup, report, is_written))
         return
     if not is_written:
         for name, value in setup.settings.items():
             click.echo(f"{settings().home / CONFIG_NAME}: {name} = {value or 'none'}")
-        _tell_engram(setup)
+        _print_engram(setup)
         print_diffs(report.done)
     elif on_terminal():
-        draw_outcome(setup.everybody, report.done, list(_news(report)))
+        draw_report(setup.all_agents, report.done, list(_other_results(report)))
     else:
         print_lines([(action(change), change.file, " ".join(change.agents)) for change in report.done.changes])
     print_refusals(report.done)
-    for remark in setup.found.remarks if setup.found else ():
+    for remark in setup.engram.remarks if setup.engram else ():
         click.echo(f"anamnesis: {remark}", err=True)
 
 
-def _tell_engram(setup: _Setup) -> None:
+def _print_engram(setup: _Setup) -> None:
     """Print what Engram's database holds, before the user confirms the changes."""
-    if setup.found and setup.found.database and setup.found.holdings:
-        click.echo(describe_holdings(setup.found.database, setup.found.holdings))
+    if setup.engram and setup.engram.database and setup.engram.holdings:
+        click.echo(describe_holdings(setup.engram.database, setup.engram.holdings))
 
 
-def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
+def _as_dict(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
     return {
         "home": str(settings().home),
         "program": shlex.join(machine.program(settings()).words),
@@ -329,30 +331,30 @@ def _shown(setup: _Setup, report: _Report, is_written: bool) -> dict[str, Any]:
         "written": is_written,
         "imported": report.imported,
         "synced": report.synced,
-        "engram": _shown_engram(setup.found, report.reconciled) if setup.found else None,
+        "engram": _engram_as_dict(setup.engram, report.reconciled) if setup.engram else None,
         "agents": [
             {"name": agent.name, "title": agent.title, **features(agent), "remark": agent.remark or None}
             for agent in setup.agents
         ],
-        "changes": [shown_change(change) for change in report.done.changes],
-        "refusals": [shown_refusal(refusal) for refusal in report.done.refusals],
+        "changes": [change_as_dict(change) for change in report.done.changes],
+        "refusals": [refusal_as_dict(refusal) for refusal in report.done.refusals],
     }
 
 
-def _shown_engram(found: _Found, reconciled: int | None) -> dict[str, Any]:
-    held = asdict(found.holdings) if found.holdings else dict.fromkeys(Holdings.__slots__)
+def _engram_as_dict(engram: _LocalEngram, reconciled: int | None) -> dict[str, Any]:
+    holdings = asdict(engram.holdings) if engram.holdings else dict.fromkeys(Holdings.__slots__)
     return {
-        "database": str(found.database) if found.database else None,
-        **held,
-        "program": str(found.engram.program) if found.engram.program else None,
-        "plugins": list(found.engram.plugins),
-        "remarks": found.remarks,
+        "database": str(engram.database) if engram.database else None,
+        **holdings,
+        "program": str(engram.installation.program) if engram.installation.program else None,
+        "plugins": list(engram.installation.plugins),
+        "remarks": engram.remarks,
         "reconciled": reconciled,
     }
 
 
-def _news(report: _Report) -> Iterator[str]:
-    """What was done besides the agents' files."""
+def _other_results(report: _Report) -> Iterator[str]:
+    """Sentences on what was done besides the agents' files."""
     if report.reconciled:
         changes = counted(report.reconciled, "change was", "changes were")
         yield f"Engram's memory and the notes are one: {changes} reconciled."

@@ -1,4 +1,4 @@
-"""`anamnesis list`: the notes, newest first."""
+"""`anamnesis list`: lists notes, the newest first."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 @click.command()
 @filters
 @sort_option()
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at the most.")
-@click.option("--offset", type=click.IntRange(min=0), default=0, help="How many to leave out first.")
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="At most this many.")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="How many to skip.")
 @long_option
 @as_json
 def command(order: str, limit: int, offset: int, is_long: bool, as_json: bool, **wanted: Any) -> None:
     """List notes, the newest first.
 
     On a terminal, a line per note: its number, the end of its id, the time since its last change, the last part of
-    its project, and its title. Other commands take the end of the id, or @1 for the first line. Where there are more
-    notes, it says how many, and the offset of the next.
+    its project, and its title. Other commands accept the end of the id, or @1 for the first line. If there are more
+    notes, a last line gives their number and the next offset.
 
     \b
     In a pipe: id, updated_at, type, project, title, separated by tabs.
-    JSON: as of search, without "body" and "score".
+    JSON: as in search, without "body" and "score".
     """
     with open_store(only_to_read=True) as store:
         notes = store.list(limit=limit, offset=offset, order=order, **wanted)

@@ -1,4 +1,4 @@
-"""Changes of notes' metadata, for the commands that make them without an editor."""
+"""Changes to notes' metadata, for the commands that need no editor."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 import click
 
 from anamnesis.cli.completing import complete_tags
-from anamnesis.cli.naming import chosen
+from anamnesis.cli.naming import resolve_notes
 from anamnesis.cli.options import as_json, note_id, open_store
-from anamnesis.cli.output import in_a_line, print_json, tell_redacted
+from anamnesis.cli.output import in_a_line, print_json, print_redacted
 from anamnesis.editing import Change, apply_change
 from anamnesis.notes import PINNED, Memory, as_dict
 
@@ -17,15 +17,15 @@ from anamnesis.notes import PINNED, Memory, as_dict
 def change_notes(
     given: Sequence[str], change: Change, *, as_json: bool, question: str = "", yes: bool = True, edits: bool = True
 ) -> list[str]:
-    """Change each of these notes, and print what they are now; their ids. Before any is changed, all are found.
+    """Change the named notes, print them, and return their ids. All are found before any is changed.
 
-    What `edits` a note makes it the person's who calls this.
+    `edits`: the change makes a note the user's own.
     """
     with open_store() as store:
-        notes = chosen(store, given, question, yes)
+        notes = resolve_notes(store, given, question, yes)
         changed = [(note, apply_change(store, note, change(note), edits=edits)) for note in notes]
     for before, note in changed:
-        tell_redacted(change(before), note)
+        print_redacted(change(before), note)
         if not as_json:
             click.echo(f"{'Unchanged' if note == before else 'Changed'}: {_described(note)}")
     if as_json:
@@ -36,7 +36,7 @@ def change_notes(
 def tag_command(help: str, change: Callable[[Iterable[str]], Change]) -> click.Command:
     """A command that changes the given tags of one note."""
 
-    @click.command(help=f"{help}\n\nID is as in `anamnesis show`.\n\nJSON: [the note, as of show]")
+    @click.command(help=f"{help}\n\nID is as in `anamnesis show`.\n\nJSON: [the note, as in show]")
     @note_id()
     @click.argument("tags", nargs=-1, required=True, metavar="TAG...", shell_complete=complete_tags)
     @as_json
@@ -49,7 +49,7 @@ def tag_command(help: str, change: Callable[[Iterable[str]], Change]) -> click.C
 def pin_command(help: str, change: Callable[[Iterable[str]], Change]) -> click.Command:
     """A command that changes the tag of pinned notes."""
 
-    @click.command(help=f"{help}\n\nID is as in `anamnesis show`.\n\nJSON: the notes, as of show.")
+    @click.command(help=f"{help}\n\nID is as in `anamnesis show`.\n\nJSON: the notes, as in show.")
     @note_id("note_ids", metavar="ID...", nargs=-1, required=True)
     @as_json
     def command(note_ids: tuple[str, ...], as_json: bool) -> None:

@@ -25,19 +25,21 @@ from anamnesis.notes.spaces import with_space
 def command(note_ids: tuple[str, ...], space: str | None, yes: bool, as_json: bool, **given: str | None) -> None:
     """Move notes to another project, type, scope or space.
 
-    ID is as in `anamnesis show`. Before a note becomes portable or goes to a space, which sends it to other machines,
-    the command asks where ID is a guess, as `anamnesis delete` does. The next sync moves it at the hub: it is gone from
-    its old space, and from the machines of those who see only that one.
+    ID is as in `anamnesis show`. Before a note becomes portable or moves to a space, which sends it to other machines,
+    the command asks if ID is a guess, as `anamnesis delete` does. The next sync moves the note at the hub, and removes
+    it from the machines of people who see only its old space.
 
-    JSON: the notes, as of show.
+    JSON: the notes, as in show.
     """
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes and not space:
-        raise click.UsageError("Say where to: --project, --type, --scope or --space.")
+        raise click.UsageError("Give --project, --type, --scope or --space.")
 
     def change(note: Memory) -> dict[str, Any]:
         if space and changes.get("scope", note.scope) != SCOPES[0]:
-            raise InvalidArgument(f"The note {note.id} is machine-local, and in no space.", "Add --scope portable.")
+            raise InvalidArgument(
+                f"The note {note.id} is machine-local; only portable notes have a space.", "Add --scope portable."
+            )
         return {**changes, "extra": with_space(note, space).extra} if space else changes
 
     leaves = bool(space) or given.get("scope") == "portable"

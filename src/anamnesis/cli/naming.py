@@ -1,4 +1,4 @@
-"""Which note an argument names: an id, a title or a part of one, or @1 for the first row of the last result."""
+"""Resolves arguments to notes: an id, a title or a part of either, or @1 for the first row of the last result."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from anamnesis.store.lookup import Name, named
 
 _ROW = re.compile(r"@([0-9]{1,9})")
 _LONGEST_TITLE = 60
-_SHOW_AGAIN = "`anamnesis list` and `anamnesis search` on a terminal show a new one."
+_SHOW_AGAIN = "`anamnesis list` and `anamnesis search` on a terminal show new rows."
 
 
-class Named(NamedTuple):
+class ResolvedNote(NamedTuple):
     """A note that an argument names. It is a guess unless the argument is an id, or as much of one as lists show."""
 
     id: str
@@ -35,8 +35,8 @@ class Named(NamedTuple):
     is_known: bool = True
 
 
-def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: bool = False) -> Named:
-    """The note that an argument names, among the live or the deleted ones; an unknown id is returned as it is."""
+def resolve_note(store: MemoryStore, given: str, *, live: bool = True, deleted: bool = False) -> ResolvedNote:
+    """The note that an argument names, among the live or the deleted ones. An unknown id is returned unchanged."""
     row = _ROW.fullmatch(given.strip())
     wanted = _row(int(row[1])) if row else given
     found = named(store, wanted) if live else []
@@ -44,31 +44,31 @@ def name_note(store: MemoryStore, given: str, *, live: bool = True, deleted: boo
         found = named(store, wanted, _deleted(store))
     if len(found) > 1:
         names = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in found)
-        raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more of it, or an id.")
+        raise NoteNotFound(f"{given!r} names several notes: {names}.", "Give more characters, or an id.")
     if found:
-        return Named(*found[0], is_guess=not _is_sure(given, found[0].id))
-    return Named(wanted, "", is_guess=False, is_known=False)
+        return ResolvedNote(*found[0], is_guess=not _is_sure(given, found[0].id))
+    return ResolvedNote(wanted, "", is_guess=False, is_known=False)
 
 
 def full_id(store: MemoryStore, given: str) -> str:
     """The id of the note that an argument names."""
-    return name_note(store, given).id
+    return resolve_note(store, given).id
 
 
-def chosen(store: MemoryStore, given: Iterable[str], verb: str, yes: bool) -> list[Memory]:
-    """The notes that arguments name, each once, all of them found, and the guesses confirmed."""
-    names = [name_note(store, each) for each in given]
+def resolve_notes(store: MemoryStore, given: Iterable[str], verb: str, yes: bool) -> list[Memory]:
+    """The notes that arguments name, each once; raises if one does not exist, and asks about guesses."""
+    names = [resolve_note(store, each) for each in given]
     notes = [store.get(each) for each in dict.fromkeys(name.id for name in names)]
     confirm_guesses(names, verb, yes)
     return notes
 
 
-def confirm_guesses(names: Sequence[Named], verb: str, yes: bool) -> None:
-    """Ask before something is done to notes that were guessed."""
+def confirm_guesses(names: Sequence[ResolvedNote], verb: str, yes: bool) -> None:
+    """Ask before a command acts on guessed notes."""
     guesses = [each for each in names if each.is_guess]
     if guesses and not yes:
         guessed = ", ".join(f"{each.id} ({one_line(each.title, _LONGEST_TITLE)})" for each in guesses)
-        refusal = f"{guessed} may not be what was meant, and nobody can be asked here."
+        refusal = f"{guessed} is a guess, and there is no terminal to confirm it on."
         ask(
             guesses,
             f"{verb} {these(len(guesses), 'note')}?",
@@ -77,8 +77,8 @@ def confirm_guesses(names: Sequence[Named], verb: str, yes: bool) -> None:
         )
 
 
-def ask(names: Iterable[Named], question: str, refusal: str, hint: str) -> None:
-    """Show these notes and ask; where nobody can be asked, refuse."""
+def ask(names: Iterable[ResolvedNote], question: str, refusal: str, hint: str) -> None:
+    """Show the notes and ask; without a terminal, raise."""
     if not (sys.stdin.isatty() and on_terminal()):
         raise InvalidArgument(refusal, hint)
     for each in names:
@@ -97,7 +97,7 @@ def _deleted(store: MemoryStore) -> list[Name]:
 
 
 def remember(ids: Iterable[str]) -> None:
-    """Keep the ids of a result that was shown, for `@1`; where they cannot be written, none are remembered."""
+    """Save the ids of a shown result, for `@1`. A failed write is ignored."""
     with contextlib.suppress(OSError, AnamnesisError):
         write_atomically(_file(), json.dumps([*ids]).encode(), mode=0o600, durable=False)
 

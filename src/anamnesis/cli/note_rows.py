@@ -1,4 +1,4 @@
-"""Notes on a terminal, one per line at any width, with a pager where they are more than fit on the screen."""
+"""Notes on a terminal, one per line at any width, with a pager if they do not fit on the screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def draw_rows(
 ) -> None:
     """Print a line per note: its number, short id, age, the last part of its project, and its title.
 
-    `marks` are the parts of each title that a search matched, `weak` the ids of notes that hardly fit it. `remarks` are
+    `marks` are the parts of each title that a search matched, `weak` the ids of weak hits. `remarks` are
     printed before the titles of some notes.
     """
     from rich.cells import cell_len
@@ -71,13 +71,13 @@ def paged() -> Iterator[Screen]:
     with screen.capture() as captured:
         yield screen
     text = captured.get()
-    if text.count("\n") < screen.height or not _is_pager_wanted():
+    if text.count("\n") < screen.height or not _is_pager_on():
         screen.file.write(text)
         screen.file.flush()
     else:
         click.echo_via_pager(text.removesuffix("\n"))
 
 
-def _is_pager_wanted() -> bool:
-    """Whether the user has not turned pagers off: by NO_PAGER, or with a PAGER that is empty or `cat`."""
+def _is_pager_on() -> bool:
+    """Whether pagers are on. NO_PAGER, or a PAGER that is empty or `cat`, turns them off."""
     return not os.environ.get("NO_PAGER") and os.environ.get("PAGER", "less").strip() not in ("", "cat")

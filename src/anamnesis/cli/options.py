@@ -1,4 +1,4 @@
-"""Shared by several commands: opening the store, filters, moments as people write them, and notes as arguments."""
+"""Options and arguments that several commands share, and opening the store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 adopt_option = click.option(
-    "--adopt", is_flag=True, help="Join the remote even if it is not a repository of notes: its files come here too."
+    "--adopt",
+    is_flag=True,
+    help="Join the remote even if it is not a repository of notes: its files are copied here too.",
 )
 
 
@@ -89,12 +91,12 @@ def space_option(help: str) -> Callable[..., Any]:
 
 
 def _since(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """The moment from which on notes are wanted: of a day, its beginning."""
+    """The first moment; of a day, its beginning."""
     return _moment(text, timedelta(0)) if text else None
 
 
 def _until(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """The moment before which notes are wanted: of a day, its end."""
+    """The last moment; of a day, its end."""
     return _moment(text, timedelta(days=1)) if text else None
 
 
@@ -132,7 +134,7 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
             shell_complete=complete_tags,
             help="Only notes with this tag; may be given more than once.",
         ),
-        click.option("--source", type=click.Choice(SOURCES), help="Only notes that were written by this."),
+        click.option("--source", type=click.Choice(SOURCES), help="Only notes of this source."),
         click.option(
             "--space",
             "ids",
@@ -148,7 +150,7 @@ def filters(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def period_options(since: str, until: str = "") -> Callable[..., Any]:
-    """The options for a period; each help begins with what is wanted."""
+    """The options for a period; `since` and `until` begin their help."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         start = f"{since} since a date, or an age such as 7d."
@@ -160,10 +162,10 @@ def period_options(since: str, until: str = "") -> Callable[..., Any]:
 
 
 def sort_option(*first: str) -> Callable[..., Any]:
-    """The order of the result; the first is the default."""
+    """The order of the result; the default is the first."""
     orders = [*first, *ORDERS]
     return click.option(
-        "--sort", "order", type=click.Choice(orders), default=orders[0], show_default=True, help="Order."
+        "--sort", "order", type=click.Choice(orders), default=orders[0], show_default=True, help="The order."
     )
 
 
@@ -178,16 +180,16 @@ def note_id(name: str = "note_id", **given: Any) -> Callable[..., Any]:
 
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The option for the store's folder, for callers that cannot set an environment variable."""
-    option = click.option("--home", metavar="FOLDER", help="The store, where it is not ANAMNESIS_HOME or ~/.anamnesis.")
+    option = click.option("--home", metavar="FOLDER", help="The store, if it is not ANAMNESIS_HOME or ~/.anamnesis.")
     return option(command)
 
 
 def hook_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every hook."""
-    host = click.option("--host", metavar="NAME", help="The agent, which wants its answer in its own shape.")
+    host = click.option("--host", metavar="NAME", help="The agent, which determines the form of the answer.")
     return store_option(host(command))
 
 
-def words_of(options: Mapping[str, str | None]) -> list[str]:
+def as_arguments(options: Mapping[str, str | None]) -> list[str]:
     """Options as command-line arguments."""
     return [f"--{name}={value}" for name, value in options.items() if value]

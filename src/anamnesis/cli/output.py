@@ -30,22 +30,22 @@ def on_terminal() -> bool:
 
 
 def console(*, stderr: bool = False) -> Screen:
-    """The terminal; imported only if output goes to one, as the import takes as long as everything else."""
+    """The terminal; imported only if needed, as the import takes as long as everything else."""
     from anamnesis.cli.screen import Screen
 
     return Screen(stderr=stderr)
 
 
-def tell_redacted(given: Mapping[str, object], note: Memory) -> None:
-    """Print on stderr which kinds of secrets were redacted in the given fields."""
-    from anamnesis.notes.cleaning import redacted_kinds, warning  # takes 10 ms, which reads need not spend
+def print_redacted(fields: Mapping[str, object], note: Memory) -> None:
+    """Print on stderr which kinds of secrets were redacted in the user's `fields`."""
+    from anamnesis.notes.cleaning import redacted_kinds, warning  # takes 10 ms, which reads do not need
 
-    if told := warning(redacted_kinds(given, note)):
-        click.echo(told, err=True)
+    if sentence := warning(redacted_kinds(fields, note)):
+        click.echo(sentence, err=True)
 
 
 def resemblance(store: MemoryStore, note: Memory, named: Collection[str] = ()) -> Iterator[str]:
-    """A line with the other notes that say nearly the same as a new text, if there are any that were not `named`."""
+    """A line with the notes that say nearly the same as a new one, without those `named`; nothing if there are none."""
     from anamnesis.store.related import resembling
 
     if alike := [each for each in resembling(store, note) if each.id not in named]:
@@ -99,7 +99,7 @@ def sparkline(counts: Sequence[int]) -> str:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress | None]:
-    """A progress bar on stderr, if that is a terminal."""
+    """A progress bar on stderr, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -113,8 +113,23 @@ def progress_bar(title: str) -> Iterator[Progress | None]:
 
 
 @contextmanager
+def counting_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A progress bar that is advanced by counts."""
+    done = 0
+    with progress_bar(title) as progress:
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress:
+                progress(min(done, total), total)
+
+        yield advance
+
+
+@contextmanager
 def activity() -> Iterator[Callable[[str], None] | None]:
-    """A line on stderr with what the program is doing and for how long, if that is a terminal."""
+    """A line on stderr with the current step and its duration, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

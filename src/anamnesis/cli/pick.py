@@ -1,4 +1,4 @@
-"""`anamnesis pick`: a person chooses a note, for shells and editors."""
+"""`anamnesis pick`: lets a person choose a note, for shells and editors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from anamnesis.store.recording import record
 @click.option("--body", is_flag=True, help="Print the text of the note instead of its id.")
 @as_json
 def command(query: tuple[str, ...], body: bool, as_json: bool) -> None:
-    """Choose a note on the terminal, beginning with a search for QUERY, and print its id.
+    """Choose a note on the terminal, starting with a search for QUERY, and print its id.
 
     The search is drawn on stderr and read from stdin, so that stdout can be a pipe or a variable of a shell:
-    anamnesis edit "$(anamnesis pick)". Enter chooses; esc leaves with exit code 1, and nothing is printed.
+    anamnesis edit "$(anamnesis pick)". Enter chooses; esc prints nothing and exits with 1.
 
-    JSON: the note, as of show.
+    JSON: the note, as in show.
     """
     from anamnesis import tui
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from anamnesis.cli.metadata import pin_command
 from anamnesis.editing import with_tags
 
-_HELP = """Pin notes, so that sessions are given them first.
+_HELP = """Pin notes, so that new sessions get them first.
 
-A pinned note is given to the sessions of its project, or to all if it is global, before others and however old it is.
-It has the tag `pinned`: `anamnesis list --tag pinned`."""
+The sessions of its project, or all sessions if it is global, get a pinned note before others, however old it is. It
+has the tag `pinned`: `anamnesis list --tag pinned`."""
 
 command = pin_command(_HELP, with_tags)

@@ -1,4 +1,4 @@
-"""Prints planned and applied changes of other programs' files, and the contents of Engram's database."""
+"""Prints the planned and the applied changes to other programs' files, and the contents of Engram's database."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def print_refusals(plan: Plan) -> None:
             click.echo("".join(f"    {line}\n" for line in refusal.by_hand.splitlines()), err=True, nl=False)
 
 
-def shown_change(change: Change) -> dict[str, Any]:
-    """A change as JSON."""
+def change_as_dict(change: Change) -> dict[str, Any]:
+    """A change as a JSON object."""
     return {"file": str(change.file), "action": action(change), "agents": list(change.agents), "diff": diff(change)}
 
 
-def shown_refusal(refusal: Refusal) -> dict[str, Any]:
-    """A refusal as JSON."""
+def refusal_as_dict(refusal: Refusal) -> dict[str, Any]:
+    """A refusal as a JSON object."""
     agents = list(refusal.agents)
     return {"file": str(refusal.file), "agents": agents, "reason": refusal.reason, "by_hand": refusal.by_hand}
 
 
-def describe_holdings(database: Path, held: Holdings) -> str:
+def describe_holdings(database: Path, holdings: Holdings) -> str:
     """The contents of Engram's database, in a sentence."""
     counts = (
-        counted(held.observations, "observation"),
-        counted(held.sessions, "session"),
-        counted(held.projects, "project"),
+        counted(holdings.observations, "observation"),
+        counted(holdings.sessions, "session"),
+        counted(holdings.projects, "project"),
     )
-    notes = "is a note" if held.with_notes == 1 else "are notes"
-    return f"{database}: {', '.join(counts)}; {held.with_notes} of the observations {notes} already."
+    notes = "is a note" if holdings.with_notes == 1 else "are notes"
+    return f"{database}: {', '.join(counts)}; {holdings.with_notes} of the observations {notes} already."

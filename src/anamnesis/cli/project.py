@@ -1,4 +1,4 @@
-"""`anamnesis project`: which project a folder has, why, and whether the files of a clone may set it."""
+"""`anamnesis project`: shows the project of a folder and its source, and trusts the files of a clone that set it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from anamnesis.trust import trust as confirm
 @click.group(invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Show which project this folder has, and trust or distrust what its files say.
+    """Show the project of this folder, and trust or distrust the files that name it.
 
     The key comes from the file .anamnesis/project, else from the git remote `origin`, else from the name of the
-    repository or the folder. A file that git tracks came with the clone: where it contradicts the remote, it is
+    repository or the folder. A file that git tracks came with the clone: if it contradicts the remote, it is
     ignored until you trust it. The same holds for the name in .engram/config.json.
 
     Without a command: show.
@@ -33,15 +33,15 @@ def command(context: click.Context) -> None:
 @command.command()
 @as_json
 def show(as_json: bool = False) -> None:
-    """Show the project of this folder, and why it is that.
+    """Show the project of this folder, and where its key comes from.
 
     \b
     In a pipe: key and source, separated by a tab; then a line for each ignored file: `ignored`, path, name.
     JSON: {"key", "source", "ignored": [{"path", "name"}]}
     """
-    project, ignored = _found()
+    project, ignored = _project_and_claims()
     if as_json:
-        print_json({"key": project.key, "source": project.source, "ignored": _shown(ignored)})
+        print_json({"key": project.key, "source": project.source, "ignored": _as_dict(ignored)})
     elif on_terminal():
         click.echo(f"{project.key}, from {project.source}")
         for each in ignored:
@@ -57,28 +57,28 @@ def show(as_json: bool = False) -> None:
 def trust(as_json: bool) -> None:
     """Accept the project that the tracked files of this folder name, on this machine.
 
-    It holds for this folder and this name: when the file names another project, it is ignored again.
+    The trust is for this folder and this name: if the file later names another project, it is ignored again.
 
     \b
     JSON: {"key", "source", "trusted": [{"path", "name"}]}
     """
-    _, ignored = _found()
+    _, ignored = _project_and_claims()
     confirm(settings().home, ignored)
     project = project_here()
     if as_json:
-        print_json({"key": project.key, "source": project.source, "trusted": _shown(ignored)})
+        print_json({"key": project.key, "source": project.source, "trusted": _as_dict(ignored)})
         return
     for each in ignored:
         click.echo(f"Trusted: {each.path} says {each.name!r}.")
     if not ignored:
-        click.echo("No file of this folder waits to be trusted.")
+        click.echo("No file of this folder needs trust.")
     click.echo(f"The project of this folder is {project.key}.")
 
 
 @command.command(name="untrust")
 @as_json
 def untrust_(as_json: bool) -> None:
-    """Ignore the tracked files of this folder again where they contradict the remote.
+    """Ignore the tracked files of this folder again if they contradict the remote.
 
     \b
     JSON: {"key", "source", "untrusted": BOOLEAN}
@@ -93,12 +93,12 @@ def untrust_(as_json: bool) -> None:
     click.echo(f"The project of this folder is {project.key}.")
 
 
-def _found() -> tuple[Project, list[Claim]]:
+def _project_and_claims() -> tuple[Project, list[Claim]]:
     """The project of this folder, and the untrusted claims of its files."""
     project = project_here()
     claims = (project.ignored, detected(Path.cwd(), settings().home).ignored)
     return project, [each for each in claims if each]
 
 
-def _shown(claims: list[Claim]) -> list[dict[str, str]]:
+def _as_dict(claims: list[Claim]) -> list[dict[str, str]]:
     return [{"path": str(each.path), "name": each.name} for each in claims]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from anamnesis.cli.options import hook_options, words_of
+from anamnesis.cli.options import as_arguments, hook_options
 from anamnesis.hooks import run
 
 
 @click.command()
-@click.option("-p", "--project", help="The project, where it is not that of the agent's folder.")
+@click.option("-p", "--project", help="The project, if it is not that of the agent's folder.")
 @hook_options
 def command(**given: str | None) -> None:
     """Print up to three notes that a prompt is clearly about; a hook of agents (UserPromptSubmit).
 
-    Reads the agent's JSON from stdin. Never fails: the exit code is always 0, and what went wrong is in the log.
+    Reads the agent's JSON from stdin. Never fails: the exit code is always 0, and errors are in the log.
     """
-    run("recall", words_of(given))
+    run("recall", as_arguments(given))

@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 @click.command()
 @project_option("Only episodes of this project.")
-@click.option("--rules", is_flag=True, help="Use rules, even where a model is configured.")
+@click.option("--rules", is_flag=True, help="Use rules, even if a model is configured.")
 @click.option("--dry-run", is_flag=True, help="Show what would be learned, and change nothing.")
 @as_json
 def command(project: str | None, rules: bool, dry_run: bool, as_json: bool) -> None:
     """Turn episodes into durable notes: causes, decisions, conventions and preferences that sessions stated.
 
-    Each new note names its sources. These get the tag `reflected`: a new session does not get them any more, and a
-    search still finds them. What a durable note holds already is not written again. An episode without anything
-    durable stays as it is. What concerns notes that you pinned or edited is not done but listed by `anamnesis review`.
-    `anamnesis dream undo` takes a reflection back.
+    Each new note names its sources. These get the tag `reflected`: new sessions no longer get them, but searches still
+    find them. Knowledge that a durable note already holds is not written again, and an episode without durable
+    knowledge is left alone. Changes to notes that you pinned or edited are not applied but listed by
+    `anamnesis review`. `anamnesis dream undo` undoes a reflection.
 
-    The model of `reflection_provider` is asked, where one is configured; else rules find what episodes state. If the
-    model fails, nothing is changed. The daemon reflects by rules when nobody works.
+    The model of `reflection_provider` reads the episodes if one is configured, else rules do. If the model fails,
+    nothing is changed. The daemon reflects by rules when it is idle.
 
     \b
     In a pipe: learned, confirmed, held or review; id; confidence; sources; title, separated by tabs.
-    JSON: {"way", "looked_at", "left", "seconds", "learned": [a note as of show, with "sources"],
-    "confirmed": [{"id", "sources"}], "held": [{"id", "sources"}], "review": [proposals as of
-    dream]}; with "id", that of the reflection, if anything was done. "confirmed" are earlier notes
-    that further episodes state, "held" those that hold what episodes state.
+    JSON: {"way", "looked_at", "left", "seconds", "learned": [a note as in show, with "sources"],
+    "confirmed": [{"id", "sources"}], "held": [{"id", "sources"}], "review": [proposals as in
+    dream]}; also "id", that of the reflection, if anything was changed. "confirmed" are earlier notes
+    that further episodes state, "held" the notes that already hold what episodes state.
     """
     from anamnesis.dream.reflecting import reflect
 
     with open_store() as store, progress_bar("Reflecting") as progress:
         outcome = reflect(store, _way(store, rules), project=project, dry_run=dry_run, progress=progress)
     if as_json:
-        print_json(_as_json(outcome))
+        print_json(_as_dict(outcome))
     elif on_terminal():
         _draw(outcome, is_rehearsed=dry_run)
     else:
@@ -61,7 +61,7 @@ def _way(store: MemoryStore, rules: bool) -> Way:
     return with_model(store, reflection, settings().machine_id)
 
 
-def _as_json(outcome: ReflectionResult) -> dict[str, Any]:
+def _as_dict(outcome: ReflectionResult) -> dict[str, Any]:
     from anamnesis.dream.dream_journal import shown
     from anamnesis.dream.episodes import proposal_of
     from anamnesis.notes import as_dict
@@ -83,7 +83,7 @@ def _as_json(outcome: ReflectionResult) -> dict[str, Any]:
 
 
 def _held(outcome: ReflectionResult) -> Mapping[str, Sequence[str]]:
-    """The notes that hold what episodes state, with these episodes."""
+    """The notes that already hold what episodes state, with these episodes."""
     held: dict[str, list[str]] = {}
     for folding in outcome.done:
         for episode, notes in folding.covered.items():
@@ -93,7 +93,7 @@ def _held(outcome: ReflectionResult) -> Mapping[str, Sequence[str]]:
 
 
 def _lines(outcome: ReflectionResult) -> Iterator[Sequence[object]]:
-    found = _as_json(outcome)
+    found = _as_dict(outcome)
     for note in found["learned"]:
         yield "learned", note["id"], f"{note['confidence']:.2f}", " ".join(note["sources"]), note["title"]
     for name in ("confirmed", "held"):
@@ -125,7 +125,7 @@ def _draw(outcome: ReflectionResult, *, is_rehearsed: bool) -> None:
             f"{counted(outcome.left, 'episode is', 'episodes are')} left for the next reflection.", style="dim"
         )
     if outcome.change:
-        screen.print(f"`anamnesis dream undo {outcome.change.id}` takes it back.", style="dim")
+        screen.print(f"`anamnesis dream undo {outcome.change.id}` reverts it.", style="dim")
     if outcome.review:
         screen.print("`anamnesis review` lists what is for you.", style="dim")
 
@@ -133,7 +133,7 @@ def _draw(outcome: ReflectionResult, *, is_rehearsed: bool) -> None:
 def _summary(outcome: ReflectionResult, is_rehearsed: bool) -> str:
     learned = sum(len(folding.learned) for folding in outcome.done)
     episodes = sum(len(folding.episodes) for folding in outcome.done)
-    looked_at = counted(outcome.looked_at, "unreflected episode")
+    examined = counted(outcome.looked_at, "unreflected episode")
     folded = f"{counted(learned, 'new note')} from {counted(episodes, 'episode')}"
     held = (
         f", and {counted(count, 'note holds', 'notes hold')} some of it already"
@@ -141,4 +141,4 @@ def _summary(outcome: ReflectionResult, is_rehearsed: bool) -> str:
         else ""
     )
     verb = "Would write" if is_rehearsed else "Wrote"
-    return f"Looked at {looked_at} by {outcome.way}. {verb} {folded}{held}."
+    return f"Examined {examined} by {outcome.way}. {verb} {folded}{held}."

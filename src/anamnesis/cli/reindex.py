@@ -7,7 +7,7 @@ import sys
 import click
 
 from anamnesis.cli.options import as_json, open_store
-from anamnesis.cli.output import print_json, progress_bar
+from anamnesis.cli.output import counting_bar, print_json, progress_bar
 from anamnesis.plural import counted
 from anamnesis.store import MemoryStore
 
@@ -17,8 +17,8 @@ from anamnesis.store import MemoryStore
 def command(as_json: bool) -> None:
     """Rebuild the index from the note files. No note is changed, and searches work while it runs.
 
-    Then embeds the notes that are not embedded yet, so that they are found by meaning. Ctrl-C stops that; what is done
-    is kept, and the next run goes on there.
+    Then embeds the notes that are not embedded yet, so that they are found by meaning. Ctrl-C stops the embedding; the
+    next run continues it.
 
     JSON: {"indexed", "embedded", "unreadable_files"}
     """
@@ -34,27 +34,18 @@ def command(as_json: bool) -> None:
         click.echo(f"Indexed {counted(indexed, 'note')}.")
         if unreadable:
             files = counted(unreadable, "file is not a note", "files are not notes")
-            click.echo(f"{files}; `anamnesis doctor` says why.", err=True)
+            click.echo(f"{files}; `anamnesis doctor` gives the reasons.", err=True)
     if not is_whole:
-        click.echo(f"{embedded:,} of {counted(indexed, 'note')} are embedded; `anamnesis reindex` goes on.", err=True)
+        click.echo(f"{embedded:,} of {counted(indexed, 'note')} are embedded; `anamnesis reindex` continues.", err=True)
         sys.exit(130)
 
 
 def _embed(store: MemoryStore) -> bool:
-    """Embed all notes, and remove the vectors of deleted ones; False if the user interrupted that."""
+    """Embed all notes, and remove the vectors of deleted ones; False if the user interrupted it."""
     total = store.ranking.pending()
     try:
-        with progress_bar("Embedding notes") as progress:
-            done = 0
-
-            def report(size: int) -> None:
-                nonlocal done
-                done += size
-                if progress:
-                    progress(min(done, total), total)
-
-            report(0)
-            store.embed(report)
+        with counting_bar("Embedding notes", total) as advance:
+            store.embed(advance)
         store.ranking.forget_deleted()
     except KeyboardInterrupt:
         return False

@@ -1,4 +1,4 @@
-"""`anamnesis related`: the notes that are closest to a note."""
+"""`anamnesis related`: lists the notes that are closest to a note."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from anamnesis.notes import as_dict
 
 @click.command()
 @note_id()
-@click.option("-k", type=click.IntRange(min=0), default=5, show_default=True, help="How many at the most.")
+@click.option("-k", type=click.IntRange(min=0), default=5, show_default=True, help="At most this many.")
 @as_json
 def command(note_id: str, k: int, as_json: bool) -> None:
     """List the notes that are about the same as a note, the closest first.
 
-    ID is as in `anamnesis show`. Notes are compared by meaning, or by words where the model does not answer in time.
+    ID is as in `anamnesis show`. Notes are compared by meaning, or by words if the model does not answer in time.
     On a terminal, a line per note as in `anamnesis list`.
 
     \b
     In a pipe: id, score, type, project, title, separated by tabs. A copy scores 1.
-    JSON: as of search, without "body".
+    JSON: as in search, without "body".
     """
     with open_store(only_to_read=True) as store:
         note = store.get(full_id(store, note_id))

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from anamnesis.age import age
-from anamnesis.cli.naming import name_note
+from anamnesis.cli.naming import resolve_note
 from anamnesis.cli.options import as_json, open_store
 from anamnesis.cli.output import bare_table, console, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.notes import as_dict
@@ -19,18 +19,18 @@ from anamnesis.store.deleted import DeletedNote, deleted_notes
 @click.argument("note_id", metavar="[ID]", required=False)
 @as_json
 def command(note_id: str | None, as_json: bool) -> None:
-    """Bring back a deleted note, or list the deleted ones, the last deleted first.
+    """Restore a deleted note, or list the deleted ones, the last deleted first.
 
-    Deleted notes are in the trash; those that were deleted through Engram have their files where they were. ID is as
+    Deleted notes are in the trash; the files of those that were deleted through Engram have not moved. ID is as
     in `anamnesis show`.
 
     \b
     In a pipe: id, time of deletion, file, title, separated by tabs.
-    JSON: the note, as of show; or [{"id", "title", "scope", "path", "deleted_at"}]
+    JSON: the note, as in show; or [{"id", "title", "scope", "path", "deleted_at"}]
     """
     with open_store() as store:
         if note_id:
-            note = store.restore(name_note(store, note_id, live=False, deleted=True).id)
+            note = store.restore(resolve_note(store, note_id, live=False, deleted=True).id)
         else:
             found = deleted_notes(store)
     if note_id and as_json:
@@ -55,4 +55,4 @@ def _draw(found: Sequence[DeletedNote]) -> None:
     screen = console()
     if found:
         screen.print(table)
-    screen.print(f"{len(found):,} deleted; `anamnesis restore ID` brings one back", style="dim")
+    screen.print(f"{len(found):,} deleted; `anamnesis restore ID` restores one", style="dim")

@@ -1,4 +1,4 @@
-"""`anamnesis review`: what waits for a person, notes from elsewhere and proposals of dreams, and the decision."""
+"""`anamnesis review`: lists and decides what waits for a person: imported notes and proposals of dreams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from anamnesis.cli.naming import chosen
+from anamnesis.cli.naming import resolve_notes
 from anamnesis.cli.options import as_json, note_id, open_store, yes_option
 from anamnesis.cli.output import bare_table, console, draw_diff, in_a_line, on_terminal, print_json, print_lines
 from anamnesis.dream import reviewing
@@ -26,7 +26,7 @@ _DONE = {"accept": "Accepted", "reject": "Rejected", "later": "Later"}
 
 
 class _Items(NamedTuple):
-    """What waits: notes from elsewhere, and proposals."""
+    """Imported notes and proposals that wait for a decision."""
 
     notes: Sequence[Memory]
     proposals: Sequence[SavedProposal]
@@ -38,30 +38,29 @@ class _Items(NamedTuple):
 
 @click.command()
 @note_id("ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "are_all", is_flag=True, help="All that wait.")
-@click.option("--accept", "decision", flag_value="accept", help="Do what is proposed; let notes be injected.")
-@click.option("--reject", "decision", flag_value="reject", help="Never propose it again; delete notes.")
+@click.option("--all", "are_all", is_flag=True, help="Everything that waits.")
+@click.option("--accept", "decision", flag_value="accept", help="Apply proposals; let notes be injected.")
+@click.option("--reject", "decision", flag_value="reject", help="Never propose these again; delete notes.")
 @click.option("--later", "decision", flag_value="later", help="List the proposal again in a week.")
 @yes_option
 @as_json
 def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool, as_json: bool) -> None:
-    """List what waits for you, or decide it: proposals of dreams, and notes that were imported from elsewhere.
+    """List the proposals of dreams and the imported notes that wait for you, or decide about them.
 
-    A dream proposes, and does not do, what it is not sure of and what concerns notes that you wrote, edited or pinned.
-    With an ID alone, a proposal is shown with its diff. What you accept can be undone by `anamnesis dream undo`; what
-    you reject is not proposed again.
+    A dream only proposes uncertain changes, and changes to notes that you wrote, edited or pinned. With an ID alone, a
+    proposal is shown with its diff. `anamnesis dream undo` undoes an accepted proposal; a rejected one is not proposed
+    again.
 
-    Before its review, an imported global note is not injected by itself; a search finds it all the same. A rejected
-    note goes to the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is that of a
-    proposal or its beginning, or a note as in `anamnesis show`; where it is a guess, the command asks first, as
-    `anamnesis delete` does.
+    Before its review, an imported global note is not injected, but searches find it. A rejected note goes to the trash;
+    `anamnesis restore ID` restores it. Editing a note accepts it. ID is that of a proposal or its beginning, or a note
+    as in `anamnesis show`; if it is a guess, the command asks first, as `anamnesis delete` does.
 
     \b
     In a pipe: id, where it came from or its kind, project or confidence, title or reason.
-    JSON: what waits or was decided: proposals as of dream, with "status": "review", and notes as of show.
+    JSON: what waits, or what was decided: proposals as in dream, with "status": "review", and notes as in show.
     """
     if decision and not (ids or are_all):
-        raise click.UsageError("Say what to decide: give ID or --all.")
+        raise click.UsageError("Give the ID to decide about, or --all.")
     if are_all and not decision:
         raise click.UsageError("Give --all together with --accept, --reject or --later.")
     with open_store() as store:
@@ -72,7 +71,7 @@ def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool
     if as_json:
         print_json(found.as_json())
     elif decision:
-        _tell(found, decision)
+        _print_decided(found, decision)
     elif on_terminal():
         _draw(found)
     else:
@@ -87,10 +86,10 @@ def _waiting(store: MemoryStore) -> _Items:
 
 
 def _named(store: MemoryStore, ids: Iterable[str], decision: str | None, yes: bool) -> _Items:
-    """What the arguments name: proposals, or else notes."""
+    """The proposals, or else the notes, that the arguments name."""
     proposals = {id: reviewing.proposal_named(store, id) for id in ids}
     verb = decision.capitalize() if decision else "Show"
-    notes = chosen(store, [id for id, proposal in proposals.items() if proposal is None], verb, yes)
+    notes = resolve_notes(store, [id for id, proposal in proposals.items() if proposal is None], verb, yes)
     return _Items(notes, [proposal for proposal in proposals.values() if proposal])
 
 
@@ -109,13 +108,13 @@ def _decide(store: MemoryStore, found: _Items, decision: str) -> _Items:
 
 
 def _diffs(store: MemoryStore, proposals: Iterable[SavedProposal]) -> Iterable[str]:
-    """What each proposal would change."""
+    """The changes of each proposal."""
     for each in proposals:
         for note in each.proposal.after:
             yield diff(text_of(store.find(note.id)), text_of(note), (f"{note.id} now", f"{note.id} then"))
 
 
-def _tell(found: _Items, decision: str) -> None:
+def _print_decided(found: _Items, decision: str) -> None:
     for each in found.proposals:
         click.echo(f"{_DONE[decision]}: {each.proposal.key} ({in_a_line(each.proposal.reason)})")
     for note in found.notes:

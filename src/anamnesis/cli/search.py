@@ -1,4 +1,4 @@
-"""`anamnesis search`: the notes that best match any words."""
+"""`anamnesis search`: finds the notes that best match a query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anamnesis.age import age
-from anamnesis.cli.explained import draw_explained
+from anamnesis.cli.explanation import draw_explained
 from anamnesis.cli.naming import remember
 from anamnesis.cli.note_rows import draw_rows, paged
 from anamnesis.cli.options import RECONCILE, as_json, filters, long_option, open_memory, project_here, sort_option
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anamnesis.cli.screen import Screen
 
-# A longer text is marked, and its excerpt chosen, by its beginning alone.
+# Only the beginning of a longer text is marked and excerpted.
 _LONGEST_READ = 200_000
 _EXCERPT = 240
 
@@ -33,7 +33,7 @@ _EXCERPT = 240
 @click.command()
 @click.argument("query", nargs=-1, required=True)
 @filters
-@click.option("-k", type=click.IntRange(min=0), default=8, show_default=True, help="How many at the most.")
+@click.option("-k", type=click.IntRange(min=0), default=8, show_default=True, help="At most this many.")
 @sort_option("score")
 @click.option("--words", "mode", flag_value="words", default=None, help="Rank by words alone, not by meaning.")
 @long_option
@@ -51,11 +51,10 @@ def command(
 ) -> None:
     """Find the notes that best match QUERY by words and meaning, the best first.
 
-    A phrase in double quotes counts as it stands: anamnesis search '"busy timeout" sqlite'.
+    A phrase in double quotes is matched literally: anamnesis search '"busy timeout" sqlite'.
 
-    On a terminal, a line per note as in `anamnesis list`; with --long, the part of each that matches. Notes that do
-    not clearly fit are dim. Of notes that match alike, those of this folder's project come first. Any --sort orders
-    the K best.
+    On a terminal, a line per note as in `anamnesis list`; with --long, also the part that matches. Weak hits are dim.
+    Among equal hits, those of this folder's project come first. --sort orders the K best.
 
     \b
     In a pipe: id, score, type, project, title, separated by tabs; then, if the note is outdated,
@@ -81,23 +80,20 @@ def command(
         bridge = vault.status() if for_people else None
         filtered = any(wanted.values())
         advice = _nothing_found(vault.notes, text, project, filtered=filtered) if for_people and k and not hits else []
-    if order != "score":
-        hits = _in_order(hits, order)
+    hits = _in_order(hits, order)
     if as_json:
         print_json([_as_dict(hit) for hit in hits])
     elif on_terminal():
-        for line in advice:
-            console().print(line, style="dim")
-        _draw_hits(text, hits, explain=explain, is_long=is_long)
-        if bridge and bridge.waiting.observations:
-            waiting = counted(bridge.waiting.observations, "observation is not a note", "observations are not notes")
-            console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
+        _draw_hits(text, hits, advice, explain=explain, is_long=is_long)
+        _draw_waiting(bridge.waiting.observations if bridge else 0)
     else:
         found = [(hit.memory, _score(hit), hit.marks.sentences()) for hit in _worth_showing(hits)]
-        print_lines([(note.id, score, note.type, note.project, note.title, *told) for note, score, told in found])
+        print_lines([(note.id, score, note.type, note.project, note.title, *marks) for note, score, marks in found])
 
 
-def _draw_hits(query: str, hits: list[Hit], *, explain: bool, is_long: bool) -> None:
+def _draw_hits(query: str, hits: list[Hit], advice: list[str], *, explain: bool, is_long: bool) -> None:
+    for line in advice:
+        console().print(line, style="dim")
     shown = _worth_showing(hits)
     remember(hit.memory.id for hit in shown)
     with paged() as screen:
@@ -109,8 +105,14 @@ def _draw_hits(query: str, hits: list[Hit], *, explain: bool, is_long: bool) -> 
             _draw_long(screen, query, shown) if is_long else _draw(screen, query, shown)
 
 
+def _draw_waiting(count: int) -> None:
+    if count:
+        waiting = counted(count, "observation is not a note", "observations are not notes")
+        console().draw("[yellow]{} yet:[/] {}", waiting, RECONCILE)
+
+
 def _nothing_found(store: MemoryStore, query: str, project: str | None, *, filtered: bool) -> list[str]:
-    """Lines that say what to try next. `filtered` is a search that has another filter than the project."""
+    """Lines with what to try next. `filtered`: the search has other filters than the project."""
     terms = query_terms(query).terms
     if not terms:
         return ["Nothing found: the query has no words."]
@@ -141,7 +143,7 @@ def _as_dict(hit: Hit) -> dict[str, Any]:
 
 
 def _worth_showing(hits: list[Hit]) -> list[Hit]:
-    """The hits without those that only share words with most notes, as long as there are others."""
+    """The hits without those that score 0.000, unless all do."""
     return [hit for hit in hits if round(hit.score, 3)] or hits
 
 
@@ -151,7 +153,9 @@ def _score(hit: Hit) -> str:
 
 
 def _in_order(hits: list[Hit], order: str) -> list[Hit]:
-    """The hits in one of the orders of a list."""
+    """The hits by score, as they are, or in one of the orders of a list."""
+    if order == "score":
+        return hits
     field = f"{order}_at" if order in ("updated", "created") else order
     newest = sorted(hits, key=lambda hit: (hit.memory.updated_at, hit.memory.id), reverse=True)
     return sorted(newest, key=lambda hit: getattr(hit.memory, field).lower(), reverse=field.endswith("_at"))

@@ -1,4 +1,4 @@
-"""`anamnesis service`: the daemon as a service of this user that starts at login."""
+"""`anamnesis service`: runs the daemon as a service of this user that starts at login."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from anamnesis.onboard import machine
 from anamnesis.pid_file import PidFile, Running
 from anamnesis.service import Service, Start
 
-# A hub's address may hold a password, and the daemon has no use for it.
+# A hub's address may hold a password, and the daemon does not need it.
 _SECRET = {setting.variable for setting in SETTINGS if setting.is_secret} | HUB_VARIABLES.keys()
 _STOP_SECONDS = 30.0
 _START_SECONDS = 20.0
@@ -48,13 +48,13 @@ def command() -> None:
 @click.option("--print", "only_print", is_flag=True, help="Show the files and commands, and change nothing.")
 @as_json
 def install(port: int, only_print: bool, as_json: bool) -> None:
-    """Install the service and start it. May be run again: what is as it should be is left alone.
+    """Install the service and start it. A second run changes only what is outdated.
 
     It starts this program with PATH and the variables of Anamnesis and Engram as they are now, except secrets: set a
     token with `anamnesis config set token`. A daemon that runs already is stopped first.
 
     \b
-    In a pipe: what was written, one path a line, and the address.
+    In a pipe: the written files, a path per line, and the address.
     JSON: {"system", "written": [PATH], "url", "logs"}, or with --print {"system", "files": {PATH: TEXT},
           "commands": [COMMAND]}
     """
@@ -73,7 +73,7 @@ def install(port: int, only_print: bool, as_json: bool) -> None:
         service.stop(_service(earlier) if earlier else wanted)
         if stopped := pid_file.stop(_STOP_SECONDS):
             click.echo(f"anamnesis: Stopped the daemon with process id {stopped.pid}.", err=True)
-        bind(LOOPBACK, port).close()  # names the program that holds the port
+        bind(LOOPBACK, port).close()  # raises with the program that holds the port
     written = service.install(wanted, settings().home, start)
     running = _wait(pid_file, wanted)
     if as_json:
@@ -91,7 +91,7 @@ def install(port: int, only_print: bool, as_json: bool) -> None:
 @command.command()
 @as_json
 def status(as_json: bool) -> None:
-    """Say whether the service is installed and runs; exit code 1 where it does not.
+    """Show whether the service is installed and runs; the exit code is 1 if it does not run.
 
     \b
     JSON: {"installed", "running", "system", "url", "pid", "files": [PATH], "changed": [PATH], "logs"}
@@ -118,7 +118,7 @@ def uninstall(as_json: bool) -> None:
     """Stop the service and remove it. The notes stay.
 
     \b
-    In a pipe: what was removed, one path a line.
+    In a pipe: the removed files, a path per line.
     JSON: {"removed": [PATH]}
     """
     start = service.installed(settings().home)
@@ -137,14 +137,16 @@ def findings() -> list[Finding]:
     if start is None:
         return []
     found = _service(start)
-    again = "anamnesis service install"
-    again += f" --port {start.port}" if start.port != DEFAULT_PORT else ""
+    reinstall = "anamnesis service install"
+    reinstall += f" --port {start.port}" if start.port != DEFAULT_PORT else ""
     if not machine.can_run(start.words):
-        return [Finding("service", f"It starts {start.words[0]}, which does not run.", again)]
+        return [Finding("service", f"The service starts {start.words[0]}, which does not run.", reinstall)]
     if changes := found.changes():
-        return [Finding(str(changes[0]), "The service's file is missing or was changed.", again)]
+        return [Finding(str(changes[0]), "The service's file is missing or was changed.", reinstall)]
     if not service.is_active(found):
-        return [Finding("service", "It is installed and does not run.", f"{again}; its log: {found.logs}")]
+        return [
+            Finding("service", "The service is installed, but does not run.", f"{reinstall}; its log: {found.logs}")
+        ]
     return []
 
 
@@ -156,10 +158,10 @@ def _start(port: int) -> Start:
 def _variables() -> dict[str, str]:
     """The variables that the daemon needs to find the same memory, git and its helpers."""
     names = ("ANAMNESIS_", "ENGRAM_")
-    given = machine.place(settings()).variables
-    kept = {name: given[name] for name in sorted(given) if name == "PATH" or name.startswith(names)}
+    variables = machine.place(settings()).variables
+    kept = {name: variables[name] for name in sorted(variables) if name == "PATH" or name.startswith(names)}
     if HOME_VARIABLE in kept:
-        kept[HOME_VARIABLE] = str(settings().home)  # it may have been given relative to this folder
+        kept[HOME_VARIABLE] = str(settings().home)  # the variable may be relative to this folder
     return {name: value for name, value in kept.items() if name not in _SECRET and value.isprintable()}
 
 
@@ -193,7 +195,7 @@ def _text(content: bytes) -> str:
 
 
 def _wait(pid_file: PidFile, started: Service) -> Running:
-    """The daemon, as soon as it runs."""
+    """Wait for the daemon."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if running := pid_file.running():

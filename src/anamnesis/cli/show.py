@@ -1,4 +1,4 @@
-"""`anamnesis show`: one note."""
+"""`anamnesis show`: shows one note."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _BARS = " ▁▂▃▄▅▆▇█"
 def command(note_id: str, as_json: bool) -> None:
     """Show a note: drawn on a terminal, as its file in a pipe.
 
-    ID is a note's id or a part of one, a title, or @1 for the first line of the last list or search. On a terminal
-    also what the note was used for on this machine, and how often in each week of the last half year.
+    ID is a note's id or a part of one, a title, or @1 for the first line of the last list or search. A terminal also
+    shows how often the note was used on this machine, in all and in each week of the last half year.
 
     \b
-    JSON: as of search, without "score"; with "use": {"uses", "sessions", "last_use", "strength", "stability",
+    JSON: as in search, without "score"; with "use": {"uses", "sessions", "last_use", "strength", "stability",
     "staleness", "history": [{"at", "kind", "session"}]} and how often the note was injected, recalled, found, opened,
     cited, edited and superseded.
 
-    Marks of dreams are told: the newer note that outdates it or that it outdates, notes that contradict it, the code
-    it was about that is gone, the durable note that has the substance of an episode.
+    The marks of dreams are shown: the note that outdates it or that it outdates, notes that contradict it, code that
+    is gone, the durable note that a reflection made of an episode.
     """
     now = time.time()
     with open_store(only_to_read=True) as store:
@@ -50,7 +50,7 @@ def command(note_id: str, as_json: bool) -> None:
     if as_json:
         print_json({**as_dict(note), **marks.shown(), "use": use})
     elif on_terminal():
-        _draw(note, _told(use, uses_by_week(events, now)))
+        _draw(note, _use_lines(use, uses_by_week(events, now)))
     else:
         click.echo(render(note), nl=False)
 
@@ -74,7 +74,7 @@ def _draw(note: Memory, used: str) -> None:
     screen.print(Markdown(note.body, hyperlinks=False))
 
 
-def _told(use: dict[str, Any], weeks: list[int]) -> str:
+def _use_lines(use: dict[str, Any], weeks: list[int]) -> str:
     """The use of a note in a line or two."""
     times = [f"{kind} {use[kind]}×" for kind in KINDS if use.get(kind)]
     rest = [*times, f"in {counted(use['sessions'], 'session')}"] if times else ["never used"]

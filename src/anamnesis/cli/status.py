@@ -1,10 +1,11 @@
-"""`anamnesis status`: how many notes there are, of which kinds, and the state of sync and bridge."""
+"""`anamnesis status`: counts the notes, and shows the state of sync, hub and bridge."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -29,63 +30,76 @@ _WEEKS = 26
 @click.command()
 @as_json
 def command(as_json: bool) -> None:
-    """Show how many notes there are, of which kind, and where.
+    """Count the notes by type, scope and project, and show the state of sync, hub and bridge.
 
     \b
     JSON: {"root", "db_path", "machine_id", "total", "by_type": {TYPE: COUNT},
            "by_project": {...}, "by_scope": {...}, "unreadable_files",
            "embedded": how many notes are found by meaning,
            "sync": {"initialized", "remote", "head", "dirty", "detail"},
-           "hub": as of space, or null without a login,
+           "hub": as in space, or null without a login,
            "bridge": {"database", "notes", "observations", "twins", "waiting": {...}} or null,
            "bridge_fault": why engram.db cannot be used, or null}
     """
-    from anamnesis.sync import configured_backend
-
     with open_memory(only_to_read=True) as vault:
+        status = _read(vault)
         store = vault.notes
-        stats = store.stats()
-        sync = configured_backend(store, settings()).state()
-        unreadable = len(store.problems())
-        embedded = stats.total - store.ranking.pending()
-        hub = hub_facts()
-        bridge, fault = _bridge(vault)
-        state = asdict(bridge) if bridge else None
         facts = {"root": str(store.root), "db_path": str(store.db_path), "machine_id": settings().machine_id}
         if as_json:
-            kept = {
-                "unreadable_files": unreadable,
-                "embedded": embedded,
-                "sync": asdict(sync),
-                "hub": hub,
-                "bridge": state,
-                "bridge_fault": fault,
-            }
-            print_json({**facts, **stats._asdict(), **kept})
+            print_json({**facts, **status.as_dict()})
         elif on_terminal():
-            _draw(store, stats, unreadable)
-            if stats.total:
-                console().print(_embedding_line(embedded, stats.total), style="dim")
-            console().print(_sync_line(sync), style="dim")
-            if hub:
-                draw_hub(hub)
-            if bridge:
-                console().print(_bridge_line(bridge), style="dim")
-            if fault:
-                console().print(f"Engram's observations are left out: {fault}", style="yellow")
+            _draw_notes(store, status.stats, status.unreadable)
+            _draw_state(status)
         else:
-            counts = {"type": stats.by_type, "project": stats.by_project, "scope": stats.by_scope}
-            rows: list[tuple[object, ...]] = [*facts.items(), ("total", stats.total)]
-            rows += [(kind, name, count) for kind, by in counts.items() for name, _, count in bars(by)]
-            rows += [("unreadable_files", unreadable), ("embedded", embedded)]
-            rows += [("sync", name, value) for name, value in asdict(sync).items()]
-            rows += [("hub", *each) for each in hub_rows(hub)]
-            rows += [("bridge", name, value) for name, value in (state or {}).items() if name != "waiting"]
-            rows += [("waiting", *each) for each in (asdict(bridge.waiting).items() if bridge else ())]
-            if bridge and bridge.waiting.total:
-                rows.append(("waiting", "until", RECONCILE))
-            rows += [("bridge", "fault", fault)] if fault else []
-            print_lines(rows)
+            print_lines([*facts.items(), *status.rows()])
+
+
+class _Status(NamedTuple):
+    """The counts of notes, and the state of what works on them; `fault` is why engram.db cannot be used."""
+
+    stats: StoreStats
+    unreadable: int
+    embedded: int
+    sync: SyncState
+    hub: dict[str, Any] | None
+    bridge: State | None
+    fault: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            **self.stats._asdict(),
+            "unreadable_files": self.unreadable,
+            "embedded": self.embedded,
+            "sync": asdict(self.sync),
+            "hub": self.hub,
+            "bridge": asdict(self.bridge) if self.bridge else None,
+            "bridge_fault": self.fault,
+        }
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        yield "total", self.stats.total
+        counts = {"type": self.stats.by_type, "project": self.stats.by_project, "scope": self.stats.by_scope}
+        yield from ((kind, name, count) for kind, by in counts.items() for name, _, count in bars(by))
+        yield "unreadable_files", self.unreadable
+        yield "embedded", self.embedded
+        yield from (("sync", *each) for each in asdict(self.sync).items())
+        yield from (("hub", *each) for each in hub_rows(self.hub))
+        if self.bridge:
+            yield from (("bridge", *each) for each in asdict(self.bridge).items() if each[0] != "waiting")
+            yield from (("waiting", *each) for each in asdict(self.bridge.waiting).items())
+            if self.bridge.waiting.total:
+                yield "waiting", "until", RECONCILE
+        if self.fault:
+            yield "bridge", "fault", self.fault
+
+
+def _read(vault: Vault) -> _Status:
+    from anamnesis.sync import configured_backend
+
+    store, stats = vault.notes, vault.notes.stats()
+    sync = configured_backend(store, settings()).state()
+    embedded = stats.total - store.ranking.pending()
+    return _Status(stats, len(store.problems()), embedded, sync, hub_facts(), *_bridge(vault))
 
 
 def _bridge(vault: Vault) -> tuple[State | None, str | None]:
@@ -96,7 +110,7 @@ def _bridge(vault: Vault) -> tuple[State | None, str | None]:
         return None, str(error)
 
 
-def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
+def _draw_notes(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
     from rich.text import Text
 
     screen = console()
@@ -105,7 +119,7 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
     if not stats.total:
         screen.draw('Write the first one: [cyan]anamnesis write "Title" "What to remember"[/]')
         return
-    screen.draw("[green]{}[/] new notes a week, half a year", sparkline(_weekly(store)), style="dim")
+    screen.draw("[green]{}[/] new notes per week in the last half year", sparkline(_weekly(store)), style="dim")
     table = bare_table(show_header=False)
     for title, counts in (("type", stats.by_type), ("scope", stats.by_scope), ("project", stats.by_project)):
         shown = bars(counts)
@@ -120,11 +134,24 @@ def _draw(store: MemoryStore, stats: StoreStats, unreadable: int) -> None:
         both = counted(conflicts, "note has", "notes have")
         screen.draw("[yellow]{} two versions:[/] anamnesis conflicts", both)
     if foreign := len(waiting(store)):
-        noted = counted(foreign, "note waits", "notes wait")
-        screen.draw("[yellow]{} for a review:[/] anamnesis review", noted)
+        waits = counted(foreign, "note waits", "notes wait")
+        screen.draw("[yellow]{} for a review:[/] anamnesis review", waits)
     if unreadable:
         files = counted(unreadable, "file could not be read as a note", "files could not be read as notes")
         screen.draw("[yellow]{}:[/] anamnesis doctor", files)
+
+
+def _draw_state(status: _Status) -> None:
+    screen = console()
+    if status.stats.total:
+        screen.print(_embedding_line(status.embedded, status.stats.total), style="dim")
+    screen.print(_sync_line(status.sync), style="dim")
+    if status.hub:
+        draw_hub(status.hub)
+    if status.bridge:
+        screen.print(_bridge_line(status.bridge), style="dim")
+    if status.fault:
+        screen.print(f"Engram's observations are left out: {status.fault}", style="yellow")
 
 
 def _embedding_line(embedded: int, total: int) -> str:

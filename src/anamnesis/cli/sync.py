@@ -34,24 +34,24 @@ _KINDS = {
 
 
 @click.command()
-@click.option("--background", is_flag=True, help="Return at once; the log under ANAMNESIS_HOME says how it went.")
+@click.option("--background", is_flag=True, help="Return at once; the result is in the log under ANAMNESIS_HOME.")
 @adopt_option
 @store_option
 @as_json
 def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> None:
-    """Bring together the notes of all your machines, by git, and those of your team, with a hub.
+    """Sync the notes with your other machines by git, and with your team by a hub.
 
-    Commits what changed here, merges what other machines wrote, note by note, and pushes. Where two machines
-    changed the same lines, both versions are kept: see `anamnesis conflicts`. Without a remote it only commits;
-    set one with `anamnesis config set remote ADDRESS`. Claude Code's own memory files are imported first.
+    Commits the changes of this machine, merges those of others note by note, and pushes. If two machines changed the
+    same lines, both versions are kept: see `anamnesis conflicts`. Without a remote it only commits; set one with
+    `anamnesis config set remote ADDRESS`. Claude Code's own memory files are imported first.
 
     A remote that holds anything but notes and a README or a licence is refused, as it may be another project's
     repository; --adopt joins it.
 
-    After `anamnesis login`, the notes are exchanged with the hub too: `anamnesis space` shows what could not be. One
-    of the two that fails does not stop the other.
+    After `anamnesis login`, the notes are also exchanged with the hub; `anamnesis space` shows those that wait. A
+    failure of git does not stop the hub's exchange, nor the reverse.
 
-    Exits with 1 if the remote or the hub refused or could not be reached; what was not sent is sent by the next sync.
+    Exits with 1 if the remote or the hub refused or could not be reached; the next sync sends what was not sent.
 
     \b
     JSON: {"pushed", "pulled", "conflicted", "head", "indexed", "detail",
@@ -74,14 +74,13 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
         _import(vault.notes)
         backend = configured_backend(vault.notes, settings(), adopt=adopt, announce=announce)
         done = vault.sync(backend, settings(), announce=announce, retries=True)
-        result = done.git
         facts = done.report(vault.notes)
         is_drawn = on_terminal() and not as_json
-        came, went = (received(vault.notes, result), sent(vault.notes, result)) if is_drawn else (None, None)
+        changes = (received(vault.notes, done.git), sent(vault.notes, done.git)) if is_drawn else None
     if as_json:
         print_json(facts)
-    elif came and went:
-        _draw(facts, came, went, is_reached=result.reached)
+    elif changes:
+        _draw(facts, *changes, is_reached=done.git.reached)
         _draw_hub(done.hub)
     else:
         _print(facts, done)
@@ -92,7 +91,7 @@ def command(background: bool, adopt: bool, home: str | None, as_json: bool) -> N
 
 
 def _print(facts: dict[str, Any], done: Synced) -> None:
-    """What was done, in lines; a detail that is a fault is printed on stderr."""
+    """Print the result in lines, without details that are faults: these are printed on stderr."""
     hub = facts.pop("hub", {})
     lines = [each for each in facts.items() if done.git.reached or each[0] != "detail"]
     is_reached = done.hub and done.hub.reached
@@ -112,10 +111,10 @@ def _import(store: MemoryStore) -> None:
         log(store.root, "import failed", reason=str(error))
 
 
-def _draw(facts: dict[str, Any], came: Travelled, went: Travelled, *, is_reached: bool) -> None:
+def _draw(facts: dict[str, Any], received: Travelled, sent: Travelled, *, is_reached: bool) -> None:
     screen = console()
-    _draw_direction("↓", "received", "cyan", came)
-    _draw_direction("↑", "sent", "green", went)
+    _draw_direction("↓", "received", "cyan", received)
+    _draw_direction("↑", "sent", "green", sent)
     if is_reached and facts["detail"] != "synced":
         screen.print(f"≠ {facts['detail']}", style="yellow")
     screen.print(f"{counted(facts['indexed'], 'note')}, at {facts['head'] or 'no commit yet'}")
@@ -131,16 +130,16 @@ def _draw_hub(hub: HubResult | None) -> None:
             screen.print(f"≠ {hub.detail}", style="yellow")
 
 
-def _draw_direction(arrow: str, done: str, style: str, travelled: Travelled) -> None:
-    """A line with the numbers of notes by kind, and a line for each of the first of them."""
+def _draw_direction(arrow: str, verb: str, style: str, changes: Travelled) -> None:
+    """Print a line with the numbers of notes by kind, and a line for each of the first notes."""
     screen = console()
-    if not travelled.total:
-        screen.print(f"{arrow} nothing {done}", style="dim")
+    if not changes.total:
+        screen.print(f"{arrow} nothing {verb}", style="dim")
         return
-    kinds = ", ".join(f"{count} {_KINDS[kind][1]}" for kind in _KINDS if (count := travelled.counts.get(kind)))
-    what = counted(travelled.total, "note" if travelled.only_notes else "file")
-    screen.print(f"{arrow} {what} {done}: {kinds}", style=style)
-    for kind, title in travelled.named:
+    kinds = ", ".join(f"{count} {_KINDS[kind][1]}" for kind in _KINDS if (count := changes.counts.get(kind)))
+    what = counted(changes.total, "note" if changes.only_notes else "file")
+    screen.print(f"{arrow} {what} {verb}: {kinds}", style=style)
+    for kind, title in changes.named:
         screen.print(f"  {_KINDS[kind][0]} {in_a_line(title)}", no_wrap=True, overflow="ellipsis")
-    if left := travelled.total - len(travelled.named):
+    if left := changes.total - len(changes.named):
         screen.print(f"  … and {left:,} more", style="dim")

@@ -1,4 +1,4 @@
-"""`anamnesis tui`: the memory on a terminal. The program runs it without importing this module, if it can."""
+"""`anamnesis tui`: opens the terminal application. `entry` usually runs it without importing this module."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from anamnesis.errors import InvalidArgument
 
 @click.command()
 def command() -> None:
-    """Search, read, edit and look after the memory on the whole terminal; `anamnesis` alone does the same.
+    """Search, read, edit and review the memory in a full-screen application; `anamnesis` alone does the same.
 
-    Search as you type, with a preview and facets; a note with its history and what is around it; timeline, sessions,
-    review and conflicts side by side, what a session would be told, machines and agents, dreams, settings. `?` shows
+    Search as you type, with a preview and facets; a note with its history and related notes; timeline, sessions,
+    review and conflicts side by side, the context that a session gets, machines and agents, dreams, settings. `?` shows
     the keys. Notes are edited in $VISUAL or $EDITOR.
     """
     from anamnesis import tui

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from anamnesis.cli.choice import agent_option, confirm, shortened
 from anamnesis.cli.context import settings
 from anamnesis.cli.init import reconcile_engram
+from anamnesis.cli.init_questions import agent_option, confirm, shortened
 from anamnesis.cli.options import as_json
 from anamnesis.cli.output import console, on_terminal, print_json, print_lines
-from anamnesis.cli.plans import action, print_diffs, print_refusals, shown_change, shown_refusal
+from anamnesis.cli.plans import action, change_as_dict, print_diffs, print_refusals, refusal_as_dict
 from anamnesis.disk import locked
 from anamnesis.onboard import machine
 from anamnesis.onboard.agent import Agent
@@ -26,69 +26,69 @@ from anamnesis.vault import find_engram as find_database
 
 
 @click.command()
-@agent_option("Leave this agent only; may be given again.")
+@agent_option("Only this agent; may be given again.")
 @click.option("-y", "--yes", is_flag=True, help="Ask nothing.")
 @click.option(
     "--print", "--dry-run", "only_print", is_flag=True, help="Show what would change, as a diff, and change nothing."
 )
 @as_json
 def command(names: tuple[str, ...], yes: bool, only_print: bool, as_json: bool) -> None:
-    """Take the MCP server and the hooks out of the agents again. The notes stay.
+    """Remove the MCP server and the hooks from the agents. The notes stay.
 
-    A file that nobody has changed since `anamnesis init` gets back exactly what it held before; from any other, only
-    what is ours is taken. A file that cannot be changed is named; the exit code is then 1.
+    A file that has not changed since `anamnesis init` gets its previous bytes back; from any other file, only our
+    entries are removed. If a file cannot be changed, the command names it and exits with 1.
 
-    Unless one agent is named, Engram is pointed back too, after its engram.db has been brought up to date.
+    Unless an agent is named, Engram's entries are restored too, after its engram.db has been reconciled.
 
-    On a terminal, it asks first.
+    On a terminal, the command asks first.
 
     \b
     In a pipe: what happens to a file, its path and the agents, separated by tabs.
     JSON: {"written", "engram": {"database", "is_current"}, "changes": [{"file", "action", "agents", "diff"}],
            "refusals": [{"file", "agents", "reason", "by_hand"}]}
     """
-    leaving = set(names or (*AGENTS, ENGRAM))
-    plan = plan_removal(_everybody(), leaving, Ledger(settings().home))
+    names_to_remove = set(names or (*AGENTS, ENGRAM))
+    plan = plan_removal(_everybody(), names_to_remove, Ledger(settings().home))
     is_asking = sys.stdin.isatty() and on_terminal() and not (yes or only_print or as_json)
     if is_asking and plan.changes and not confirm(plan):
         raise click.Abort
-    database = find_database(settings()) if ENGRAM in leaving and not only_print else None
+    database = find_database(settings()) if ENGRAM in names_to_remove and not only_print else None
     is_current = reconcile_engram(database) is not None if database else False
     if not only_print:
-        plan = _remove(leaving)
+        plan = _remove(names_to_remove)
     if as_json:
-        changes, refusals = map(shown_change, plan.changes), map(shown_refusal, plan.refusals)
+        changes, refusals = map(change_as_dict, plan.changes), map(refusal_as_dict, plan.refusals)
         engram = {"database": str(database), "is_current": is_current} if database else None
-        shown: dict[str, Any] = {"written": not only_print, "engram": engram}
-        print_json({**shown, "changes": list(changes), "refusals": list(refusals)})
+        facts: dict[str, Any] = {"written": not only_print, "engram": engram}
+        print_json({**facts, "changes": list(changes), "refusals": list(refusals)})
     else:
         _print(plan, only_print)
         if database:
-            _tell_engram(database, is_current)
+            _print_engram(database, is_current)
     sys.exit(1 if plan.refusals else 0)
 
 
-def _tell_engram(database: Path, is_current: bool) -> None:
-    """Print what happens to engram.db, and whether our daemon still holds the port of Engram's."""
+def _print_engram(database: Path, is_current: bool) -> None:
+    """Print the state of engram.db, and whether our daemon still holds Engram's port."""
     from anamnesis.pid_file import PidFile
 
     if database.parent == settings().home:
-        click.echo(f"anamnesis: {database}, which Anamnesis made, stays where it is.", err=True)
+        click.echo(f"anamnesis: {database}, which Anamnesis created, is kept.", err=True)
     elif is_current:
-        click.echo(f"anamnesis: {database} is up to date; Engram can go on with it.", err=True)
+        click.echo(f"anamnesis: {database} is up to date; Engram can use it.", err=True)
     if running := PidFile(settings().engram_db()).running():
         click.echo(
-            f"anamnesis: The daemon still serves {running.url} for Anamnesis; `anamnesis daemon stop` ends it.",
+            f"anamnesis: The daemon still serves {running.url} for Anamnesis; `anamnesis daemon stop` stops it.",
             err=True,
         )
 
 
-def _remove(leaving: set[str]) -> Plan:
+def _remove(names_to_remove: set[str]) -> Plan:
     home = settings().home
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home / "onboard.lock"):
         ledger = Ledger(home)
-        return tear_down(plan_removal(_everybody(), leaving, ledger), leaving, ledger)
+        return tear_down(plan_removal(_everybody(), names_to_remove, ledger), names_to_remove, ledger)
 
 
 def _everybody() -> list[Agent]:
@@ -110,5 +110,5 @@ def _draw(plan: Plan) -> None:
     for change in plan.changes:
         screen.draw("[green]✓[/] {}d  {}", action(change), shortened(change.file))
     if not plan.changes and not plan.refusals:
-        screen.print("No agent has anything of anamnesis.")
-    screen.draw("Your notes in [bold]{}[/] are as they were.", shortened(settings().home))
+        screen.print("No agent has entries of anamnesis.")
+    screen.draw("Your notes in [bold]{}[/] are unchanged.", shortened(settings().home))

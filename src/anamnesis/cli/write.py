@@ -10,11 +10,11 @@ import click
 
 from anamnesis.cli.completing import complete_notes, complete_tags
 from anamnesis.cli.context import settings
-from anamnesis.cli.given_text import decoded, decoded_argument, edited
-from anamnesis.cli.naming import Named, name_note
+from anamnesis.cli.naming import ResolvedNote, resolve_note
 from anamnesis.cli.options import as_json, open_store, project_option, space_option
-from anamnesis.cli.output import in_a_line, on_terminal, print_json, resemblance, tell_redacted
+from anamnesis.cli.output import in_a_line, on_terminal, print_json, print_redacted, resemblance
 from anamnesis.cli.spaces import space_warnings
+from anamnesis.cli.text_input import decoded, decoded_argument, edited
 from anamnesis.errors import InvalidArgument, InvalidNote
 from anamnesis.notes import SCOPES, TYPES, Memory, as_dict
 from anamnesis.notes.spaces import space_line
@@ -36,7 +36,7 @@ _LONGEST_TITLE = 300
 @click.option(
     "--supersedes", multiple=True, metavar="ID", shell_complete=complete_notes, help="A note that this one replaces."
 )
-@space_option("The space of a team that gets it, by the hub; else it is your own.")
+@space_option("The space of the hub that gets it; by default, your own.")
 @as_json
 def command(
     title: str,
@@ -47,25 +47,25 @@ def command(
     space: str | None,
     **given: str,
 ) -> None:
-    """Write a note. Without BODY, it is read from a pipe, or else from your editor.
+    """Write a note. Without BODY, the text is read from a pipe, else from your editor.
 
-    Where no TITLE is given, the first line of what is read is the title. ID is as in `anamnesis show`. Lines on
-    stderr say what was done to the text (secrets redacted, another encoding read) and warn of a duplicate, of a
-    note that says nearly the same (where a daemon runs, whose model compares them), and of an ID that names no note.
+    Without TITLE, the first line of the text is the title. ID is as in `anamnesis show`. Lines on stderr report
+    redacted secrets and decoding, and warn about a duplicate, a note that says nearly the same (if a daemon runs,
+    whose model compares them), and an ID that names no note.
 
     \b
     In a pipe: the id of the new note.
-    JSON: the note, as of show.
+    JSON: the note, as in show.
     """
-    title, body, done = _text(title, body)
+    title, body, reports = _text(title, body)
     if len(title) > _LONGEST_TITLE:
         raise InvalidNote(
             f"The title has {len(title)} characters, and {_LONGEST_TITLE} are allowed.", "Put the rest into the body."
         )
     if space and given["scope"] != SCOPES[0]:
-        raise InvalidArgument(f"A {given['scope']} note is in no space.", "Leave out --space or --scope.")
+        raise InvalidArgument(f"A {given['scope']} note cannot be in a space.", "Leave out --space or --scope.")
     with open_store() as store:
-        older = [name_note(store, each) for each in supersedes]
+        older = [resolve_note(store, each) for each in supersedes]
         texts: dict[str, Any] = {"title": title, "body": body, "project": given["project"], "tags": list(tags)}
         note = store.write(
             type=given["type"],
@@ -77,8 +77,8 @@ def command(
         )
         record(store.root, "superseded", [each.id for each in older if each.is_known])
         warnings = [*_warnings(store, note, older)]
-    tell_redacted(texts, note)
-    for line in [*dict.fromkeys(done), *warnings, *space_warnings(space)]:
+    print_redacted(texts, note)
+    for line in [*dict.fromkeys(reports), *warnings, *space_warnings(space)]:
         click.echo(line, err=True)
     if as_json:
         print_json(as_dict(note))
@@ -86,10 +86,10 @@ def command(
         click.echo(f"Written: {note.id}" if on_terminal() else note.id)
 
 
-def _warnings(store: MemoryStore, note: Memory, older: Sequence[Named]) -> Iterator[str]:
+def _warnings(store: MemoryStore, note: Memory, older: Sequence[ResolvedNote]) -> Iterator[str]:
     for each in older:
         if not each.is_known:
-            yield f"No note has the id {each.id}, so nothing is superseded until there is one."
+            yield f"No note has the id {each.id}, so nothing is superseded until one has it."
         elif each.is_guess:
             yield f"It supersedes {each.id} ({in_a_line(each.title)})."
     if same := [each for each in duplicates(store, note) if each not in note.superseded]:
@@ -102,26 +102,26 @@ def _warnings(store: MemoryStore, note: Memory, older: Sequence[Named]) -> Itera
 
 
 def _text(title: str, body: str | None) -> tuple[str, str, list[str]]:
-    """Title and body from arguments, a pipe or an editor, and what was done to them."""
-    title, done = decoded_argument(title)
+    """Title and body from arguments, a pipe or an editor, and sentences on how they were decoded."""
+    title, of_title = decoded_argument(title)
     if body is not None:
-        body, also_done = decoded_argument(body)
-        return title, body, [each for each in (done, also_done) if each]
-    text, also_done = _read(title)
-    said = [each for each in (done, also_done) if each]
+        body, of_body = decoded_argument(body)
+        return title, body, [each for each in (of_title, of_body) if each]
+    text, of_text = _read(title)
+    reports = [each for each in (of_title, of_text) if each]
     if title and not sys.stdin.isatty():
-        return title, text.removesuffix("\n"), said
+        return title, text.removesuffix("\n"), reports
     first, _, rest = text.lstrip("# \t\r\n").partition("\n")
     first = first.strip()
     if len(first) <= _LONGEST_TITLE:
-        return first, rest.strip("\n"), said
-    said.append(f"The first line has {len(first)} characters; the title is its beginning, and the body has all of it.")
+        return first, rest.strip("\n"), reports
+    reports.append(f"The first line has {len(first)} characters; the title is its beginning, the body has all of it.")
     beginning = first[:_LONGEST_TITLE].rpartition(" ")[0] or first[: _LONGEST_TITLE - 1]
-    return f"{beginning}…", f"{first}\n{rest}".strip("\n"), said
+    return f"{beginning}…", f"{first}\n{rest}".strip("\n"), reports
 
 
 def _read(title: str) -> tuple[str, str]:
-    """A text from a pipe or an editor, and what was done to it."""
+    """A text from a pipe or an editor, and a sentence on how it was decoded."""
     if not sys.stdin.isatty():
         return decoded(sys.stdin.buffer.read())
     text = edited(f"# {title}\n\n" if title else "# ")

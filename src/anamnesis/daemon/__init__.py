@@ -1,6 +1,6 @@
 """The daemon: one process that serves the memory over HTTP, started, found and stopped through files beside engram.db.
 
-Binding comes before anything heavy is imported: plugins start the daemon and expect it half a second later.
+The port is bound before heavy imports: plugins start the daemon and expect an answer half a second later.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from anamnesis.daemon.port import bind, passed
+from anamnesis.daemon.port import bind, systemd_socket
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
@@ -27,9 +27,9 @@ def run(
 ) -> None:
     """Serve until a signal stops it. `announce` gets the address as soon as requests are answered.
 
-    It dreams while nobody works, at these `times`. If systemd has passed a socket, `host` and `port` are that socket's.
+    `times` says when it dreams. A socket from systemd replaces `host` and `port`.
     """
-    listening = passed()
+    listening = systemd_socket()
     if listening:
         host = listening.getsockname()[0]
     else:

@@ -1,4 +1,4 @@
-"""The daemon's application under another ASGI server, one process of it: `uvicorn anamnesis.daemon.asgi:app`.
+"""The daemon's application under another ASGI server, in a single process: `uvicorn anamnesis.daemon.asgi:app`.
 
 The guard is that of a daemon on loopback: requests need a loopback host, and the token if one is set.
 """
@@ -14,7 +14,7 @@ from anamnesis.daemon import LOOPBACK
 from anamnesis.daemon.serving import log_error, opened_app
 from anamnesis.pid_file import PidFile
 from anamnesis.web.app import App
-from anamnesis.web.asgi import AsgiApp
+from anamnesis.web.asgi_adapter import AsgiApp
 from anamnesis.web.guard import build_guard
 
 

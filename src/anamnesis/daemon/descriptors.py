@@ -1,4 +1,4 @@
-"""How many connections the limit of file descriptors allows, beside the files that the daemon itself needs."""
+"""The number of connections that the limit of file descriptors allows, besides the daemon's own files."""
 
 from __future__ import annotations
 

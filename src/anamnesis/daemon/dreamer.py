@@ -1,4 +1,4 @@
-"""A thread that starts dreams while nobody works, each in a process of its own, so that no request waits for it."""
+"""A thread that starts dreams while the daemon is idle, each in a process of its own, so that no request waits."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ FOLLOWER = "dream"
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds between looks, without work before a dream, between two dreams, after which any change is enough for one,
-    and until a dream that was asked to stop is killed; and the number of changes that is enough.
-    """
+    """When to dream, in seconds."""
 
-    look: float = 15.0
-    idle: float = 60.0
-    pause: float = 30 * 60.0
-    longest: float = 4 * 3600.0
-    grace: float = 0.5
-    many: int = 10
+    look: float = 15.0  # between two checks
+    idle: float = 60.0  # without work before a dream
+    pause: float = 30 * 60.0  # between two dreams
+    longest: float = 4 * 3600.0  # after which a single change makes a dream due
+    grace: float = 0.5  # from terminating a dream to killing it
+    many: int = 10  # changes that make a dream due
 
 
 class Dreamer:
-    """Starts `anamnesis dream` when that is due, and stops it when a request arrives; killed, it loses nothing.
+    """Starts `anamnesis dream` when it is due, and stops it when a request arrives. Killing it loses nothing.
 
-    Work is a request that `metrics` counts, and before a dream also a change of notes by anybody.
+    Work is a request that `metrics` counts and, before a dream, also any change of a note.
     """
 
     def __init__(
@@ -68,12 +66,12 @@ class Dreamer:
 
     def _run(self) -> None:
         while not self._is_closing:
-            if is_called := self._wake.wait(self._times.look):  # after a timeout, a call that came late is kept
+            if is_called := self._wake.wait(self._times.look):  # after a timeout, a late call stays set
                 self._wake.clear()
             try:
                 self._look(is_called)
             except FAILURES as error:
-                self._complain(str(error))
+                self._log_fault(str(error))
 
     def _look(self, is_called: bool) -> None:
         if self._process:
@@ -92,7 +90,7 @@ class Dreamer:
             self._begin(reason)
 
     def _begin(self, reason: str) -> None:
-        pipe = subprocess.PIPE  # the process ends with its input, so it does not outlive this one
+        pipe = subprocess.PIPE  # the process exits when this pipe closes, so it does not outlive this one
         self._process = start("dream", f"--trigger={reason}", stdin=pipe, stderr=pipe)
         self._metrics.on_work = self._wake.set
         if self._work()[0] != self._worked[0]:  # a request has come in between
@@ -111,20 +109,21 @@ class Dreamer:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(self._times.grace)
                 process.kill()
-            said = process.communicate()[1].decode("utf-8", "replace").strip()
+            stderr = process.communicate()[1].decode("utf-8", "replace").strip()
         if not is_stopped:
-            self._complain(said.rpartition("\n")[2] or "The process ended unexpectedly." if process.returncode else "")
+            last_line = stderr.rpartition("\n")[2] or "The process ended unexpectedly."
+            self._log_fault(last_line if process.returncode else "")
         if changeset.is_pending(self._store):
             changeset.recover(self._store)
 
-    def _complain(self, reason: str) -> None:
-        """Log a failure, once while it stays the same; "" if there is none any more."""
+    def _log_fault(self, reason: str) -> None:
+        """Log a failure, once while it stays the same; "" clears it."""
         if reason and reason != self._fault:
             self._log("cannot dream", reason=reason)
         self._fault = reason
 
     def _work(self) -> tuple[int, int]:
-        """Grows with every request, and with every change of notes."""
+        """Counters of requests and of changed notes."""
         return self._metrics.requests, self._store.log.last()
 
 

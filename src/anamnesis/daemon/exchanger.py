@@ -1,4 +1,4 @@
-"""Threads of a daemon that exchange notes with the hub: after changes here, after changes there, and now and then."""
+"""The daemon's threads that exchange notes with the hub: after changes on either side, and at intervals."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """Seconds between looks at what changed here, from a change to its exchange, between exchanges without a reason, to
-    wait after a failure at the most, and for which a hub that announces changes may be silent."""
+    """When to exchange, in seconds."""
 
-    look: float = 2.0
-    quiet: float = 3.0
-    pause: float = 60.0
-    longest: float = 600.0
-    silence: float = 90.0
+    look: float = 2.0  # between two checks for local changes
+    quiet: float = 3.0  # from a local change to its exchange
+    pause: float = 60.0  # between two exchanges without a change
+    longest: float = 600.0  # the longest wait after failures
+    silence: float = 90.0  # without a word from the hub before listening anew
 
 
 class Exchanger:
-    """Exchanges the notes of a vault for as long as this machine is logged in to a hub."""
+    """Exchanges the notes of a vault while this machine is logged in to a hub."""
 
     def __init__(
         self, vault: Vault, settings: Settings, log: Callable[..., None], rhythm: Rhythm | None = None
@@ -54,7 +53,7 @@ class Exchanger:
             thread.start()
 
     def close(self) -> None:
-        """Stop; an exchange that runs is completed, as far as the hub answers."""
+        """Stop; a running exchange is completed if the hub answers."""
         self._stopping.set()
         self._announced.set()
         if self._listening:
@@ -80,15 +79,15 @@ class Exchanger:
             self._announced.wait(self._rhythm.look)
 
     def _exchange(self) -> bool:
-        """Exchange the notes once; whether the hub was reached."""
-        from anamnesis.exchange import exchange_notes  # TLS and HTTP, which nobody without a login has to import
+        """Exchange the notes once; returns whether the hub was reached."""
+        from anamnesis.exchange import exchange_notes  # imports TLS and HTTP, which only a login needs
 
         try:
             done = exchange_notes(self._vault.notes, self._settings, is_compared=True, purge=self._vault.purge)
         except LockHeld:
             return True
         except FAILURES as error:
-            if str(error) != self._fault:  # it is tried again and again
+            if str(error) != self._fault:  # log a repeated failure once
                 self._fault = str(error)
                 self._log("exchange failed", reason=self._fault)
             return False
@@ -99,7 +98,7 @@ class Exchanger:
         return done is None or done.reached
 
     def _listen(self) -> None:
-        """Wait for what the hub announces; without that, the exchanges by the clock are enough."""
+        """Listen for the hub's announcements; if that fails, the exchanges at intervals are enough."""
         pause = self._rhythm.look
         while not self._stopping.wait(pause):
             account = self._account()
@@ -118,7 +117,7 @@ class Exchanger:
                         if space:
                             pause = self._rhythm.look
                             self._announced.set()
-            except FAILURES:  # an exchange says why
+            except FAILURES:  # the next exchange logs the reason
                 continue
             finally:
                 self._listening = None
@@ -130,7 +129,7 @@ class Exchanger:
             return -1
 
     def _login(self) -> object:
-        """What changes with every login; None without one."""
+        """The identity of the login file, which changes with every login; None without one."""
         try:
             status = (self._settings.home / NAME).stat()
         except OSError:

@@ -1,4 +1,4 @@
-"""The vault of a daemon: threads open it, watch its notes and reconcile it, so that clients do not wait for that."""
+"""The vault of a daemon: threads open it, watch its notes and reconcile it, so that clients do not wait."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _LONGEST_MS = 400
 _LOOK_MS = 500
 # Seconds between refreshes where folders cannot be watched.
 _LOOK_SECONDS = 1.0
-# How many changes of other processes are reconciled between two events of the watcher.
+# The most changes of other processes that are reconciled between two events of the watcher.
 _MOST_AT_ONCE = 200
 # Seconds after the start during which a write waits for the notes, so that it is reconciled before it is answered.
 _PATIENCE_SECONDS = 1.0
-# Seconds for which the first client of Engram waits until it finds the notes that were there before.
+# Seconds for which the first client of Engram waits for the existing notes to be reconciled.
 _FIRST_CLIENT_SECONDS = 3.0
 # Seconds without a write after which the daemon erases purged text; writers wait while it does.
 _REST_SECONDS = 5.0
@@ -86,15 +86,15 @@ class Keeper:
         return self._opened.result()
 
     def notes(self) -> MemoryStore:
-        """The notes; an error while they are being opened, which can take long."""
+        """The notes; raises while they are being opened, which can take long."""
         if not self._opened.done():
             raise StoreUnavailable("The notes are being opened.", "Try again in a moment.")
         return self.vault().notes
 
     def open_engram(self) -> None:
-        """Create engram.db if there is none, and reconcile the notes with it, for some seconds at the most.
+        """Create engram.db if there is none, and reconcile the notes with it, for a few seconds at most.
 
-        The first client of Engram waits for that, so that it finds the notes; the rest is reconciled afterwards.
+        The first client of Engram waits for it, so that it finds the notes; the rest is reconciled afterwards.
         """
         if self._shared.is_open and self._has_bridge():
             return
@@ -110,7 +110,7 @@ class Keeper:
             self._behind.set()
 
     def dream_while_idle(self, metrics: Metrics, times: Times | None = None) -> None:
-        """Dream by itself, unless the setting is off; `metrics` counts what clients ask."""
+        """Start dreams while no client works, unless the setting is off; `metrics` counts the requests."""
 
         def start(opened: Future[Vault]) -> None:
             if not opened.exception() and not self._stopping.is_set():
@@ -125,12 +125,12 @@ class Keeper:
         return self.vault().recall(db, query, filters) if is_open else []
 
     def after_write(self, answer: Callable[[], object]) -> None:
-        """Reconcile what was just written to engram.db; what fails stays pending.
+        """Reconcile the last writes to engram.db; a write that cannot be reconciled stays pending.
 
-        `answer` answers the clients: the notes of new observations are in place then. Their fsync follows, and `flush`
+        `answer` answers the clients, once the notes of new observations are in place. Their fsync follows; `flush`
         waits for it.
 
-        Opening the vault takes milliseconds, unless its index has to be rebuilt: no write waits for that.
+        Opening the vault takes milliseconds, unless its index has to be rebuilt; no write waits for a rebuild.
         """
         self._last_write = time.monotonic()
         wait([self._opened], max(0.0, self._patient_until - time.monotonic()))
@@ -138,7 +138,7 @@ class Keeper:
         self._embed(requested=True)
 
     def flush(self) -> None:
-        """Complete what `after_write` left, in the same thread."""
+        """Complete the work that `after_write` postponed, in the same thread."""
         self._with_vault(lambda vault: vault.flush())
 
     def status(self) -> dict[str, object]:
@@ -152,11 +152,11 @@ class Keeper:
         if vault.bridge is None:
             return {"bridge": "off", "notes": vault.notes.count(), **embedding}
         state = vault.bridge.state()
-        held = {"notes": state.notes, "observations": state.observations}
-        return {"bridge": "on", **held, "waiting": asdict(state.waiting), **embedding}
+        counts = {"notes": state.notes, "observations": state.observations}
+        return {"bridge": "on", **counts, "waiting": asdict(state.waiting), **embedding}
 
     def gauges(self) -> dict[str, float]:
-        """What is watched about notes and dreams; nothing while the notes are being opened."""
+        """Gauges of notes and dreams; none while the notes are being opened."""
         is_open = self._opened.done() and not self._opened.exception()
         return gauges(self.vault().notes) if is_open else {}
 
@@ -186,7 +186,7 @@ class Keeper:
             self._log("bridge failed", reason=str(error))
 
     def _has_bridge(self) -> bool:
-        """Whether nothing is to be connected: the bridge is, or the setting is off, or the notes cannot be opened."""
+        """Whether nothing has to be connected: the bridge is on, the setting is off, or the notes cannot be opened."""
         if not self._settings.bridge:
             return True
         return self._opened.done() and (bool(self._opened.exception()) or self.vault().bridge is not None)
@@ -200,7 +200,7 @@ class Keeper:
                 vault.connect(self._shared, self._settings.machine_id)
                 self._behind.set()
         except FAILURES as error:
-            if str(error) != self._engram_fault:  # it is tried again and again
+            if str(error) != self._engram_fault:  # log a repeated failure once
                 self._engram_fault = str(error)
                 self._log("bridge failed", reason=self._engram_fault)
 
@@ -208,11 +208,11 @@ class Keeper:
         try:
             if self._opened.done() and not self._opened.exception():
                 work(self.vault())
-        except Exception:  # the outermost boundary: the write succeeded, and has to be answered
+        except Exception:  # the outermost boundary: the write succeeded and must be answered
             self._log("bridge failed", trace=traceback.format_exc())
 
     def _follow(self, vault: Vault) -> None:
-        """Reconcile what other processes wrote; they have indexed it themselves. They may have created engram.db."""
+        """Reconcile what other processes wrote and indexed. They may also have created engram.db."""
         self._connect(vault)
         if not vault.follow(_MOST_AT_ONCE):
             self._behind.set()
@@ -222,15 +222,15 @@ class Keeper:
             self._behind.set()
 
     def _reconcile(self) -> None:
-        """Open the vault, then reconcile what changed while no daemon ran: perhaps everything.
+        """Open the vault, then reconcile what changed while no daemon ran, which may be everything.
 
-        Repeats that whenever more is pending than a client should wait for, and erases purged text when idle.
+        Reconciles again whenever more is pending than a client should wait for, and erases purged text when idle.
         """
         from anamnesis.vault import open_vault
 
         try:
             vault = open_vault(self._settings, pending=True, engram=self._shared)
-            # Other processes ask this one to rank notes, and no search of its own embeds any: a thread does.
+            # This process ranks notes itself, for others too, and embeds them in a thread, not in searches.
             vault.notes.ranking.ranker, vault.notes.ranking.embed_seconds = None, 0.0
             self._embedder = Embedder(vault.notes)
             self._exchanger = Exchanger(vault, self._settings, self._log)
@@ -241,7 +241,7 @@ class Keeper:
             return
         self._behind.set()
         while True:
-            if is_behind := self._behind.wait(_REST_SECONDS):  # after a timeout, an event that came late is kept
+            if is_behind := self._behind.wait(_REST_SECONDS):  # after a timeout, a late event stays set
                 self._behind.clear()
             if self._stopping.is_set():
                 return
@@ -253,18 +253,18 @@ class Keeper:
                 self._write_strengths()
 
     def _write_strengths(self) -> None:
-        """Write the use of notes into Reverie's columns, now and then: it changes slowly."""
+        """Write the use of notes into Reverie's columns, at long intervals as it changes slowly."""
         if time.monotonic() > self._strengths_at:
             self._strengths_at = time.monotonic() + _STRENGTHS_SECONDS
             self.vault().write_strengths(add=self._settings.engram_strength)
 
     def _count_uses(self, vault: Vault) -> None:
-        """Record what clients of Engram used, and count what every program recorded."""
+        """Record the uses by clients of Engram, and count the uses that all programs recorded."""
         from anamnesis.store.usage import Usage
 
         root = vault.notes.root
         self.uses.record(root, vault.note_ids)
-        with closing(Usage(root)) as usage:  # on a connection of its own: no search waits
+        with closing(Usage(root)) as usage:  # on a connection of its own, so that no search waits
             usage.take_in()
 
     def _reconcile_all(self, vault: Vault) -> None:
@@ -294,7 +294,7 @@ class Keeper:
                 self._stopping.wait(_LOOK_SECONDS)
 
     def _watch_trees(self, store: MemoryStore) -> None:
-        """Watch both trees of notes until one is replaced: the watcher stays on the former folder, not on its name."""
+        """Watch both trees of notes until one is replaced: the watcher follows the old folder, not the name."""
         import watchfiles
 
         trees = (store.memory_dir, store.local_dir)
@@ -312,8 +312,8 @@ class Keeper:
             ignore_permission_denied=True,
         )
         is_new = True
-        for found in changes:
-            paths = [path[root:].replace(os.sep, "/") for _, path in found]
+        for batch in changes:
+            paths = [path[root:].replace(os.sep, "/") for _, path in batch]
             if is_new:  # changes before the watch began are not reported
                 self._receive(store, [])
             elif paths:
@@ -325,7 +325,7 @@ class Keeper:
             is_new = False
 
     def _receive(self, store: MemoryStore, paths: list[str]) -> None:
-        """Index these files, or everything that changed if there are none. A failure does not end the watch."""
+        """Index these files; with no paths, all changed ones. A failure does not end the watch."""
         try:
             if paths and all(path.endswith(".md") for path in paths):
                 store.refresh_files(paths)
@@ -341,7 +341,7 @@ def _identity(tree: Path) -> tuple[int, int]:
 
 
 def _is_of_notes(change: Change, path: str) -> bool:
-    """Whether an event can concern notes: not in hidden paths (git's, temporary files), nor a modified folder."""
+    """Whether an event may concern notes; excludes hidden paths (git's, temporary files) and modified folders."""
     if f"{os.sep}." in path:
         return False
     return path.endswith(".md") or change.name != "modified"

@@ -15,14 +15,14 @@ from anamnesis.errors import InvalidArgument, StoreUnavailable
 _BACKLOG = 1024
 _LISTENING = "0A"
 # systemd passes sockets from this descriptor on.
-_FIRST_PASSED = 3
+_FIRST_SYSTEMD_SOCKET = 3
 
 
-def passed() -> socket.socket | None:
-    """The socket that systemd listens on for this process, if it was started for one."""
+def systemd_socket() -> socket.socket | None:
+    """The socket that systemd opened for this process; None if it was started otherwise."""
     if os.environ.get("LISTEN_PID") != str(os.getpid()) or os.environ.get("LISTEN_FDS") != "1":
         return None
-    listening = socket.socket(fileno=_FIRST_PASSED)
+    listening = socket.socket(fileno=_FIRST_SYSTEMD_SOCKET)
     listening.set_inheritable(False)  # the programs that the daemon starts must not hold the port
     return listening
 
@@ -30,7 +30,7 @@ def passed() -> socket.socket | None:
 def bind(host: str, port: int) -> socket.socket:
     """A socket that listens on this address."""
     if not 0 <= port <= 65535:
-        raise InvalidArgument(f"{port} is not a port.", "Ports go from 0, which takes any free one, to 65535.")
+        raise InvalidArgument(f"{port} is not a port.", "Ports go from 0, which selects a free one, to 65535.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (socket.gaierror, UnicodeError) as error:
@@ -60,7 +60,7 @@ def holder(port: int) -> str:
     if ready.get("service") == "anamnesis":
         return f"the Anamnesis daemon with process id {ready.get('pid')}"
     process = _process(port)
-    # A daemon with a token refuses this; we do not send the token, as the program may be another one.
+    # A daemon with a token refuses this request. The token is not sent, as the program may be another one.
     if ready.get("error") == UNAUTHORIZED:
         return f"an Anamnesis daemon with a token{f', process id {process[0]}' if process else ''}"
     if _ask(port, "/health").get("service") == "engram":
@@ -69,7 +69,7 @@ def holder(port: int) -> str:
 
 
 def _ask(port: int, path: str) -> dict[str, object]:
-    """The JSON object that a local server answers on this path; empty if there is none."""
+    """The JSON object with which a local server answers; empty if there is none."""
     request = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n".encode()
     reply = b""
     try:
@@ -77,10 +77,10 @@ def _ask(port: int, path: str) -> dict[str, object]:
             connection.sendall(request)
             while len(reply) < 65536 and (part := connection.recv(65536)):
                 reply += part
-        said = json.loads(reply.partition(b"\r\n\r\n")[2])
+        answer = json.loads(reply.partition(b"\r\n\r\n")[2])
     except (OSError, ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return answer if isinstance(answer, dict) else {}
 
 
 def _process(port: int) -> tuple[int, str] | None:

@@ -32,7 +32,7 @@ from anamnesis.web import (
 from anamnesis.web.app import App, Report
 from anamnesis.web.engram_request import bound
 from anamnesis.web.guard import Guard
-from anamnesis.web.http_server import HttpServer, Limits
+from anamnesis.web.http_server import ConnectionLimits, HttpServer
 from anamnesis.web.lanes import Lanes
 from anamnesis.web.metrics import Metrics
 from anamnesis.web.mount import Mount
@@ -40,13 +40,13 @@ from anamnesis.web.ui.mounted import dashboard
 
 if TYPE_CHECKING:
     from anamnesis.daemon.dreamer import Times
-    from anamnesis.mcp.dispatcher import Server as Tools
+    from anamnesis.mcp.dispatcher import McpServer
     from anamnesis.store.strength import Kind
 
 _LAST_SECONDS = 10.0
 # Seconds after which a computing thread yields to the event loop; Python's default is 5 ms.
 _SWITCH_SECONDS = 0.0005
-# Bytes that SQLite may use for all connections of the process together. Each has a smaller limit: beyond this one, a
+# Bytes that SQLite may use for all connections of the process. Each connection has a smaller limit: at this one, a
 # connection can only reuse its own pages, and one that reads much would leave a writer too few for one transaction.
 _MOST_CACHED = 10_000_000
 
@@ -59,7 +59,7 @@ def serve(
     announce: Callable[[str], None] | None,
     times: Times | None = None,
 ) -> None:
-    """Answer requests on a bound socket, with this engram.db, until a signal to stop. `times` are those of dreams."""
+    """Answer requests on a bound socket, with this engram.db, until a signal stops it. `times` says when it dreams."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     with closing(sqlite3.connect(":memory:")) as db:
         db.execute(f"PRAGMA soft_heap_limit = {_MOST_CACHED:d}")  # of the process, not of the connection
@@ -77,12 +77,12 @@ async def _serve(
     home = settings.home
     report = functools.partial(log_error, home)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report(_trace(context)))
-    server = HttpServer(Limits(connections=connection_room(Limits().connections)))
+    server = HttpServer(ConnectionLimits(connections=connection_room(ConnectionLimits().connections)))
     with opened_app(path, settings, guard, report, lambda: len(server.connections), times=times) as app:
         stopping = _signalled()
         await server.listen(listening, app)
         host, port = listening.getsockname()[:2]
-        # The objects created until now live as long as the process: the garbage collector need not visit them again.
+        # The objects created until now live as long as the process, so the garbage collector can skip them.
         gc.freeze()
         log(home, "daemon started", host=host, port=port, database=path)
         if announce:
@@ -103,11 +103,11 @@ def opened_app(
     mounts: Sequence[Mount] = (),
     times: Times | None = None,
 ) -> Iterator[App]:
-    """The application of a daemon, with its memory open; it dreams at these `times`."""
+    """The application of a daemon, with its memory open; `times` says when it dreams."""
     with ExitStack() as opened:
         shared = opened.enter_context(closing(Shared(path)))
-        if is_there := path.exists():
-            _ = shared.db  # one that cannot be used ends the start; without one, the first client of Engram creates it
+        if exists := path.exists():
+            _ = shared.db  # raises if it cannot be used; if there is none, the first client of Engram creates it
         keeper = opened.enter_context(closing(Keeper(settings, shared, functools.partial(log, settings.home))))
         follow = (keeper.after_write, keeper.flush) if settings.bridge else ()
         lanes = opened.enter_context(closing(Lanes(shared, *follow)))
@@ -120,14 +120,14 @@ def opened_app(
         mcp = mcp_route.routes(functools.partial(_both_dialects, lanes, keeper, settings), lanes, report)
         added = [*plugins, *recall_route.routes(keeper.notes), *dream_routes.routes(keeper.notes)]
         own = daemon_routes.routes([*engram, *added], metrics, lanes, connections, keeper.status, keeper.gauges)
-        open_engram = None if is_there else keeper.open_engram
+        open_engram = None if exists else keeper.open_engram
         pages = [dashboard(keeper.vault, lanes, settings), *mounts]
         yield App(engram, [*added, *mcp, *own], lanes, guard, metrics, report, pages, open_engram)
 
 
-def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
+def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> McpServer:
     """An MCP server with the tools for notes and those of Engram."""
-    from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.mcp.engram.tool import EngramMemory
     from anamnesis.mcp.session import current
     from anamnesis.server import build_server
 
@@ -140,7 +140,7 @@ def _both_dialects(lanes: Lanes, keeper: Keeper, settings: Settings) -> Tools:
     def used(kind: Kind, ids: Iterable[int]) -> None:
         keeper.uses.add(kind, ids, current())
 
-    memory = Memory(database, strict=settings.engram_strict, recall=keeper.recall, used=used)
+    memory = EngramMemory(database, strict=settings.engram_strict, recall=keeper.recall, used=used)
     return build_server(vault.notes, engram=memory, settings=settings)
 
 

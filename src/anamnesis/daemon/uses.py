@@ -1,4 +1,4 @@
-"""The uses of observations by clients of Engram, gathered in memory: no request waits for a record of its use."""
+"""The uses of observations by clients of Engram, collected in memory, so that no request waits for a write."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from anamnesis.store.recording import record
 if TYPE_CHECKING:
     from anamnesis.store.strength import Kind
 
-# More between two records are forgotten.
+# The most uses between two records; further ones are dropped.
 _MOST = 20_000
 _MOST_TOGETHER = 200
 
 
 class Uses:
-    """What observations were used for since the last record. A kill loses that."""
+    """The uses of observations since the last record. A killed daemon loses them."""
 
     def __init__(self) -> None:
         self._gathered: dict[tuple[Kind, str, int], None] = {}

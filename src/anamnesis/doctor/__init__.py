@@ -1,4 +1,4 @@
-"""Checks of this machine: each names a fault with its fix. `memory` checks the store, `agents` what `init` wrote."""
+"""Checks of this machine: faults and their fixes. `memory` checks the store, `agents` what `init` wrote."""
 
 from anamnesis.doctor.finding import Finding, repair
 from anamnesis.doctor.memory import examine

@@ -1,4 +1,4 @@
-"""The agents of this machine: which of them `init` has set up, and whether what it wrote for them still works."""
+"""Checks the agents of this machine: which of them are set up, and whether the entries of `init` still work."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from anamnesis.onboard.program import HOOKS, Program
 from anamnesis.onboard.setup import set_up
 from anamnesis.vault import find_engram
 
-# The states of the MCP server or of a hook of an agent. One that is absent is none that the agent could run.
+# The states of an agent's MCP server or hook; ABSENT if the agent has no such feature.
 WORKS, BROKEN, MISSING, ABSENT = "works", "broken", "not set up", "none"
-# Is given what could not be written when a file is renewed.
-Refused = Callable[[Plan], object]
+# Receives the refusals when a file is rewritten.
+OnRefusal = Callable[[Plan], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class AgentCheck:
     """An agent that is installed here, whether it is set up, its faults, and the commands of ours it cannot run."""
 
     agent: Agent
@@ -59,7 +59,7 @@ class Checked:
         return BROKEN if verb in self.broken else WORKS
 
 
-class _Found(NamedTuple):
+class _AgentFault(NamedTuple):
     """A fault, the agents it is about, and the commands of ours that they cannot run because of it."""
 
     finding: Finding
@@ -67,37 +67,37 @@ class _Found(NamedTuple):
     verbs: frozenset[str]
 
 
-class Examined(NamedTuple):
-    """All faults in files that `init` wrote, and the agents that are installed here, those that are set up first."""
+class AgentReport(NamedTuple):
+    """The faults in files that `init` wrote, and the installed agents, those that are set up first."""
 
     findings: list[Finding]
-    agents: list[Checked]
+    agents: list[AgentCheck]
 
 
-def examine_agents(settings: Settings, refused: Refused = bool) -> Examined:
-    """Check what `init` wrote for agents that are still on this machine. May take seconds: programs are started."""
+def examine_agents(settings: Settings, on_refusal: OnRefusal = bool) -> AgentReport:
+    """Check what `init` wrote for agents that are still on this machine. May take seconds, as it starts programs."""
     ledger = Ledger(settings.home)
-    faults = [*_faults(settings, ledger, refused)]
+    faults = [*_faults(settings, ledger, on_refusal)]
     findings = [*_unreadable(ledger), *(each.finding for each in faults)]
     place = machine.place(settings)
     installed = [agent for agent in machine.agents(settings) if agent.is_installed(place)]
     checked = [_checked(agent, ledger, [each for each in faults if agent.name in each.agents]) for agent in installed]
-    return Examined(findings, sorted(checked, key=lambda each: not each.is_set_up))
+    return AgentReport(findings, sorted(checked, key=lambda each: not each.is_set_up))
 
 
-def _checked(agent: Agent, ledger: Ledger, faults: Sequence[_Found]) -> Checked:
+def _checked(agent: Agent, ledger: Ledger, faults: Sequence[_AgentFault]) -> AgentCheck:
     broken = frozenset(verb for each in faults for verb in each.verbs)
     is_set_up = agent.name in ledger.agents() or bool(agent.plugin)
-    return Checked(agent, is_set_up, tuple(each.finding for each in faults), broken)
+    return AgentCheck(agent, is_set_up, tuple(each.finding for each in faults), broken)
 
 
 def _unreadable(ledger: Ledger) -> Iterator[Finding]:
     if not ledger.is_readable:
-        unread = "It cannot be read, so the agents' files are not checked."
-        yield Finding(str(ledger.path), unread, "Run `anamnesis init` again.")
+        fault = "It cannot be read, so the agents' files are not checked."
+        yield Finding(str(ledger.path), fault, "Run `anamnesis init` again.")
 
 
-def _faults(settings: Settings, ledger: Ledger, refused: Refused) -> Iterator[_Found]:
+def _faults(settings: Settings, ledger: Ledger, on_refusal: OnRefusal) -> Iterator[_AgentFault]:
     if not ledger.agents():
         return
     place, database = machine.place(settings), find_engram(settings)
@@ -109,34 +109,34 @@ def _faults(settings: Settings, ledger: Ledger, refused: Refused) -> Iterator[_F
     runs = functools.cache(machine.can_run)
     for fault in inspect(machine.program(settings), declare, ledger, runs):
         names = frozenset(agent.name for agent in fault.agents)
-        yield _Found(_finding(settings, fault, refused), names, fault.verbs)
+        yield _AgentFault(_finding(settings, fault, on_refusal), names, fault.verbs)
     yield from _left_to_the_user(settings, ledger.agents())
 
 
-def _finding(settings: Settings, fault: Fault, refused: Refused) -> Finding:
+def _finding(settings: Settings, fault: Fault, on_refusal: OnRefusal) -> Finding:
     if fault.change is None:
         return Finding(str(fault.file), fault.reason, "Correct it, then run `anamnesis doctor --fix`.")
     remarks = [agent.remark for agent in fault.agents if agent.remark]
     fix = " ".join(["Write it again: anamnesis doctor --fix", *remarks])
-    return Finding(str(fault.file), fault.reason, fix, partial(_renew, settings, fault.change, refused))
+    return Finding(str(fault.file), fault.reason, fix, partial(_renew, settings, fault.change, on_refusal))
 
 
-def _renew(settings: Settings, change: Change, refused: Refused) -> None:
+def _renew(settings: Settings, change: Change, on_refusal: OnRefusal) -> None:
     with locked(settings.home / "onboard.lock"):
-        refused(set_up(Plan([change]), Ledger(settings.home)))
+        on_refusal(set_up(Plan([change]), Ledger(settings.home)))
 
 
-def _left_to_the_user(settings: Settings, names: set[str]) -> Iterator[_Found]:
-    """Faults of agents that were set up which only their user can resolve."""
+def _left_to_the_user(settings: Settings, names: set[str]) -> Iterator[_AgentFault]:
+    """Faults of set-up agents that only the user can resolve."""
     agents = [agent for agent in machine.agents(settings) if agent.name in names]
     for agent in agents:
         if agent.plugin:
             twice = "`anamnesis init` and the plugin anamnesis both set it up: each tool is offered twice."
             commands = f"`anamnesis uninstall --agent {agent.name}`, or `claude plugin uninstall {agent.plugin}`"
             finding = Finding(agent.title, twice, f"Keep one: {commands}.")
-            yield _Found(finding, frozenset([agent.name]), frozenset())
-    waiting = find_untrusted(agents, machine.place(settings))
-    if waiting and waiting.hooks:
+            yield _AgentFault(finding, frozenset([agent.name]), frozenset())
+    untrusted = find_untrusted(agents, machine.place(settings))
+    if untrusted and untrusted.hooks:
         fix = "Run `anamnesis init --agent codex --yes`, or start codex, type /hooks and trust those of anamnesis."
-        finding = Finding(str(waiting.file), "Codex does not run its hooks, because they are not trusted.", fix)
-        yield _Found(finding, frozenset([waiting.agent.name]), frozenset(HOOKS))
+        finding = Finding(str(untrusted.file), "Codex does not run its hooks, because they are not trusted.", fix)
+        yield _AgentFault(finding, frozenset([untrusted.agent.name]), frozenset(HOOKS))

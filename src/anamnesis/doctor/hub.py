@@ -1,4 +1,4 @@
-"""Checks the login at a hub, and names the notes that could not be exchanged with it. Asks the hub nothing."""
+"""Checks the login to a hub, and lists the notes that could not be exchanged. Does not connect to the hub."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMED = 20
 
 
 def examine_hub(settings: Settings) -> Iterator[Finding]:
-    """The faults of the exchange with the hub; a hub that could not be reached is none."""
+    """The faults of the exchange with the hub; an unreachable hub is not a fault."""
     home = settings.home
     try:
         account = read_account(home)

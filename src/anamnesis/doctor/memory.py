@@ -1,4 +1,4 @@
-"""Checks files, index and configuration: names each fault with its fix."""
+"""Checks files, index and configuration."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from anamnesis.readonly import is_writable
 from anamnesis.store import MemoryStore, changeset, faults
 from anamnesis.vault import find_engram, open_vault
 
-# A temporary file this old belongs to no write that is still going on.
+# A temporary file this old belongs to no running write.
 _STALE_SECONDS = 3600
 
 
 def examine(settings: Settings, *, quickly: bool = False) -> list[Finding]:
     """The faults of this machine's store. Writes nothing but the index.
 
-    For 50,000 notes, all checks take 2.5 s of CPU. Those that are made `quickly` take 10 ms: they neither read the
-    whole index nor list folders nor compare observations.
+    For 50,000 notes, all checks take 2.5 s of CPU. With `quickly` they take 10 ms: they do not read the whole index,
+    list folders or compare observations.
     """
     home = settings.home
     found = [*_permissions(home), *_configuration(settings), *_programs(), *_disk(home), *examine_hub(settings)]
@@ -73,13 +73,13 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
 
 def _programs() -> Iterator[Finding]:
     if not shutil.which("git"):
-        yield Finding("git", "It is not installed.", "Install it: projects are known and notes travel by it.")
+        yield Finding("git", "It is not installed.", "Install it: projects are recognised and notes synced by it.")
 
 
 def _disk(home: Path) -> Iterator[Finding]:
     if home.exists() and not is_writable(home):
-        fault = "It cannot be written: the disk is read-only or full, or the folder is closed to you."
-        yield Finding(str(home), fault, "Notes can be read. To save any, make room or make it writable.")
+        fault = "It cannot be written: the disk is read-only or full, or you may not write to the folder."
+        yield Finding(str(home), fault, "Notes can be read. To write notes, free space or make it writable.")
 
 
 def _index(store: MemoryStore) -> Iterator[Finding]:
@@ -99,7 +99,7 @@ def _vectors(store: MemoryStore) -> Iterator[Finding]:
     if damage := store.ranking.damage():
         fault = f"It is damaged: {damage[0]}."
         discard = _with(store, lambda again: again.ranking.discard())
-        yield Finding(str(store.root / "vectors.db"), fault, "Delete it; the notes are embedded anew.", discard)
+        yield Finding(str(store.root / "vectors.db"), fault, "Delete it; the notes are embedded again.", discard)
 
 
 def _files(store: MemoryStore) -> Iterator[Finding]:
@@ -117,11 +117,11 @@ def _folders(store: MemoryStore) -> Iterator[Finding]:
     for path in faults.leftovers(store.root):
         file = store.root / path
         if time.time() - file.stat().st_mtime > _STALE_SECONDS:
-            fault = "A write that was killed left this temporary file."
+            fault = "A killed write left this temporary file."
             yield Finding(path, fault, "Remove it.", partial(file.unlink, missing_ok=True))
     blocking = faults.blocking(store.root)
     for path in blocking:
-        fault = "It has the place of the folder of a note type, so no note of the type can be written."
+        fault = "It is in the place of a note type's folder, so no note of that type can be written."
         clear = _with(store, partial(faults.clear, path=path))
         yield Finding(path, fault, "Move it to the trash.", clear)
     for path in faults.links(store.root):
@@ -130,13 +130,13 @@ def _folders(store: MemoryStore) -> Iterator[Finding]:
         fault = "It is a symbolic link, and links are not followed."
         yield Finding(path, fault, "Put the file or the folder itself there.")
     for path in faults.unlistable(store.root):
-        yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Let its owner open it to you.")
+        yield Finding(path, "The folder cannot be listed, so its notes are not seen.", "Ask its owner for permission.")
 
 
 def _dreams(store: MemoryStore) -> Iterator[Finding]:
-    """Changes of several notes that were killed, and records of such changes that cannot be read."""
+    """Interrupted changes of several notes, and unreadable records of such changes."""
     if changeset.is_pending(store):
-        fault = "A dream or its undo was killed half-way."
+        fault = "A dream or its undo was interrupted."
         yield Finding(f"{changeset.FOLDER}/", fault, "Undo what it did.", _with(store, changeset.recover))
     for path in changeset.unreadable(store):
         place = path.relative_to(store.root).as_posix()
@@ -166,7 +166,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
     if waiting.total:
         observations = counted(waiting.observations, "changed observation")
         fault = f"Waiting: {counted(waiting.notes, 'changed note')} and {observations}."
-        yield Finding(str(path), fault, "Bring both together: anamnesis bridge reconcile", reconcile)
+        yield Finding(str(path), fault, "Reconcile them: anamnesis bridge reconcile", reconcile)
     if drift:
         differ = counted(drift, "note differs from its observation", "notes differ from their observations")
         fault = f"{differ}, and no change is recorded."
@@ -174,7 +174,7 @@ def _bridge(store: MemoryStore, settings: Settings) -> Iterator[Finding]:
 
 
 def _with(found: MemoryStore, work: Callable[[MemoryStore], object]) -> Callable[[], object]:
-    """A fix that opens the store again, as the one that found the fault is closed by then."""
+    """A fix that opens the store again, as `found` is closed by then."""
 
     def repair() -> object:
         with MemoryStore(found.root, versions=found.kept.most) as store:

@@ -1,6 +1,6 @@
 """Engram's own command line: its verbs, messages and exit codes, for a program called `engram`.
 
-Arguments are parsed as the Go program parses them, without click, which takes longer to load than most verbs run.
+Arguments are parsed as in the Go program, without click, which takes longer to load than most verbs run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from anamnesis.engram import VERSION
-from anamnesis.engram_cli.console import Stop, say, tell
+from anamnesis.engram_cli.console import Stop, print_err, print_out
 from anamnesis.errors import AnamnesisError
 
 if TYPE_CHECKING:
@@ -37,24 +37,24 @@ VERBS = {
     ),
     "search": Verb("search_and_save", "WORDS [--type T] [--project P] [--scope S] [--limit N]", "Find memories."),
     "save": Verb(
-        "search_and_save", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Keep a memory."
+        "search_and_save", "TITLE CONTENT [--type T] [--project P] [--scope S] [--topic KEY]", "Save a memory."
     ),
-    "timeline": Verb("search_and_save", "ID [--before N] [--after N]", "Show what was kept before and after a memory."),
-    "context": Verb("search_and_save", "[PROJECT] [--scope S]", "Show what went on lately."),
-    "stats": Verb("search_and_save", "", "Count what is kept, and say where."),
+    "timeline": Verb("search_and_save", "ID [--before N] [--after N]", "Show the memories before and after a memory."),
+    "context": Verb("search_and_save", "[PROJECT] [--scope S]", "Show recent sessions and memories."),
+    "stats": Verb("search_and_save", "", "Count the memories, and show where they are."),
     "export": Verb(
         "export_import_sync", "[FILE]", "Write everything to a JSON file, engram-export.json if none is named."
     ),
-    "import": Verb("export_import_sync", "FILE", "Read such a file."),
+    "import": Verb("export_import_sync", "FILE", "Read an exported JSON file."),
     "sync": Verb(
         "export_import_sync",
         "[--all] [--project P] | --import | --status",
-        "Write what is new to .engram/ in this folder for git to carry, or read what others wrote.",
+        "Write new memories to .engram/ in this folder, to be shared by git, or read those of others.",
     ),
     "projects": Verb(
         "manage_projects",
         "[list | consolidate [--all] | prune] [--dry-run]",
-        "List projects, merge those that are called alike, remove those without memories.",
+        "List projects, merge those with similar names, remove those without memories.",
     ),
     "obsidian-export": Verb(
         "obsidian_export",
@@ -62,15 +62,15 @@ VERBS = {
         " [--graph-config preserve|force|skip] [--watch [--interval 10m]]",
         "Write the memories as notes for Obsidian.",
     ),
-    "tui": Verb("tui", "", "Search, read and edit the memory on the whole terminal."),
+    "tui": Verb("tui", "", "Search, read and edit the memory in a full-screen application."),
     "setup": Verb("setup", "[AGENT]", "Set up an agent."),
     "version": Verb("", "", "Print the version."),
 }
-_SAME_AS = {"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
+_ALIASES = {"--version": "version", "-v": "version", "--help": "help", "-h": "help"}
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Do what the arguments say, and exit as Engram does."""
+    """Run the verb, and exit as Engram does."""
     try:
         code = _exit_code(arguments)
         sys.stdout.flush()
@@ -87,31 +87,31 @@ def _exit_code(arguments: Sequence[str]) -> int:
     try:
         _dispatch(arguments)
     except Stop as stop:
-        tell(stop.message)
+        print_err(stop.message)
         return stop.code
     except BrokenPipeError:
         raise
     except (AnamnesisError, sqlite3.Error, OSError) as error:
-        tell(f"engram: {error}")
+        print_err(f"engram: {error}")
         return 1
     return 0
 
 
 def _dispatch(arguments: Sequence[str]) -> None:
     if not arguments:
-        say(usage())
+        print_out(usage())
         raise Stop("")
-    name, rest = _SAME_AS.get(arguments[0], arguments[0]), list(arguments[1:])
+    name, rest = _ALIASES.get(arguments[0], arguments[0]), list(arguments[1:])
     if name == "help":
-        say(usage())
+        print_out(usage())
     elif name == "version":
-        say(f"engram {VERSION}\n")
+        print_out(f"engram {VERSION}\n")
     elif name in VERBS:
-        from anamnesis.config import resolve_settings  # which `version` and `help` need not load
+        from anamnesis.config import resolve_settings  # which `version` and `help` do not need
 
         _function(name)(rest, resolve_settings())
     else:
-        say(usage())
+        print_out(usage())
         raise Stop(f"unknown command: {name}\n")
 
 
@@ -126,7 +126,7 @@ def usage() -> str:
     lines = [f"  {f'{name} {verb.takes}'.strip()}\n      {verb.does}" for name, verb in VERBS.items()]
     return "\n".join(
         [
-            f"engram {VERSION}, as Anamnesis speaks it: one memory for every coding agent",
+            f"engram {VERSION}, as implemented by Anamnesis: one memory for every coding agent",
             "",
             "Usage: engram <command> [arguments]",
             "",

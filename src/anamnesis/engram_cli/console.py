@@ -1,4 +1,4 @@
-"""Arguments and output of a verb: parsed as by Go's loops over `os.Args`, printed as UTF-8 whatever the locale."""
+"""The arguments of a verb, parsed as by Go's loops over `os.Args`, and its output, always in UTF-8."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Stop(Exception):
 
 
 @dataclass(slots=True)
-class Given:
-    """A parsed command line: words, values by their flags, and switches."""
+class CommandLine:
+    """A parsed command line: words, the values of flags, and switches."""
 
     words: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
@@ -31,17 +31,17 @@ class Given:
         return self.values.get(flag, default)
 
     def number(self, flag: str, default: int) -> int:
-        """A value as a whole number; anything else counts as not given."""
+        """A value as a whole number; the default if it is missing or not a number."""
         number = whole(self.values.get(flag, ""))
         return default if number is None else number
 
 
-def read(arguments: Sequence[str], flags: str = "", switches: str = "", *, equals: bool = False) -> Given:
+def parse(arguments: Sequence[str], flags: str = "", switches: str = "", *, equals: bool = False) -> CommandLine:
     """Parse the arguments. A flag at the end without its value is ignored; an unknown argument is a word.
 
-    With `equals`, `--flag=value` is understood as well; most of Engram's verbs do not understand it.
+    With `equals`, `--flag=value` is accepted as well; most of Engram's verbs do not accept it.
     """
-    given = Given()
+    given = CommandLine()
     known = flags.split()
     rest = iter(arguments)
     for argument in rest:
@@ -59,12 +59,12 @@ def read(arguments: Sequence[str], flags: str = "", switches: str = "", *, equal
     return given
 
 
-def say(text: str) -> None:
+def print_out(text: str) -> None:
     """Print a result."""
     sys.stdout.buffer.write(plain(text).encode())
 
 
-def tell(text: str) -> None:
+def print_err(text: str) -> None:
     """Print a message, if there is one."""
     sys.stdout.flush()
     if text:
@@ -74,7 +74,7 @@ def tell(text: str) -> None:
 
 def ask(question: str) -> str:
     """Print a question and read the first word of the answer, in lower case; "" if there is none."""
-    say(question)
+    print_out(question)
     sys.stdout.flush()
     words = sys.stdin.readline().split()
     return words[0].lower() if words else ""

@@ -11,7 +11,7 @@ from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import indented, quote
 from anamnesis.engram.record import Export
 from anamnesis.engram_cli import open_engram
-from anamnesis.engram_cli.console import Given, Stop, read, say, tell
+from anamnesis.engram_cli.console import CommandLine, Stop, parse, print_err, print_out
 from anamnesis.notes.cleaning import warning
 
 _EXPORT = "engram-export.json"
@@ -24,7 +24,7 @@ def run_export(arguments: list[str], settings: Settings) -> None:
     path = Path(file)
     data = indented(gojson.dumps(everything))
     try:
-        if not arguments:  # a file of this name in the working tree is replaced, and no link is followed
+        if not arguments:  # replaces a file or a link of this name; a link is not followed
             write_atomically(path, data, mode=0o600)
         elif path.exists() and not path.is_file():  # /dev/stdout, a pipe
             path.write_bytes(data)
@@ -32,8 +32,8 @@ def run_export(arguments: list[str], settings: Settings) -> None:
             write_atomically(path.resolve(), data, mode=0o600)
     except OSError as error:
         raise Stop(f"engram: open {file}: {error.strerror}") from error
-    say(f"Exported to {file}\n")
-    _say_counts(len(everything.sessions), len(everything.observations), len(everything.prompts))
+    print_out(f"Exported to {file}\n")
+    _print_counts(len(everything.sessions), len(everything.observations), len(everything.prompts))
 
 
 def run_import(arguments: list[str], settings: Settings) -> None:
@@ -51,69 +51,69 @@ def run_import(arguments: list[str], settings: Settings) -> None:
     with open_engram.opened(settings) as db:
         origin = cleaning(Path(file).name)
         counts = exchange.import_(db, cleaned(content, cleaning), origin, strict=cleaning.strict)
-    say(f"Imported from {file}\n")
-    _say_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
-    tell(warning(cleaning.kinds))
+    print_out(f"Imported from {file}\n")
+    _print_counts(counts.sessions_imported, counts.observations_imported, counts.prompts_imported)
+    print_err(warning(cleaning.kinds))
 
 
 def run_sync(arguments: list[str], settings: Settings) -> None:
-    given = read(arguments, "--project", "--import --status --all")
+    given = parse(arguments, "--project", "--import --status --all")
     folder = Path(chunks.FOLDER)
     cleaning = open_engram.cleaning(settings)
     # Two syncs at once would overwrite each other's manifest.
     with open_engram.opened(settings) as db, locked(settings.engram_db().with_name("engram-sync.lock")):
         if "--status" in given.switches:
             found = chunks.status(db, folder)
-            say(
+            print_out(
                 f"Sync status:\n  Local chunks:    {found.local}\n  Remote chunks:   {found.remote}\n"
                 f"  Pending import:  {found.pending}\n"
             )
         elif "--import" in given.switches:
             imported = chunks.import_(db, folder, clean=cleaning, strict=cleaning.strict)
-            _say_imported(imported, warning(cleaning.kinds))
+            _print_imported(imported, warning(cleaning.kinds))
         else:
             project = None if "--all" in given.switches else _project(given, settings.home)
             subject = "ALL memories (all projects)" if project is None else f"memories for project {quote(project)}"
-            say(f"Exporting {subject}...\n")
+            print_out(f"Exporting {subject}...\n")
             written = chunks.export(db, folder, settings.user, project, _warn, clean=cleaning.outgoing)
-            _say_exported(written, project)
+            _print_exported(written, project)
 
 
 def _warn(reason: str) -> None:
-    tell(f"engram: {reason}")
+    print_err(f"engram: {reason}")
 
 
-def _say_exported(written: tuple[str, chunks.Chunk] | None, project: str | None) -> None:
+def _print_exported(written: tuple[str, chunks.Chunk] | None, project: str | None) -> None:
     if written is None:
         subject = "" if project is None else f" for project {quote(project)}"
-        say(f"Nothing new to sync{subject} — all memories already exported.\n")
+        print_out(f"Nothing new to sync{subject} — all memories already exported.\n")
         return
     id, chunk = written
-    say(f"Created chunk {id}\n")
-    _say_counts(len(chunk.sessions), len(chunk.observations), len(chunk.prompts))
-    say('\nAdd to git:\n  git add .engram/ && git commit -m "sync engram memories"\n')
+    print_out(f"Created chunk {id}\n")
+    _print_counts(len(chunk.sessions), len(chunk.observations), len(chunk.prompts))
+    print_out('\nAdd to git:\n  git add .engram/ && git commit -m "sync engram memories"\n')
 
 
-def _say_imported(result: chunks.ImportedChunks, redacted: str) -> None:
+def _print_imported(result: chunks.ImportedChunks, redacted: str) -> None:
     if result.chunks:
-        say(f"Imported {result.chunks} new chunk(s) from {chunks.FOLDER}/\n")
-        _say_counts(result.sessions, result.observations, result.prompts)
+        print_out(f"Imported {result.chunks} new chunk(s) from {chunks.FOLDER}/\n")
+        _print_counts(result.sessions, result.observations, result.prompts)
         if result.skipped:
-            say(f"  Skipped:      {result.skipped} (already imported)\n")
+            print_out(f"  Skipped:      {result.skipped} (already imported)\n")
     else:
-        say("No new chunks to import.\n")
+        print_out("No new chunks to import.\n")
         if result.skipped:
-            say(f"  ({result.skipped} chunks already imported)\n")
-    tell(redacted)
+            print_out(f"  ({result.skipped} chunks already imported)\n")
+    print_err(redacted)
     if result.unreadable:
         raise Stop("\n".join(f"engram: {reason}" for reason in result.unreadable))
 
 
-def _say_counts(sessions: int, observations: int, prompts: int) -> None:
-    say(f"  Sessions:     {sessions}\n  Observations: {observations}\n  Prompts:      {prompts}\n")
+def _print_counts(sessions: int, observations: int, prompts: int) -> None:
+    print_out(f"  Sessions:     {sessions}\n  Observations: {observations}\n  Prompts:      {prompts}\n")
 
 
-def _project(given: Given, home: Path) -> str:
+def _project(given: CommandLine, home: Path) -> str:
     from anamnesis.engram.detection import detect  # starts git, which few verbs need
 
     return given.text("--project") or detect(Path.cwd(), home)

@@ -1,6 +1,6 @@
 """The verbs that agents and their plugins start: mcp on standard input and output, serve on a port.
 
-Each imports what it needs by itself: a plugin that starts `serve` connects half a second later.
+Imports are inside the functions: a plugin that starts `serve` connects half a second later.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anamnesis.engram.gotext import whole
-from anamnesis.engram_cli.console import read, tell
+from anamnesis.engram_cli.console import parse, print_err
 
 if TYPE_CHECKING:
     from anamnesis.config import Settings
@@ -23,15 +23,15 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
     from anamnesis.engram_cli import open_engram
     from anamnesis.log import log
     from anamnesis.mcp.engram import build_server
-    from anamnesis.mcp.engram.tool import Memory
+    from anamnesis.mcp.engram.tool import EngramMemory
     from anamnesis.mcp.stdio import serve
 
-    given = read(arguments, "--tools --project", equals=True)
+    given = parse(arguments, "--tools --project", equals=True)
     project = given.text("--project") or settings.engram_project
     with open_engram.connected(settings.engram_db(), check_same_thread=False) as db, ExitStack() as opened:
         open_once = functools.cache(lambda: _open(opened, settings))
         default_project = functools.cache(lambda: _default_project(project, settings.home))
-        memory = Memory(
+        memory = EngramMemory(
             lambda: open_once().around(db),
             default_project,
             strict=settings.engram_strict,
@@ -40,12 +40,12 @@ def run_mcp(arguments: list[str], settings: Settings) -> None:
             used=lambda kind, ids: _record(open_once(), kind, [*ids]),
         )
         server = build_server(memory, given.text("--tools"))
-        # One call at a time: they share a connection, and what is saved first is there for what is asked next.
+        # One call at a time: calls share a connection, and a call must see what the previous one saved.
         serve(server, lambda trace: log(settings.home, "engram mcp error", trace=trace), at_once=1)
 
 
 def _open(opened: ExitStack, settings: Settings) -> Vault:
-    """Open the notes: at the first call of a tool, as `tools/list` does not wait for them."""
+    """Open the notes, at the first call of a tool, so that `tools/list` does not wait for them."""
     from anamnesis.embedder import Embedder
     from anamnesis.vault import open_vault
 
@@ -75,4 +75,4 @@ def run_serve(arguments: list[str], settings: Settings) -> None:
 
     numbers = (whole(text) for text in (*arguments[:1], settings.engram_port))
     port = next((number for number in numbers if number is not None), daemon.DEFAULT_PORT)
-    daemon.run(settings, port, announce=lambda url: tell(f"[engram] HTTP server listening on {url}"))
+    daemon.run(settings, port, announce=lambda url: print_err(f"[engram] HTTP server listening on {url}"))

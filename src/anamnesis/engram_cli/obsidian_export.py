@@ -13,7 +13,7 @@ from anamnesis.engram import exchange, obsidian, projects
 from anamnesis.engram.gotext import quote
 from anamnesis.engram.obsidian import ExportCounts, ExportFilter
 from anamnesis.engram_cli import open_engram
-from anamnesis.engram_cli.console import Given, Stop, read, say, tell
+from anamnesis.engram_cli.console import CommandLine, Stop, parse, print_err, print_out
 
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PART = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+|\.\d++)(h|ms|m|s|us|µs|ns)", re.ASCII)
@@ -21,7 +21,7 @@ _PART = re.compile(r"(?<!\d)(\d++(?:\.\d*+)?+|\.\d++)(h|ms|m|s|us|µs|ns)", re.A
 
 def run_obsidian_export(arguments: list[str], settings: Settings) -> None:
     flags = "--vault --project --limit --since --graph-config --interval"
-    given = read(arguments, flags, "--force --watch")
+    given = parse(arguments, flags, "--force --watch")
     if given.words:
         raise Stop(f"engram: unknown flag: {given.words[0]}")
     if not given.text("--vault"):
@@ -39,44 +39,44 @@ def run_obsidian_export(arguments: list[str], settings: Settings) -> None:
     if is_watching:
         _watch(given, choice, graph, seconds, settings)
     else:
-        _say_written(_export(given, choice, graph, settings))
+        _print_written(_export(given, choice, graph, settings))
 
 
-def _export(given: Given, choice: ExportFilter, graph: str, settings: Settings) -> ExportCounts:
+def _export(given: CommandLine, choice: ExportFilter, graph: str, settings: Settings) -> ExportCounts:
     with open_engram.opened(settings) as db:
         everything = exchange.export(db, clean=open_engram.cleaning(settings).outgoing)
     vault = Path(given.text("--vault"))
     return obsidian.export(everything, vault, choice, force="--force" in given.switches, graph=graph)
 
 
-def _watch(given: Given, choice: ExportFilter, graph: str, seconds: float, settings: Settings) -> None:
-    """Export at every interval until somebody ends it."""
+def _watch(given: CommandLine, choice: ExportFilter, graph: str, seconds: float, settings: Settings) -> None:
+    """Export at every interval until a signal stops it."""
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())
     while True:
         written = _export(given, choice, graph, settings)
-        graph = "skip"  # the user's own colours stay from then on
-        tell(
+        graph = "skip"  # later exports keep the user's own colours
+        print_err(
             f"[engram] exported: {written.created} created, {written.updated} updated, {written.deleted} deleted,"
             f" {written.skipped} skipped, {written.hubs} hubs"
         )
         if stopped.wait(seconds):
-            tell("[engram] shutting down watch mode")
+            print_err("[engram] shutting down watch mode")
             return
 
 
-def _say_written(written: ExportCounts) -> None:
-    say(
+def _print_written(written: ExportCounts) -> None:
+    print_out(
         f"Obsidian export complete\n  Created: {written.created}\n  Updated: {written.updated}\n"
         f"  Deleted: {written.deleted}\n  Skipped: {written.skipped}\n  Hubs:    {written.hubs}\n"
     )
     if written.errors:
-        tell("\n".join([f"  Errors: {len(written.errors)}", *(f"    - {each}" for each in written.errors)]))
+        print_err("\n".join([f"  Errors: {len(written.errors)}", *(f"    - {each}" for each in written.errors)]))
 
 
 def _interval(text: str) -> float:
-    """A time as Go writes it, such as 1h30m, in seconds."""
+    """The seconds of a duration in Go's form, such as 1h30m."""
     parts = _PART.findall(text)
     if "".join(f"{number}{unit}" for number, unit in parts) != text or not parts:
         raise Stop(f"error: invalid --interval value {quote(text)}: use a form like 10m or 1h30m")
@@ -87,7 +87,7 @@ def _interval(text: str) -> float:
 
 
 def _since(text: str) -> str:
-    """A day or a moment in the form of the database; "" where none is given."""
+    """A day or a moment in the form of the database; "" if there is none."""
     if not text:
         return ""
     try:

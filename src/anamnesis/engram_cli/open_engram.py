@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def cleaning(settings: Settings) -> Cleaning:
     """Redacts the texts that a verb stores and prints."""
-    from anamnesis.notes.cleaning import Cleaning  # `mcp` starts without
+    from anamnesis.notes.cleaning import Cleaning  # `mcp` starts without it
 
     return Cleaning(strict=settings.engram_strict)
 
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
-    """A connection for one verb, in step with the notes; creates engram.db where there is none."""
-    from anamnesis.vault import open_vault  # `mcp` starts without
+    """A connection for one verb, bridged to the notes; creates engram.db if there is none."""
+    from anamnesis.vault import open_vault  # `mcp` starts without it
 
     with connected(settings.engram_db()) as db, open_vault(settings) as vault, vault.around(db):
         yield db
@@ -34,7 +34,7 @@ def opened(settings: Settings) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def connected(path: Path, *, check_same_thread: bool = True) -> Iterator[sqlite3.Connection]:
-    """A connection to an engram.db, without the notes; creates the file where there is none."""
+    """A connection to an engram.db, without the notes; creates the file if there is none."""
     prepare(path)
     db = connect(path, check_same_thread=check_same_thread)
     try:

@@ -8,14 +8,14 @@ from anamnesis.engram.clean import cleaned
 from anamnesis.engram.gotext import quote, whole
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram_cli import open_engram
-from anamnesis.engram_cli.console import Stop, read, say, tell
+from anamnesis.engram_cli.console import Stop, parse, print_err, print_out
 from anamnesis.notes.cleaning import warning
 
 
 def run_search(arguments: list[str], settings: Settings) -> None:
     if not arguments:
         raise Stop("usage: engram search <query> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--limit N]")
-    given = read(arguments, "--type --project --scope --limit")
+    given = parse(arguments, "--type --project --scope --limit")
     query = " ".join(given.words)
     if not query:
         raise Stop("error: search query is required")
@@ -28,7 +28,7 @@ def run_search(arguments: list[str], settings: Settings) -> None:
             scope=given.text("--scope"),
             limit=given.number("--limit", 10),
         )
-    say(text.found(query, results, is_tool=False))
+    print_out(text.found(query, results, is_tool=False))
 
 
 def run_save(arguments: list[str], settings: Settings) -> None:
@@ -37,7 +37,7 @@ def run_save(arguments: list[str], settings: Settings) -> None:
             "usage: engram save <title> <content> [--type TYPE] [--project PROJECT] [--scope SCOPE] [--topic TOPIC_KEY]"
         )
     title, content, *rest = arguments
-    given = read(rest, "--type --project --scope --topic")
+    given = parse(rest, "--type --project --scope --topic")
     cleaning = open_engram.cleaning(settings)
     new = cleaned(
         NewObservation(
@@ -54,8 +54,8 @@ def run_save(arguments: list[str], settings: Settings) -> None:
     with open_engram.opened(settings) as db:
         sessions.create(db, new.session_id, new.project)
         saved = observations.add(db, new)
-    say(f"Memory saved: #{saved.id} {quote(new.title)} ({new.type})\n")
-    tell(warning(cleaning.kinds))
+    print_out(f"Memory saved: #{saved.id} {quote(new.title)} ({new.type})\n")
+    print_err(warning(cleaning.kinds))
 
 
 def run_timeline(arguments: list[str], settings: Settings) -> None:
@@ -64,24 +64,24 @@ def run_timeline(arguments: list[str], settings: Settings) -> None:
     id = whole(arguments[0])
     if id is None:
         raise Stop(f"error: invalid observation id {quote(arguments[0])}")
-    given = read(arguments[1:], "--before --after")
+    given = parse(arguments[1:], "--before --after")
     with open_engram.opened(settings) as db:
         found = timeline.timeline(db, id, given.number("--before", 5), given.number("--after", 5))
-    say(text.around(found))
+    print_out(text.around(found))
 
 
 def run_context(arguments: list[str], settings: Settings) -> None:
-    given = read(arguments, "--scope --project")
+    given = parse(arguments, "--scope --project")
     project = given.text("--project") or next(iter(given.words), "")
     with open_engram.opened(settings) as db:
         blob = context.context(db, project, given.text("--scope"))
-    say(blob or f"{text.NOTHING_YET}\n")
+    print_out(blob or f"{text.NOTHING_YET}\n")
 
 
 def run_stats(_: list[str], settings: Settings) -> None:
     with open_engram.opened(settings) as db:
         counts = projects.stats(db)
-    say(
+    print_out(
         "Engram Memory Stats\n"
         f"  Sessions:     {counts.total_sessions}\n"
         f"  Observations: {counts.total_observations}\n"

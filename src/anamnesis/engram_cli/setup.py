@@ -1,4 +1,4 @@
-"""The verb `setup`: runs `anamnesis init`, which sets up any agent, where Engram installs its own plugins."""
+"""The verb `setup`: runs `anamnesis init`. Engram's own verb installs its plugins."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NAMES = {
 def run_setup(arguments: list[str], _: Settings) -> None:
     if importlib.util.find_spec("anamnesis.onboard") is None:
         raise Stop("engram: this version sets up no agents. Add the command `engram mcp` to yours as an MCP server.")
-    chosen = [word for word in arguments[:1] if not word.startswith("-")]
-    options = [f"--agent={_NAMES.get(name, name)}" for name in chosen]
-    # In another process: the layer of `anamnesis init` is above this one, so it cannot be imported.
+    names = [word for word in arguments[:1] if not word.startswith("-")]
+    options = [f"--agent={_NAMES.get(name, name)}" for name in names]
+    # In another process: `anamnesis init` is in a higher layer, which must not be imported here.
     done = subprocess.run([sys.executable, "-m", "anamnesis", "init", *options], check=False)
     if done.returncode:
         raise Stop("", done.returncode)

@@ -15,11 +15,11 @@ from functools import partial
 from anamnesis.config import HOME_VARIABLE, Settings, resolve_settings
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.hooks.event import Event, read_event
-from anamnesis.hooks.hosts import answer, is_due, recognise, understand
+from anamnesis.hooks.hosts import answer, is_due, normalise, recognise
 from anamnesis.hooks.once import is_first
 from anamnesis.log import log, log_once
 
-# Set for every program that we start: a model that we call must not run our hooks.
+# Set for every program that we start, so that a model called by us does not run our hooks.
 GUARD = "ANAMNESIS_INSIDE"
 
 
@@ -32,16 +32,16 @@ def run(name: str, arguments: Sequence[str]) -> None:
     try:
         options = _options(arguments)
         if home := options.pop("home", ""):
-            os.environ[HOME_VARIABLE] = home  # for the processes that the hook starts, too
+            os.environ[HOME_VARIABLE] = home  # also for the processes that the hook starts
         settings = resolve_settings()
         for reason in settings.refused:
             log_once(settings.home, "setting refused", reason=reason)
-        told = read_event()
-        host = options.pop("host", "") or recognise(told, os.environ)
-        event = understand(told, host, os.environ)
+        sent = read_event()
+        host = options.pop("host", "") or recognise(sent, os.environ)
+        event = normalise(sent, host, os.environ)
         if is_due(event, host, name) and is_first(settings.home, name, event):
             text = _hook(name)(event, options, settings)
-    except Exception as error:  # the outermost boundary: an agent is never stopped by its memory
+    except Exception as error:  # the outermost boundary: a hook never fails its agent
         reason = str(error) if isinstance(error, AnamnesisError) else f"{type(error).__name__}: {error}"
         print(f"anamnesis {name}: {reason}".replace("\n", " "), file=sys.stderr)  # noqa: T201
         with contextlib.suppress(AnamnesisError):  # without settings, there is no log either

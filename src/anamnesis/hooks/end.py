@@ -20,7 +20,7 @@ from anamnesis.capture import (
 from anamnesis.config import Reflection, Settings
 from anamnesis.hooks.event import Event, text_of, working_folder
 from anamnesis.hooks.hosts import STARTS_AT_PROMPT
-from anamnesis.hooks.told import forget, told
+from anamnesis.hooks.received import forget, received_notes
 from anamnesis.notes import Memory
 from anamnesis.project import find_project
 from anamnesis.store import MemoryStore
@@ -28,7 +28,7 @@ from anamnesis.store.recording import record
 from anamnesis.vault import open_vault
 from anamnesis.working_copies import remember
 
-# The most ids of the model's texts that are looked up.
+# The most ids from the model's texts that are looked up.
 _MOST_NAMED = 200
 _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 
@@ -36,7 +36,7 @@ _SOURCES = {"precompact": "precompact", "PreCompact": "precompact"}
 def capture(event: Event, options: dict[str, str], settings: Settings, *, variables: Mapping[str, str]) -> str:
     """Write or update the session's note and sync in the background; prints nothing.
 
-    `variables` is the environment, which says where agents keep their transcripts.
+    `variables` is the environment, from which the places of transcripts follow.
     """
     sync = "no-sync" not in options
     transcript = options.get("transcript") or transcript_of(event, settings.user_home, variables)
@@ -44,7 +44,7 @@ def capture(event: Event, options: dict[str, str], settings: Settings, *, variab
     if _source(event, options) == "precompact" and text_of(event, "host") in STARTS_AT_PROMPT:
         forget(settings.home, text_of(event, "session_id"))
     if arguments and "with-model" not in options and settings.reflection.provider != "heuristic":
-        # It syncs when it ends.
+        # That process syncs at its end.
         _in_background("capture", "--with-model", *arguments, *([] if sync else ["--no-sync"]))
     elif sync:
         _in_background("sync")
@@ -61,7 +61,7 @@ def transcript_of(event: Event, home: Path, variables: Mapping[str, str]) -> str
 def _write_note(transcript: str, event: Event, options: dict[str, str], settings: Settings) -> list[str]:
     """Write the note; returns the arguments for writing it again, none if there is no note."""
     session = parse_transcript(transcript, text_of(event, "last_assistant_message"), text_of(event, "cwd"))
-    # The folder in which the session started: it may have ended in another project's.
+    # The folder in which the session started: it may have ended in a folder of another project.
     folder = Path(session.cwd) if session.cwd else working_folder(event)
     source = _source(event, options)
     if not (project := options.get("project", "")):
@@ -71,8 +71,8 @@ def _write_note(transcript: str, event: Event, options: dict[str, str], settings
     with open_vault(settings, light=True) as vault:
         known = _known(vault.notes, event, session, settings.home)
         if session.statements:
-            said = (f"{note.title}\n{note.body}" for note in known)
-            session = replace(session, statements=unknown_to(session.statements, said))
+            texts = (f"{note.title}\n{note.body}" for note in known)
+            session = replace(session, statements=unknown_to(session.statements, texts))
         note = write_episodic(
             vault.notes,
             session,
@@ -89,12 +89,12 @@ def _source(event: Event, options: dict[str, str]) -> str:
 
 
 def _known(notes: MemoryStore, event: Event, session: ParsedSession, home: Path) -> list[Memory]:
-    """The notes that the session received: what they say is remembered already. Its own note is not among them.
+    """The notes that the session received, without its own: their statements need not be written again.
 
-    Those that its model cited, these or any others by their ids, are recorded as such.
+    Also records the notes that its model cited, received ones or others by their ids.
     """
     name = text_of(event, "session_id") or session.session_id
-    received = told(home, name)
+    received = received_notes(home, name)
     found = filter(None, map(notes.find, received | {*sorted(named_notes(session.answers))[:_MOST_NAMED]}))
     others = [note for note in found if note.prov_session != session.session_id]
     record(home, "cited", cited(others, session.answers), name)
@@ -102,7 +102,7 @@ def _known(notes: MemoryStore, event: Event, session: ParsedSession, home: Path)
 
 
 def _in_background(*arguments: str) -> None:
-    from anamnesis.process import run_in_background  # 5 ms that a compaction need not spend
+    from anamnesis.process import run_in_background  # takes 5 ms, which a compaction does not need
 
     run_in_background(*arguments)
 

@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 def read_event() -> Event:
-    """The event on stdin as soon as it is complete; an empty one after a timeout."""
+    """The event on stdin, as soon as it is complete; empty after a timeout."""
     if sys.stdin is None or sys.stdin.isatty():
         return {}
     parts: queue.SimpleQueue[bytes] = queue.SimpleQueue()

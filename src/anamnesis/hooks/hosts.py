@@ -16,7 +16,7 @@ CLAUDE = "claude"
 # Hosts that ignore the output of a hook at the start of a session: `recall` injects at the first prompt.
 # Gemini CLI puts it before the prompt of a run without a terminal, and drops such a prompt when it resumes the session.
 STARTS_AT_PROMPT = ("cline", "gemini", "kimi")
-# The hosts' names for each field; of a list of folders or parts of a text, the first counts.
+# The hosts' names for each field. Of a list of folders or text parts, the first is used.
 _WORDS = {
     "session_id": ("session_id", "sessionId", "conversation_id", "conversationId", "trajectory_id"),
     "transcript_path": ("transcript_path", "transcriptPath"),
@@ -27,7 +27,7 @@ _WORDS = {
 }
 # Variables that name the project's folder if the event does not.
 _FOLDERS = {"devin": "DEVIN_PROJECT_DIR"}
-# Gemini CLI escapes the tags in what it puts between these.
+# Gemini CLI escapes the tags in the text between these.
 _ADDED = ("<hook_context>", "</hook_context>")
 _EVENT_OF = {"inject": "SessionStart", "recall": "UserPromptSubmit"}
 
@@ -48,13 +48,13 @@ def recognise(event: Event, variables: Mapping[str, str]) -> str:
     return "vscode" if "timestamp" in event else CLAUDE
 
 
-def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
+def normalise(event: Event, host: str, variables: Mapping[str, str]) -> Event:
     """The event with Claude Code's names. Other fields stay."""
     inner = event.get("tool_info")
-    told = {**inner, **event} if isinstance(inner, dict) else event
-    known = {name: value for name, words in _WORDS.items() if (value := _first(told, words))}
+    fields = {**inner, **event} if isinstance(inner, dict) else event
+    known = {name: value for name, words in _WORDS.items() if (value := _first(fields, words))}
     if "prompt" in known:
-        known["prompt"] = _asked(known["prompt"])
+        known["prompt"] = _without_context(known["prompt"])
     if "cwd" not in known and (folder := variables.get(_FOLDERS.get(host, ""))):
         known["cwd"] = folder
     if "hook_event_name" in known:
@@ -62,13 +62,13 @@ def understand(event: Event, host: str, variables: Mapping[str, str]) -> Event:
     return {**event, **known, "host": host}
 
 
-def _asked(prompt: str) -> str:
-    """The prompt without what other hooks have put before it: Gemini CLI shows it the notes of the session's start."""
+def _without_context(prompt: str) -> str:
+    """The prompt without the context that hooks added: Gemini CLI puts the notes of the session's start before it."""
     return prompt.partition(_ADDED[1])[2].lstrip() if prompt.startswith(_ADDED[0]) else prompt
 
 
 def is_due(event: Event, host: str, hook: str) -> bool:
-    """Whether a hook has anything to do: Antigravity runs `inject` before every model call, Grok all for subagents."""
+    """Whether a hook applies: Antigravity runs `inject` before every model call, Grok runs all hooks for subagents."""
     if "subagentType" in event:
         return False
     return host != "antigravity" or hook != "inject" or event.get("invocationNum") == 0
@@ -100,9 +100,9 @@ _SHAPES: dict[str, Callable[[str, str], dict[str, Any]]] = {
 _ALWAYS_JSON = ("cursor", "antigravity")
 
 
-def _first(told: Event, words: tuple[str, ...]) -> str:
+def _first(fields: Event, words: tuple[str, ...]) -> str:
     for word in words:
-        value = told.get(word)
+        value = fields.get(word)
         for each in value if isinstance(value, list) else [value]:
             text = each.get("text") if isinstance(each, dict) else each
             if isinstance(text, str) and text:

@@ -10,14 +10,14 @@ from pathlib import Path
 from anamnesis.hooks.event import Event, text_of
 from anamnesis.light import blake2b
 
-# Both hosts run the hook at once; a slow machine may take this long to start the second.
+# Both hosts run the hook at the same time; a slow machine may start the second this much later.
 _SAME_SECONDS = 5.0
 _KEPT_SECONDS = 60.0
 _EVENTS = ("SessionStart", "UserPromptSubmit", "BeforeAgent", "PreCompact", "PreCompress", "SessionEnd")
 
 
 def is_first(home: Path, hook: str, event: Event) -> bool:
-    """Whether the same event has not been handled within seconds. An event without a known name is always new."""
+    """Whether the event was not handled seconds ago. An event without a known name is always new."""
     session, name = text_of(event, "session_id"), text_of(event, "hook_event_name")
     if not session or name not in _EVENTS:
         return True
@@ -25,7 +25,7 @@ def is_first(home: Path, hook: str, event: Event) -> bool:
     about = "\0".join((session, hook, name, text_of(event, "source"), text_of(event, "prompt"), size))
     mark = home / "sessions/now" / blake2b(about.encode("utf-8", "replace"), digest_size=12).hexdigest()
     with contextlib.suppress(OSError):
-        for folder in (home, mark.parent.parent, mark.parent):  # `parents` would open new ones to other users
+        for folder in (home, mark.parent.parent, mark.parent):  # mkdir's `parents` would create them readable by others
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _forget_old(mark.parent)
         try:
@@ -38,7 +38,7 @@ def is_first(home: Path, hook: str, event: Event) -> bool:
 
 
 def _size(event: Event) -> str:
-    """The size of the transcript: a session that ends, is resumed and ends again within seconds has a longer one."""
+    """The size of the transcript, which differs if a session is resumed and ends again within seconds."""
     try:
         return str(os.stat(text_of(event, "transcript_path")).st_size)
     except (OSError, ValueError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from anamnesis.at_hand import at_hand
 from anamnesis.config import Settings, setting
 from anamnesis.hooks.event import Event, text_of, working_folder
-from anamnesis.hooks.told import tell
+from anamnesis.hooks.received import record_received
 from anamnesis.inject import render_inject, select_inject
 from anamnesis.notes.fence import ids_in
 from anamnesis.project import MARKER, find_project
@@ -15,9 +15,9 @@ from anamnesis.store.recording import record
 from anamnesis.vault import open_vault
 from anamnesis.working_copies import remember
 
-# The same session goes on.
-_GOING_ON = ("clear", "compact")
-# Quotes nothing from the marker: it may come from a hostile clone.
+# Sources of events within a running session.
+_SAME_SESSION = ("clear", "compact")
+# Quotes nothing from the marker, which may come from a hostile clone.
 _UNTRUSTED = (
     f"Anamnesis injected no notes of the project that {MARKER} names: git tracks that file, and it contradicts the git"
     " remote. The user can run `anamnesis project` to compare them, and `anamnesis project trust` to accept the file.\n"
@@ -37,12 +37,12 @@ def inject(event: Event, options: dict[str, str], settings: Settings) -> str:
     with open_vault(settings, only_to_read=True, light=True) as vault:
         notes = select_inject(vault.notes, project=project, budget=budget, at_hand=hints)
     shown = notice + render_inject(notes, budget - len(notice))
-    if "sync" in options and text_of(event, "source") not in _GOING_ON:
+    if "sync" in options and text_of(event, "source") not in _SAME_SESSION:
         from anamnesis.process import run_in_background
 
         run_in_background("sync")
     session = text_of(event, "session_id")
     ids = ids_in(shown)
-    tell(settings.home, session, ids)
+    record_received(settings.home, session, ids)
     record(settings.home, "injected", ids, session)
     return shown

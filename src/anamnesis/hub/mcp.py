@@ -22,9 +22,9 @@ from anamnesis.hub.refusal import NotAuthenticated
 from anamnesis.hub.routes import address_of, body_of, hub_of, refuse_other_origins
 from anamnesis.hub.store import HubStore
 from anamnesis.mcp import memory, session
-from anamnesis.mcp.answer import described, fitted, shortened
+from anamnesis.mcp.answer import fitted, note_fields, shortened
 from anamnesis.mcp.arguments import optional, parameters, text
-from anamnesis.mcp.dispatcher import Message, Server, Tool, joined, unbatched
+from anamnesis.mcp.dispatcher import McpServer, Message, Tool, joined, unbatched
 from anamnesis.mcp.http import Reply, receive, reply
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ _FILTERS = {"space": _SPACE, **{name: memory.FILTERS[name] for name in ("project
 
 
 @cache
-def build_server() -> Server:
+def build_server() -> McpServer:
     """The tools, on the store of the transaction in which a message is answered."""
-    store = cast("memory.Opened", _current.get)  # it has the methods of a MemoryStore that the tools use
-    return Server(
+    store = cast("memory.OpenStore", _current.get)  # it has the methods of a MemoryStore that the tools use
+    return McpServer(
         name="anamnesis",
         version=__version__,
         instructions=_INSTRUCTIONS,
@@ -102,10 +102,10 @@ def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
         """Delete a note for everybody who shares its space. The hub keeps its versions.
 
         This modifies the store, so it is not auto-approved."""
-        (deleted,) = fitted([described(store().delete(id), body=False)])
+        (deleted,) = fitted([note_fields(store().delete(id), body=False)])
         return {"deleted": deleted}
 
-    written, changed = memory.fields_of_a_note()
+    written, changed = memory.note_schemas()
     without_scope = {name: value for name, value in written.items() if name not in ("scope", "space")}
     space = optional(text("The space for the note; the names are in memory_status."))
     return [

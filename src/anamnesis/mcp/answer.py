@@ -15,13 +15,13 @@ from anamnesis.plain import escaped
 if TYPE_CHECKING:
     from anamnesis.store import Hit
 
-# How many characters an answer has at the most. It holds each note twice: as text, and as structure.
+# The most characters of an answer, which holds each note twice: as text, and as structure.
 BUDGET = 24_000
-# The part of the budget for what an answer holds besides notes.
+# The part of the budget for everything but notes.
 _FRAME = 1_000
-# The part for the body of each note that is shown, where it has one: the mark of the cut, and some 300 characters.
+# The least for the body of each shown note: the mark of the cut, and some 300 characters.
 _LEAST = 1_000
-# The longest texts of a note besides its body; shorter ones if a note of many escapes would still be too long.
+# The longest texts of a note besides its body; the second if a note with many escapes would still be too long.
 _LONGEST, _SHORTER = 300, 100
 
 KEYS = ("id", "type", "title", "project", "machine_id", "scope", "tags", "created_at", "updated_at")
@@ -29,19 +29,20 @@ _PROVENANCE = ("prov_source", "prov_model", "prov_session", "confidence", "super
 _DEFAULTS = {each.name: each.default for each in fields(Memory) if each.name in _PROVENANCE}
 
 
-def described(note: Memory, *, body: bool = True, explain: bool = False) -> Message:
-    """A note with the specified keys; `explain` adds its provenance where that is not the default."""
+def note_fields(note: Memory, *, body: bool = True, explain: bool = False) -> Message:
+    """A note with the specified keys; `explain` adds its provenance if it is not the default."""
     keys = (*KEYS, "body") if body else KEYS
     more = [name for name in _PROVENANCE if explain and getattr(note, name) != _DEFAULTS[name]]
     space = ["space"] if hasattr(note, "space") else []  # of a hub's note
     return {name: getattr(note, name) for name in (*space, *keys, *more)}
 
 
-def marked(hit: Hit, *, explain: bool = False) -> Message:
-    """A note that a search found, marked if it does not clearly fit or is outdated, contradicted or stale; `explain`
-    adds the score and its reasons.
+def hit_fields(hit: Hit, *, explain: bool = False) -> Message:
+    """A note that a search found, with marks if it is a weak hit, outdated, contradicted or stale.
+
+    `explain` adds the score and its reasons.
     """
-    found = described(hit.memory, explain=explain) | ({"weak": True} if hit.is_weak else {}) | hit.marks.shown()
+    found = note_fields(hit.memory, explain=explain) | ({"weak": True} if hit.is_weak else {}) | hit.marks.shown()
     if explain:
         found["score"] = round(hit.score, 6)
         found |= {} if hit.fit is None else {"fit": round(hit.fit, 3)}
@@ -50,9 +51,9 @@ def marked(hit: Hit, *, explain: bool = False) -> Message:
 
 
 def fitted(notes: Iterable[Message], start: int = 0) -> list[Message]:
-    """As many of the notes as an answer can hold, at least one; their bodies are cut to share its room.
+    """As many notes as an answer can hold, at least one. Their bodies are cut to share the space.
 
-    `start` is the place of the given bodies in the whole ones.
+    `start` is the offset of these bodies in the whole ones.
     """
     room = BUDGET - _FRAME
     kept: list[Message] = []
@@ -69,7 +70,7 @@ def fitted(notes: Iterable[Message], start: int = 0) -> list[Message]:
 
 
 def shortened(value: Any, longest: int = _LONGEST) -> Any:
-    """A text with its end cut off where it is too long, and a list of texts likewise."""
+    """A text cut to its longest length, or a list of texts cut likewise."""
     if isinstance(value, str):
         return value if len(value) <= longest else f"{value[: longest - 1]}…"
     if not isinstance(value, list):
@@ -83,10 +84,10 @@ def shortened(value: Any, longest: int = _LONGEST) -> Any:
 
 
 def refuse_cut(note_id: str, body: str) -> None:
-    """Refuse a new body that holds the mark of a cut: the note would lose what the answer had left out."""
+    """Refuse a new body with the mark of a cut: the note would lose the part that was cut."""
     if _mark_of(note_id) in body:
         raise InvalidArgument(
-            "The body holds the mark of a cut answer, and the rest of the note would be lost.",
+            "The body contains the mark of a cut answer; saving it would lose the rest of the note.",
             "Read the rest with memory_get and its offset, and send the whole body without the mark.",
         )
 
@@ -100,7 +101,7 @@ def _bounded(note: Message) -> Message:
 
 
 def _shares(lengths: list[int], room: int) -> list[int]:
-    """The room of each body: what a short one leaves is for the longer ones."""
+    """The space of each body. Longer ones get what short ones leave."""
     shares = [min(length, _LEAST) for length in lengths]
     places = sorted(range(len(lengths)), key=lambda place: lengths[place])
     for count, place in enumerate(places):
@@ -111,7 +112,7 @@ def _shares(lengths: list[int], room: int) -> list[int]:
 
 
 def _cut(note: Message, room: int, start: int) -> Message:
-    """The note with as much of its body as has room, and how to read the rest."""
+    """The note with its body cut to the space, and how to read the rest."""
     body = note.get("body", "")
     if len(body) <= BUDGET and _length(body) <= room:
         return note
@@ -130,6 +131,6 @@ def _mark_of(note_id: str) -> str:
 
 
 def _length(value: object) -> int:
-    """How many characters a value takes in an answer."""
+    """The number of characters of a value in an answer."""
     structure = as_json(value)
     return len(structure) + len(as_json(escaped(structure)))

@@ -1,6 +1,6 @@
 """The arguments of a tool: declared as JSON Schema, checked with one sentence per error.
 
-Models send numbers as text and lists as JSON in text: unambiguous values are converted.
+Models send numbers as text and lists as JSON in text; unambiguous values are converted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def yes_or_no(description: str, **more: Any) -> Schema:
 
 
 def count_or_no(description: str, **more: Any) -> Schema:
-    """A number, or true for the usual one and false for none."""
+    """A number, or true for the default number and false for none."""
     return {"type": ["integer", "boolean"], "description": description, **more}
 
 
@@ -60,7 +60,7 @@ def parameters(**properties: Schema) -> Schema:
 
 
 def checked(tool: str, schema: Schema, arguments: object) -> dict[str, Any]:
-    """The arguments with their defaults, or what is wrong with the first bad one."""
+    """The arguments with their defaults; raises for the first invalid one."""
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, Mapping):
@@ -130,7 +130,7 @@ def _as_texts(given: object) -> list[str] | None:
 
 
 def _as_objects(name: str, items: Schema, given: object) -> list[dict[str, Any]]:
-    """The objects with their defaults, or what is wrong with the first bad one."""
+    """The objects with their defaults; raises for the first invalid one."""
     if isinstance(given, str):
         try:
             given = json.loads(given)

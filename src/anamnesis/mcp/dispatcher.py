@@ -24,7 +24,7 @@ _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _CACHEABLE = ("tools/list", "prompts/list", "resources/templates/list", "server/discover")
 _CACHED_MS = 3_600_000
 
-# The answer to a batch of nothing but commas and zeros would be a hundred times as large.
+# The answer to a batch of zeros would be a hundred times as large as the batch.
 _MOST_IN_BATCH = 1_000
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
@@ -53,8 +53,8 @@ class Work(Enum):
     NETWORK = auto()
 
 
-class Offered(Protocol):
-    """The interface of a tool to the server, whatever its dialect."""
+class ServerTool(Protocol):
+    """A tool of either dialect, as the server sees it."""
 
     @property
     def name(self) -> str: ...
@@ -69,7 +69,7 @@ class Offered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Notes from a list of `total`, beginning with the one at `offset`, and what to know of all of them."""
+    """A page of a list of `total` notes that starts at `offset`, and a notice about all of them."""
 
     values: Sequence[Message]
     offset: int
@@ -147,7 +147,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class McpPrompt:
     """A text that a user can request by name; arguments are (name, description) and optional."""
 
     make: Callable[..., str]
@@ -175,7 +175,7 @@ class Resources:
     read: Callable[[str], Message]
 
 
-class Server:
+class McpServer:
     """The tools, resources and prompts of one server, for any number of clients at once."""
 
     def __init__(
@@ -184,8 +184,8 @@ class Server:
         name: str,
         version: str,
         instructions: str,
-        tools: Sequence[Offered],
-        prompts: Sequence[Prompt] = (),
+        tools: Sequence[ServerTool],
+        prompts: Sequence[McpPrompt] = (),
         resources: Resources | None = None,
     ) -> None:
         self._info = {"name": name, "title": name.capitalize(), "version": version}
@@ -227,7 +227,7 @@ class Server:
     def answer_one(self, message: object) -> Message | None:
         """The answer to a single message; None if it needs no answer."""
         if isinstance(message, list) and len(message) > _MOST_IN_BATCH:
-            return error_answer(None, INVALID_REQUEST, f"A batch has {_MOST_IN_BATCH} messages at the most.")
+            return error_answer(None, INVALID_REQUEST, f"A batch may have at most {_MOST_IN_BATCH} messages.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return error_answer(None, INVALID_REQUEST, "This is not a JSON-RPC 2.0 message.")
         method, identity = message.get("method"), message.get("id")
@@ -238,7 +238,7 @@ class Server:
         if "id" not in message:
             return None
         if not isinstance(identity, str | int) or isinstance(identity, bool):
-            return error_answer(None, INVALID_REQUEST, "The id of a request is a text or a whole number.")
+            return error_answer(None, INVALID_REQUEST, "The id of a request must be a text or a whole number.")
         try:
             result = self._result(method, message.get("params"))
         except ProtocolError as error:
@@ -263,9 +263,9 @@ class Server:
 
     def _handshake_result(self, method: str, params: Message) -> Message:
         if method == "initialize":
-            asked = params.get("protocolVersion")
+            requested = params.get("protocolVersion")
             return {
-                "protocolVersion": asked if asked in HANDSHAKE else HANDSHAKE[0],
+                "protocolVersion": requested if requested in HANDSHAKE else HANDSHAKE[0],
                 "capabilities": self._capabilities(),
                 "serverInfo": self._info,
                 "instructions": self._instructions,
@@ -314,7 +314,7 @@ class Server:
         given = params.get("arguments") or {}
         known = {name for name, _ in prompt.arguments}
         if not isinstance(given, Mapping) or not all(isinstance(each, str) for each in given.values()):
-            raise ProtocolError(INVALID_PARAMS, "The arguments of a prompt are texts.")
+            raise ProtocolError(INVALID_PARAMS, "The arguments of a prompt must be texts.")
         text = prompt.make(**{name: value for name, value in given.items() if name in known})
         message = {"role": "user", "content": {"type": "text", "text": text}}
         return {"description": prompt.title, "messages": [message]}
@@ -330,13 +330,13 @@ class Server:
 
 
 def _name_in(params: Message) -> str:
-    """The name in a request; of a list or an object only its type, as it may be nested too deeply to be printed."""
+    """The name in a request. A list or an object is replaced by its type, as it may be nested too deeply to print."""
     name = params.get("name")
     return f"{type(name).__name__}" if isinstance(name, list | dict) else str(name)
 
 
 def unbatched(message: object) -> list[object]:
-    """The messages of a batch, in their order, or the single message; too long a batch counts as one message."""
+    """The messages of a batch, in order, or the single message; a batch that is too long counts as one message."""
     return message if isinstance(message, list) and 0 < len(message) <= _MOST_IN_BATCH else [message]
 
 
@@ -347,21 +347,21 @@ def joined(message: object, answers: Sequence[Message | None]) -> Message | list
     return answers[0]
 
 
-def answer_safely(server: Server, message: object, report: Report) -> Message | list[Message] | None:
-    """The answer to a message or a batch. An unexpected error is answered too, and its traceback goes to `report`."""
+def answer_safely(server: McpServer, message: object, report: Report) -> Message | list[Message] | None:
+    """The answer to a message or a batch. An unexpected error is answered too, and reported."""
     return joined(message, [answer_one_safely(server, each, report) for each in unbatched(message)])
 
 
-def answer_one_safely(server: Server, message: object, report: Report) -> Message | None:
-    """The answer to one message. An unexpected error is answered too, and its traceback goes to `report`."""
+def answer_one_safely(server: McpServer, message: object, report: Report) -> Message | None:
+    """The answer to one message. An unexpected error is answered too, and reported."""
     try:
         return server.answer_one(message)
     except Exception:  # the outermost boundary: one bad call must not end the session
-        import traceback  # takes 2 ms, which the start need not spend
+        import traceback  # takes 2 ms, which the start does not need
 
         report(traceback.format_exc())
         identity = message.get("id") if isinstance(message, dict) else None
-        text = "Something went wrong inside; the log under ANAMNESIS_HOME says what."
+        text = "An internal error occurred; see the log under ANAMNESIS_HOME."
         return error_answer(identity, INTERNAL, text)
 
 

@@ -1,8 +1,8 @@
-"""MCP over streamable HTTP, without a web framework: takes the parts of a request, and returns the reply.
+"""MCP over streamable HTTP, without a web framework: the parts of a request go in, the reply comes out.
 
-Serves protocol version 2026-07-28 and those with a handshake at one address. Keeps nothing of a session: every reply is
-complete, so there is no stream to open with GET and no session to end with DELETE. A handshake gets a name of its
-session, which the client sends with each request.
+Serves protocol version 2026-07-28 and those with a handshake at one address. It is stateless: every reply is complete,
+so there is no stream to open with GET and no session to end with DELETE. A handshake returns the name of its session,
+which the client sends with each request.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from anamnesis.mcp.dispatcher import (
     NO_METHOD,
     NO_VERSION,
     PARSE_ERROR,
+    McpServer,
     Message,
     Report,
-    Server,
     answer_safely,
     error_answer,
     modern_version,
@@ -58,7 +58,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ParsedRequest:
     """The message or batch of a request, the media type of its reply, and the session."""
 
     message: Any
@@ -66,8 +66,8 @@ class Received:
     session: str
 
 
-def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], body: bytes, report: Report) -> Reply:
-    """The reply to a request at the server's address. The traceback of an unexpected error goes to `report`.
+def respond(server: McpServer, method: str, headers: Iterable[tuple[str, str]], body: bytes, report: Report) -> Reply:
+    """The reply to a request at the server's address; unexpected errors are reported.
 
     It may block on the disk, so an event loop calls it in a thread. The caller checks Host and Origin first.
     """
@@ -78,8 +78,8 @@ def respond(server: Server, method: str, headers: Iterable[tuple[str, str]], bod
         return reply(received, answer_safely(server, received.message, report))
 
 
-def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> Received | Reply:
-    """The content of a request, or the reply that refuses it."""
+def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> ParsedRequest | Reply:
+    """The parsed request, or the reply that refuses it."""
     if method != "POST":
         return Reply(405, {"allow": "POST"})
     pairs = [(name.lower(), value.strip()) for name, value in headers]
@@ -94,15 +94,15 @@ def receive(method: str, headers: Iterable[tuple[str, str]], body: bytes) -> Rec
         message = json.loads(body)
     except (ValueError, RecursionError):
         return _reply(error_answer(None, PARSE_ERROR, "The body is not JSON."), form, 400)
-    if wrong := _wrong(message, pairs):
-        return _reply(wrong, form, _STATUS[wrong["error"]["code"]])
+    if error := _header_error(message, pairs):
+        return _reply(error, form, _STATUS[error["error"]["code"]])
     client = session.client_of(message)
     name = session.new_session(client) if session.is_start(message) else session.known(given.get(_SESSION, ""))
-    return Received(message, form, name or session.in_process(client))
+    return ParsedRequest(message, form, name or session.in_process(client))
 
 
-def reply(received: Received, answer: Message | list[Message] | None) -> Reply:
-    """The reply that carries the answer to what was received."""
+def reply(received: ParsedRequest, answer: Message | list[Message] | None) -> Reply:
+    """The reply that carries the answer to a request."""
     if answer is None:
         return Reply(202)
     whole = _reply(answer, received.form, _status(received.message, answer))
@@ -136,7 +136,7 @@ def _reply(answer: Message | list[Message], form: str, status: int) -> Reply:
     return Reply(status, headers, b"event: message\ndata: " + data + b"\n\n")
 
 
-def _wrong(message: Any, pairs: list[tuple[str, str]]) -> Message | None:
+def _header_error(message: Any, pairs: list[tuple[str, str]]) -> Message | None:
     """The error that refuses a message because of its headers; None if they allow it."""
     given = dict(pairs)
     version = given.get(_VERSION)
@@ -160,15 +160,15 @@ def _mismatch(message: Message, pairs: list[tuple[str, str]]) -> str:
     given = dict(pairs)
     for name in (_VERSION, _METHOD, _NAME):
         if sum(name == each for each, _ in pairs) > 1:
-            return f"{name} is there more than once"
+            return f"{name} occurs more than once"
     if given.get(_VERSION) != modern_version(message):
-        return f"{_VERSION} is not the version that params._meta has"
+        return f"{_VERSION} is not the version in params._meta"
     if given.get(_METHOD) != message["method"]:
         return f"{_METHOD} is not the method of the body"
     params = message.get("params")
     named_by = _NAMED_BY.get(message["method"])
-    wanted = params.get(named_by) if named_by and isinstance(params, dict) else None
-    if wanted is not None and _decoded(given.get(_NAME)) != wanted:
+    expected = params.get(named_by) if named_by and isinstance(params, dict) else None
+    if expected is not None and _decoded(given.get(_NAME)) != expected:
         return f"{_NAME} is not params.{named_by} of the body"
     return ""
 

@@ -1,4 +1,4 @@
-"""The session of an agent that an MCP message belongs to: what it uses and writes is recorded under this name."""
+"""The agent's session of an MCP message: uses of notes and writes are recorded under its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9._]++")
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}/[0-9a-f]{8}")
 _LONGEST_CLIENT = 40
 _UNNAMED = "mcp"
-# Of clients that do not say in which session they are.
+# The session of clients that name none.
 _PROCESS = os.urandom(4).hex()
 
 _current: ContextVar[str] = ContextVar("session", default="")
@@ -26,7 +26,7 @@ def current() -> str:
 
 @contextlib.contextmanager
 def speaking(session: str) -> Iterator[None]:
-    """Answer messages of this session; of one that is not named, those of this process are one session."""
+    """Answer messages of this session; messages without a session belong to that of this process."""
     token = _current.set(session)
     try:
         yield
@@ -40,17 +40,17 @@ def new_session(client: str) -> str:
 
 
 def in_process(client: str) -> str:
-    """The name of the session of a client that starts none."""
+    """The name of the process-wide session of a client."""
     return f"{client or _UNNAMED}/{_PROCESS}"
 
 
 def known(text: str) -> str:
-    """A name of a session as a client sends it back; "" if it is none of ours."""
+    """The session name that a client sent; "" if it does not have our form."""
     return text if _NAME.fullmatch(text) else ""
 
 
 def client_of(message: object) -> str:
-    """The name of the client in a request, harmless in any text; "" if it does not say."""
+    """The name of the client in a request, reduced to safe characters; "" if there is none."""
     params = message.get("params") if isinstance(message, dict) else None
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
@@ -60,5 +60,5 @@ def client_of(message: object) -> str:
 
 
 def is_start(message: object) -> bool:
-    """Whether a message begins a session."""
+    """Whether a message starts a session."""
     return isinstance(message, dict) and message.get("method") == "initialize"

@@ -1,4 +1,4 @@
-"""What the `memory_*` tools say and do about the hub of this machine and its spaces."""
+"""The hub of this machine and its spaces, for the `memory_*` tools."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST_NAMED = 100
 def lines_for(space: str, scope: str) -> dict[str, str]:
     """The front-matter lines of a note that is written to a space."""
     if scope != SCOPES[0]:
-        raise InvalidArgument(f"A {scope} note is in no space.", "Leave space or scope out.")
+        raise InvalidArgument(f"A {scope} note cannot be in a space.", "Leave space or scope out.")
     return space_line(check_space(space))
 
 
 def hub_facts(store: MemoryStore) -> dict[str, Any]:
-    """The hub that the user is logged in to, the roles in its spaces, and how many notes wait; none without a login."""
+    """The user's hub, the roles in its spaces, and the number of waiting notes; empty without a login."""
     found = standing.hub_facts(store.root)
     if found is None:
         return {}

@@ -8,17 +8,17 @@ import sys
 import threading
 from typing import BinaryIO
 
-from anamnesis.mcp.dispatcher import PARSE_ERROR, Message, Report, Server, answer_safely, error_answer
+from anamnesis.mcp.dispatcher import PARSE_ERROR, McpServer, Message, Report, answer_safely, error_answer
 
-# Concurrent tool calls; further ones wait until one ends.
+# The most concurrent tool calls; further ones wait.
 _MOST_CALLS = 16
 _LAST_CALLS_SECONDS = 10.0
-# The methods that use or write notes, which is recorded under the name of the session; a list of tools does not wait.
+# The methods whose uses and writes are recorded under the session; others do not need its name.
 _SESSIONED = ("tools/call", "resources/read")
 
 
-def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None:
-    """Answer the messages on stdin until it ends, with up to `at_once` concurrent calls; with one, in their order.
+def serve(server: McpServer, report: Report, *, at_once: int = _MOST_CALLS) -> None:
+    """Answer the messages on stdin until it ends, with up to `at_once` concurrent calls; with 1, in order.
 
     `report` gets the tracebacks of unexpected errors."""
     # Only the protocol writes to the real stdout: a stray print goes to stderr and cannot break a message.
@@ -34,7 +34,7 @@ def serve(server: Server, report: Report, *, at_once: int = _MOST_CALLS) -> None
 class _Session:
     """The running calls of one client."""
 
-    def __init__(self, server: Server, output: BinaryIO, report: Report, at_once: int) -> None:
+    def __init__(self, server: McpServer, output: BinaryIO, report: Report, at_once: int) -> None:
         self._server = server
         self._output = output
         self._report = report

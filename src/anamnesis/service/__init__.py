@@ -1,4 +1,4 @@
-"""The user service that keeps the daemon running: which files and commands a system wants for it, and its state."""
+"""The user service that keeps the daemon running: its files, its commands and its state."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 from anamnesis.disk import write_atomically
 from anamnesis.errors import StoreUnavailable
 
-# What was installed, in the home of the memory.
+# The record of the installed service, in the home of the memory.
 _RECORD = "service.json"
-# How long a command of the system may take.
+# The timeout of a command of the system.
 _SECONDS = 60.0
-_OTHERWISE = "`anamnesis daemon --background` needs no service."
+_ALTERNATIVE = "`anamnesis daemon --background` needs no service."
 
 Command = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How the daemon is started: the words of its command, the variables that it needs, and its port."""
+    """How the daemon is started: the words of its command, its environment variables and its port."""
 
     words: tuple[str, ...]
     variables: Mapping[str, str]
@@ -35,7 +35,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service as one system has it.
+    """The service on one system.
 
     The commands of `disable` may fail: there may be nothing to stop. `is_active` exits with 0 if the system has started
     the service, and `logs` is the command that shows its log.
@@ -55,7 +55,7 @@ class Service:
 
 
 def installed(home: Path) -> Start | None:
-    """What the service of this memory starts, if it was installed."""
+    """How the installed service starts the daemon; None if none is installed."""
     try:
         found = json.loads((home / _RECORD).read_text("utf-8"))
         return Start(tuple(found["words"]), dict(found["variables"]), int(found["port"]))
@@ -64,7 +64,7 @@ def installed(home: Path) -> Start | None:
 
 
 def install(service: Service, home: Path, start: Start) -> list[Path]:
-    """Write the files that differ and start the service; returns these files. If it cannot be started, none is left."""
+    """Write the files that differ and start the service; returns these files. If it cannot start, all are removed."""
     changes = service.changes()
     if not changes and is_active(service):
         return []
@@ -83,12 +83,12 @@ def install(service: Service, home: Path, start: Start) -> list[Path]:
 
 
 def stop(service: Service) -> None:
-    """Stop the service, if it runs, and do not start it at login any more."""
+    """Stop the service, if it runs, and disable its start at login."""
     _run(service.disable, may_fail=True)
 
 
 def uninstall(service: Service, home: Path) -> list[Path]:
-    """Stop the service and remove its files; returns those that were there."""
+    """Stop the service and remove its files; returns those that existed."""
     stop(service)
     removed = [path for path in service.files if path.exists()]
     for path in removed:
@@ -101,29 +101,26 @@ def uninstall(service: Service, home: Path) -> list[Path]:
 def is_active(service: Service) -> bool:
     """Whether the system has started the service."""
     try:
-        return _done(service.is_active).returncode == 0
+        return _execute(service.is_active).returncode == 0
     except StoreUnavailable:
         return False
 
 
 def _run(commands: Iterable[Command], *, may_fail: bool = False) -> None:
     for words in commands:
-        done = _done(words)
+        done = _execute(words)
         if done.returncode and not may_fail:
-            said = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
-            raise StoreUnavailable(
-                f"`{' '.join(words)}` failed: {said[-1]}",
-                _OTHERWISE,
-            )
+            output = (done.stderr or done.stdout).strip().splitlines() or [f"exit code {done.returncode}"]
+            raise StoreUnavailable(f"`{' '.join(words)}` failed: {output[-1]}", _ALTERNATIVE)
 
 
-def _done(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _execute(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             words, capture_output=True, stdin=subprocess.DEVNULL, text=True, errors="replace", timeout=_SECONDS
         )
     except FileNotFoundError as error:
-        raise StoreUnavailable(f"This system has no {words[0]}, so it cannot run a service.", _OTHERWISE) from error
+        raise StoreUnavailable(f"This system has no {words[0]}, so it cannot run a service.", _ALTERNATIVE) from error
     except subprocess.TimeoutExpired as error:
         raise StoreUnavailable(f"`{' '.join(words)}` did not end within {_SECONDS:.0f} seconds.") from error
 

@@ -18,7 +18,7 @@ ListenStream=127.0.0.1:{port}
 [Install]
 WantedBy=sockets.target
 """
-# After five failed starts in five minutes, it stays down.
+# systemd gives up after five failed starts in five minutes.
 _SERVICE = """\
 [Unit]
 Description=Anamnesis, one memory for coding agents
@@ -56,6 +56,6 @@ def service(start: Start, config: Path) -> Service:
 
 
 def _quoted(text: str) -> str:
-    """A word of a unit file. A percent sign begins a specifier there."""
+    """A quoted word of a unit file, in which a percent sign begins a specifier."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'

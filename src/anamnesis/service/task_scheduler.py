@@ -1,4 +1,4 @@
-"""The daemon as a task of Windows that starts at logon. A task has no variables but those of the account."""
+"""The daemon as a task of Windows that starts at logon. A task has only the account's variables."""
 
 from __future__ import annotations
 

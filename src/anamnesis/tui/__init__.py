@@ -1,4 +1,4 @@
-"""The terminal application: search, read, edit and look after the memory. Only this package imports Textual.
+"""The terminal application: search, read, edit and review the memory. Only this package imports Textual.
 
 Nothing slow is imported before the first frame: see `first_frame`.
 """
@@ -14,13 +14,13 @@ from anamnesis.tui import first_frame
 if TYPE_CHECKING:
     from anamnesis.config import Settings
 
-# The application is made for 80 columns and 24 lines; below these it cannot be used.
+# The application is designed for 80 columns and 24 lines; below these it is unusable.
 LEAST_COLUMNS, LEAST_LINES = 60, 15
 
 
 def is_on_terminal() -> bool:
-    """Whether keys come from a terminal and frames go to one. Frames go to stderr, so that stdout can be a pipe."""
-    # Under pythonw, there are no streams.
+    """Whether stdin and stderr are a terminal. Frames go to stderr, so that stdout can be a pipe."""
+    # Under pythonw, the streams are None.
     return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stderr__))
 
 
@@ -37,8 +37,8 @@ def refusal() -> str:
 
 
 def run(settings: Settings) -> None:
-    """Run the application until it is left."""
-    _answer_escape_soon()
+    """Run the application until the user quits."""
+    _shorten_escape_delay()
     is_dark = _is_dark(settings)
     with first_frame.shown(is_dark) as release:
         from anamnesis.tui.app import Anamnesis
@@ -49,20 +49,20 @@ def run(settings: Settings) -> None:
 
 
 def pick(settings: Settings, query: str = "") -> str | None:
-    """The id of the note that a person chooses; None if none is chosen."""
-    _answer_escape_soon()
+    """The id of the note that the user picks; None if the user cancels."""
+    _shorten_escape_delay()
     from anamnesis.tui.pick import Pick
 
     return Pick(settings, query, is_dark=_is_dark(settings)).run()
 
 
-def _answer_escape_soon() -> None:
-    """Wait 25 ms, not 100, for what follows an escape in the sequence of a key; the user's own variable counts."""
+def _shorten_escape_delay() -> None:
+    """Wait 25 ms instead of 100 for the rest of a key's escape sequence, unless the user has set the variable."""
     os.environ.setdefault("ESCDELAY", "25")
 
 
 def _is_dark(settings: Settings) -> bool:
-    """Whether the background is dark: by the setting, else by the variable that some terminals set, else it is."""
+    """Whether the background is dark: by the setting, else by the terminal's variable, else true."""
     chosen = settings.resolved("theme").valid
     if chosen != "auto":
         return chosen == "dark"

@@ -20,7 +20,7 @@ from anamnesis.tui.sections import SECTIONS
 if TYPE_CHECKING:
     from anamnesis.config import Settings
     from anamnesis.notes import Memory
-    from anamnesis.tui.chrome import Page
+    from anamnesis.tui.chrome import TuiPage
     from anamnesis.vault import Vault
 
 T = TypeVar("T")
@@ -32,12 +32,12 @@ _LATER = (*SECTIONS, "note", "history", "help", "user_editor")
 
 def _screen(name: str) -> Screen[None]:
     """The screen of a section, whose module is imported only now."""
-    made: Screen[None] = importlib.import_module(f"anamnesis.tui.{name}").Section()
-    return made
+    screen: Screen[None] = importlib.import_module(f"anamnesis.tui.{name}").Section()
+    return screen
 
 
 class Reader(App[T]):
-    """An application that reads the memory: opened by the first read, in the thread of that read."""
+    """An application that reads the memory, which is opened by the first read, in its thread."""
 
     CSS = STYLES
     ENABLE_COMMAND_PALETTE = False
@@ -50,7 +50,7 @@ class Reader(App[T]):
         self._vault: Vault | None = None
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        # Set before the style sheet is parsed, which would else be parsed twice: 15 ms of the first frame.
+        # Set before the style sheet is parsed; otherwise it would be parsed twice, which takes 15 ms.
         self.set_reactive(App.theme, (DARK if is_dark else LIGHT).name)
         self.stylesheet.set_variables(self.get_css_variables())
         self.update_classes({"-dark-mode": is_dark, "-light-mode": not is_dark}, update=False)
@@ -60,13 +60,13 @@ class Reader(App[T]):
         """The memory, for reading."""
         with self._opening:
             if self._vault is None:
-                from anamnesis.vault import open_vault  # 100 ms, after the first frame
+                from anamnesis.vault import open_vault  # takes 100 ms, so it is imported after the first frame
 
                 self._vault = open_vault(self.settings, only_to_read=True)
             return self._vault
 
     def with_vault(self, work: Callable[[Vault], R]) -> R:
-        """Change the memory, opened as a command opens it: the bridge follows."""
+        """Change the memory in a vault of its own, as a command does; the bridge follows."""
         from anamnesis.vault import open_vault
 
         with open_vault(self.settings) as vault:
@@ -79,7 +79,7 @@ class Reader(App[T]):
 
 
 class Anamnesis(Reader[None]):
-    """Sections, each with its own stack of screens."""
+    """The application: sections, each with its own stack of screens."""
 
     MODES: ClassVar[dict[str, str | Callable[[], Screen[None]]]] = {name: partial(_screen, name) for name in SECTIONS}
     DEFAULT_MODE = "notes"
@@ -88,7 +88,7 @@ class Anamnesis(Reader[None]):
             Binding(str(number), f"section('{name}')", title, show=False)
             for number, (name, title) in enumerate(SECTIONS.items(), 1)
         ),
-        # With priority, it is done before the next key is read: "/words" may come in one go.
+        # With priority, it runs before the next key is read: "/words" may arrive at once.
         Binding("slash", "search", "Search", show=False, priority=True),
         Binding("T", "theme", "Light or dark", show=False),
         Binding("question_mark", "help", "Help"),
@@ -100,17 +100,17 @@ class Anamnesis(Reader[None]):
         self.set_interval(_LOOK_SECONDS, lambda: self.run_worker(self._look(), group="look", exclusive=True))
 
     async def _look(self) -> None:
-        """Show what other programs change meanwhile: on this screen at once, on others when they are opened again."""
+        """Show the changes of other programs: on this screen at once, on others when they are opened again."""
         from anamnesis.tui.latest import FAILURES
 
         if self._vault is None:
             return
-        if self._last is None:  # the first pages are there: now nobody waits for the other sections' modules
+        if self._last is None:  # the first page is shown: import the other sections' modules now
             await asyncio.to_thread(lambda: [importlib.import_module(f"anamnesis.tui.{name}") for name in _LATER])
         try:
             last = await asyncio.to_thread(self._vault.notes.log.last)
         except FAILURES:
-            return  # a read will tell
+            return  # the next read reports it
         if self._last is not None and last != self._last:
             for page in self._pages():
                 page.is_stale = True
@@ -132,11 +132,11 @@ class Anamnesis(Reader[None]):
             self.screen.action_query()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where text is typed, a slash is a slash."""
+        """In an input, a slash is text."""
         return action != "search" or not isinstance(self.focused, Input)
 
     def action_theme(self) -> None:
-        """Change between light and dark, for this run; the setting `theme` keeps it."""
+        """Switch between light and dark, for this run; the setting `theme` is permanent."""
         self.theme = LIGHT.name if self.theme == DARK.name else DARK.name
 
     def action_help(self) -> None:
@@ -146,31 +146,31 @@ class Anamnesis(Reader[None]):
             self.push_screen(Help(self.screen))
 
     def open_note(self, note_id: str) -> None:
-        """Show a note over what is shown now."""
+        """Show a note on top of this screen."""
         from anamnesis.tui.note import NotePage
 
         self.push_screen(NotePage(note_id))
 
     def show_timeline(self, note: Memory) -> None:
-        """Show what happened around a note."""
-        from anamnesis.tui.timeline import Around
+        """Show the timeline around a note."""
+        from anamnesis.tui.timeline import NotesAround
 
-        self.push_screen(Around(note))
+        self.push_screen(NotesAround(note))
 
     def on_app_focus(self) -> None:
-        """Show what other programs have changed while another window was in front."""
-        from anamnesis.tui.chrome import Page
+        """Show the changes that other programs made while another window had the focus."""
+        from anamnesis.tui.chrome import TuiPage
 
-        if isinstance(self.screen, Page) and self.screen.is_mounted:
+        if isinstance(self.screen, TuiPage) and self.screen.is_mounted:
             self.screen.reload()
 
     def reload(self) -> None:
-        """Let every open screen read again what it shows, after a change."""
+        """Reload every open screen after a change."""
         for page in self._pages():
             page.reload()
 
-    def _pages(self) -> list[Page]:
-        from anamnesis.tui.chrome import Page
+    def _pages(self) -> list[TuiPage]:
+        from anamnesis.tui.chrome import TuiPage
 
         screens = [screen for stack in self._screen_stacks.values() for screen in stack]
-        return [screen for screen in screens if isinstance(screen, Page) and screen.is_mounted]
+        return [screen for screen in screens if isinstance(screen, TuiPage) and screen.is_mounted]

@@ -1,4 +1,4 @@
-"""What all screens have in common: the names of the sections above, the keys below, and the way back."""
+"""The parts that all screens share: the sections at the top, the keys at the bottom, and the way back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from anamnesis.tui.latest import FAILURES, Latest, tell_error
+from anamnesis.tui.latest import FAILURES, Latest, notify_error
 from anamnesis.tui.sections import SECTIONS
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from anamnesis.vault import Vault
 
 T = TypeVar("T")
-# Below this width, lists leave columns out and facets take the place of the preview.
+# Below this width, lists have fewer columns and facets replace the preview.
 WIDE = 100
 
 
-class Page(Screen[None]):
-    """A screen of the application. It reads the memory in a thread and shows what it has read."""
+class TuiPage(Screen[None]):
+    """A screen of the application. It reads the memory in a thread and shows the result."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", "Back")]
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012  as Textual declares it
@@ -48,7 +48,7 @@ class Page(Screen[None]):
     def compose(self) -> Iterable[Widget]:
         yield Static(heading(self.SECTION or self.app.current_mode), id="heading")
         yield from self.parts()
-        yield Keys(id="keys")
+        yield KeyLine(id="keys")
 
     def parts(self) -> Iterable[Widget]:
         """The widgets between the heading and the keys."""
@@ -58,7 +58,7 @@ class Page(Screen[None]):
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Read again what is shown, if notes have changed since."""
+        """Reload if notes have changed since the last read."""
         if self.is_stale:
             self.is_stale = False
             self.reload()
@@ -68,33 +68,33 @@ class Page(Screen[None]):
         self._reads.ask(lambda: work(self.program.vault.notes), show)
 
     def change(self, work: Callable[[Vault], T], then: Callable[[T], object]) -> None:
-        """Change the memory in a thread, as a command would, and go on with the result. No read takes its place."""
+        """Change the memory in a thread, as a command would, then call `then`. A later read does not cancel it."""
         self.app.run_worker(self._changing(work, then))
 
     async def _changing(self, work: Callable[[Vault], T], then: Callable[[T], object]) -> None:
         try:
             done = await asyncio.to_thread(self.program.with_vault, work)
         except FAILURES as error:
-            tell_error(self, error)
+            notify_error(self, error)
             return
         then(done)
 
-    def tell(self, message: str) -> None:
+    def announce(self, message: str) -> None:
         self.app.notify(message, markup=False)
 
     def action_back(self) -> None:
-        """Leave a screen that lies over a section; in a section, go to the notes."""
+        """Close a screen on top of a section; in a section, go to the notes."""
         if len(self.app.screen_stack) > 1:
             self.app.pop_screen()
         else:
             self.program.action_section("notes")
 
     def reload(self) -> None:
-        """Read again what is shown, after a change."""
+        """Read and show again, after a change."""
 
 
-class Keys(Static):
-    """The keys that do something now; each can be clicked. One widget: a `Footer` has one for each key."""
+class KeyLine(Static):
+    """The active keys, each clickable. One widget, where a `Footer` has one for each key."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.show())
@@ -103,7 +103,7 @@ class Keys(Static):
     def show(self) -> None:
         shown = dict.fromkeys(each.binding for each in self.screen.active_bindings.values() if each.binding.show)
         parts = [Content.assemble(*self._named(each)) for each in shown]
-        # The last two are help and the way out; what has no room is in the help.
+        # The last two are help and quit. Keys that do not fit are in the help.
         while sum(part.cell_length for part in parts) > self.app.size.width and len(parts) > 2:
             parts.pop(-3)
         self.update(Content.assemble(*parts))
@@ -117,7 +117,7 @@ class Keys(Static):
 
 
 def heading(section: str) -> Content:
-    """The names of the sections, each a link; the present one stands out."""
+    """The names of the sections, each a link; the current one is highlighted."""
     shown = " "
     for number, (name, title) in enumerate(SECTIONS.items(), 1):
         if name == section:

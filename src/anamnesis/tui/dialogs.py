@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from anamnesis.tui.drawing import MUTED, said
+from anamnesis.tui.drawing import MUTED, multiline
 
 
 class Confirm(ModalScreen[bool]):
@@ -30,7 +30,7 @@ class Confirm(ModalScreen[bool]):
 
     def compose(self) -> Iterable[Widget]:
         with Vertical(classes="dialog"):
-            yield Static(said(self._question), markup=False)
+            yield Static(multiline(self._question), markup=False)
             yield Static(Content.assemble("\n", ("y", "bold $primary"), " yes   ", ("n", "bold $primary"), " no"))
 
     def action_answer(self, answer: bool) -> None:
@@ -38,7 +38,7 @@ class Confirm(ModalScreen[bool]):
 
 
 class Ask(ModalScreen[str | None]):
-    """A line of text; None if it is left."""
+    """A question for a line of text; None if the user cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Back", show=False)]
 
@@ -49,9 +49,9 @@ class Ask(ModalScreen[str | None]):
 
     def compose(self) -> Iterable[Widget]:
         with Vertical(classes="dialog"):
-            yield Static(said(self._question), markup=False)
+            yield Static(multiline(self._question), markup=False)
             yield Input(self._value, select_on_focus=False)
-            yield Static(Content.styled("\nenter saves, esc leaves it as it is", MUTED))
+            yield Static(Content.styled("\nenter saves, esc cancels", MUTED))
 
     @on(Input.Submitted)
     def _answer(self, event: Input.Submitted) -> None:

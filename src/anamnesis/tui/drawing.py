@@ -1,6 +1,6 @@
-"""Texts of notes as Textual draws them: literal, without markup and control characters, with our own styles.
+"""Draws the texts of notes for Textual: literal, without markup and control characters, with our own styles.
 
-Every text that is not ours passes through `said` or `line`; nothing else makes a `Content` of it.
+Every text that is not ours passes through `multiline` or `line`; nothing else makes a `Content` of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from anamnesis.store.highlights import Span as Match
 from anamnesis.store.highlights import matches
 
 MUTED = "$faint"
-# A longer text takes a noticeable time to wrap; an editor shows the rest.
+# Wrapping a longer text takes noticeably long; an editor shows the rest.
 _LONGEST = 60_000
 _LONGEST_LINE = 400
 _LONGEST_AGE = 5
@@ -36,7 +36,7 @@ _MARKDOWN = (
 _DIFF = {"+": "$success", "-": "$error", "@": "$primary"}
 
 
-def said(text: str, style: str = "") -> Content:
+def multiline(text: str, style: str = "") -> Content:
     """A text of several lines."""
     return _styled(plain(text.replace("\r\n", "\n")).expandtabs(4), style)
 
@@ -65,19 +65,19 @@ def padded(text: object, width: int, style: str = "") -> Content:
 
 
 def marked(content: Content, query: str) -> Content:
-    """A text with what a query matches in it."""
+    """A text with the matches of a query highlighted."""
     return stylized(content, matches([content.plain], query)[0]) if query else content
 
 
 def stylized(content: Content, matched: Iterable[Match]) -> Content:
-    """A text with the parts that a query matched."""
+    """A text with the matched parts highlighted."""
     return content.add_spans([Span(start, end, "bold $accent") for start, end in matched])
 
 
 def row(
     note: Memory, *, matched: Iterable[Match] = (), weak: bool = False, remark: str = "", project: int = 0
 ) -> Content:
-    """A note in a list: its age, the last part of its project where there is room, and its title."""
+    """A note in a list: its age, the last part of its project if there is space, and its title."""
     title = stylized(line(note.title, MUTED if weak else ""), matched)
     where = [padded(note.project.rpartition("/")[2], project, "$success"), Content(" ")] if project else []
     return Content.assemble(
@@ -95,7 +95,7 @@ def note(memory: Memory, query: str = "") -> Content:
 
 
 def facts(memory: Memory) -> list[Content]:
-    """What a note is besides its text."""
+    """The metadata of a note."""
     origin = f"{memory.prov_source} on {memory.machine_id}"
     parts = [memory.type, memory.project, memory.scope, age(memory.updated_at), origin]
     found = [line(" · ".join(parts), MUTED)]
@@ -107,7 +107,7 @@ def facts(memory: Memory) -> list[Content]:
 
 def body(text: str, query: str = "") -> Content:
     """The text of a note, with its markdown coloured but literal."""
-    content = said(text[:_LONGEST])
+    content = multiline(text[:_LONGEST])
     for pattern, style in _MARKDOWN:
         content = content.highlight_regex(pattern, style=style)
     content = marked(content, query)
@@ -119,16 +119,16 @@ def body(text: str, query: str = "") -> Content:
 def diff(text: str) -> Content:
     """A unified diff, without its file names."""
     shown = [each for each in text[:_LONGEST].splitlines() if not each.startswith(("--- ", "+++ "))]
-    return lines(said(each, _DIFF.get(each[:1], "")) for each in shown)
+    return lines(multiline(each, _DIFF.get(each[:1], "")) for each in shown)
 
 
 def beside(rows: Sequence[tuple[str | None, str | None, bool]], width: int, heads: tuple[str, str]) -> Content:
-    """Two versions side by side in a width: the lines that differ are coloured."""
+    """Two versions side by side; differing lines are coloured."""
     half = max(10, (width - 3) // 2)
     drawn = [*_pair(padded(heads[0], half, "bold $error"), padded(heads[1], half, "bold $success"), half)]
     for old, new, is_same in rows:
         styles = ("", "") if is_same else ("$error", "$success")
-        drawn += _pair(said(old or "", styles[0]), said(new or "", styles[1]), half)
+        drawn += _pair(multiline(old or "", styles[0]), multiline(new or "", styles[1]), half)
     return lines(drawn)
 
 

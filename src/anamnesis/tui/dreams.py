@@ -1,4 +1,4 @@
-"""The dreams: what each cycle changed, as a report with diffs, and the way back."""
+"""The dreams: what each cycle changed, as a report with diffs, and its undo."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = 200
 
 
 class Dreams(NamedTuple):
-    """The state, and the cycles on record."""
+    """The state of dreams, and the recorded cycles."""
 
     status: dict[str, Any]
     cycles: list[dict[str, Any]]
@@ -36,7 +36,7 @@ def dreams(store: MemoryStore) -> Dreams:
 
 
 def cycle(store: MemoryStore, id: str) -> Content:
-    """A cycle with what it changed in each note."""
+    """A cycle with its changes to each note."""
     change = changeset.find(store, id)
     parts = [drawing.body(report(store, change))]
     for file in change.files:
@@ -52,7 +52,7 @@ class Section(Listing):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("n", "dream", "Dream now"),
         Binding("u", "undo", "Undo this"),
-        Binding("R", "reload", "Read again"),
+        Binding("R", "reload", "Reload"),
     ]
 
     def __init__(self) -> None:
@@ -67,9 +67,9 @@ class Section(Listing):
 
     def _show(self, found: Dreams) -> None:
         state, last = found.status, found.status["last"]
-        said = [f"last {age(last['at'])}"] if last else ["no dream yet"]
-        said += [counted(state["changed_notes"], "changed note"), f"{state['review']} for review"]
-        self.show_title(" · ".join(said))
+        parts = [f"last {age(last['at'])}"] if last else ["no dream yet"]
+        parts += [counted(state["changed_notes"], "changed note"), f"{state['review']} for review"]
+        self.show_title(" · ".join(parts))
         rows = self.rows
         rows.fill([(each["id"], _row(each)) for each in found.cycles], rows.key)
 
@@ -81,20 +81,20 @@ class Section(Listing):
 
     def action_dream(self) -> None:
         run_in_background("dream")
-        self.tell("A dream has started. R reads this list again.")
+        self.announce("A dream has started. R reloads this list.")
 
     def action_undo(self) -> None:
         key = self.rows.key
         if key:
-            question = "Undo this cycle?\nNotes that changed since stay as they are."
+            question = "Undo this cycle?\nNotes that have changed since are left alone."
             self.app.push_screen(Confirm(question), lambda is_sure: self._undo(key) if is_sure else None)
 
     def _undo(self, key: str) -> None:
         self.change(lambda vault: undo(vault.notes, changeset.find(vault.notes, key)), self._undone)
 
     def _undone(self, outcome: changeset.UndoResult) -> None:
-        kept = f" {counted(len(outcome.kept), 'note')} changed since and stayed." if outcome.kept else ""
-        self.tell(f"Undone: {counted(len(outcome.restored), 'note')} as before.{kept}")
+        kept = f" {counted(len(outcome.kept), 'note')} changed since and left alone." if outcome.kept else ""
+        self.announce(f"Undone: {counted(len(outcome.restored), 'note')} as before.{kept}")
         self.program.reload()
 
 

@@ -1,6 +1,6 @@
-"""The first frame, in escape sequences: a person sees it, and can type, 200 ms before Textual is imported.
+"""The first frame, in escape sequences: the user sees it, and can type, 200 ms before Textual is imported.
 
-Textual then draws the same frame over it. What is typed meanwhile stays in the terminal's queue.
+Textual then draws the same frame over it. Keys typed until then stay in the terminal's queue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from anamnesis.tui.sections import PLACEHOLDER, SECTIONS
 
-# Background, surface and text of the themes (see `looks`), for terminals that say that they have true colours.
+# Background, surface and text of the themes (see `looks`), for terminals that announce true colours.
 _DARK, _LIGHT = ((22, 24, 29), (29, 32, 39), (140, 147, 160)), ((251, 250, 247), (241, 239, 233), (104, 106, 114))
 
 
@@ -25,7 +25,7 @@ def size() -> tuple[int, int]:
 
 @contextmanager
 def shown(is_dark: bool) -> Iterator[Callable[[], None]]:
-    """Show the frame; the function that is yielded gives the terminal to Textual, which leaves it by itself."""
+    """Show the frame. The yielded function hands the terminal to Textual, which restores it itself."""
     stream = sys.__stderr__
     if os.name == "nt" or stream is None:
         yield lambda: None
@@ -50,7 +50,7 @@ def shown(is_dark: bool) -> Iterator[Callable[[], None]]:
 
 
 def _without_echo() -> Callable[[], None]:
-    """Keep typed characters from being shown and from waiting for a line end; the function undoes it."""
+    """Turn off echo and line buffering of the terminal; the returned function restores them."""
     import termios
 
     before = termios.tcgetattr(0)
@@ -61,7 +61,7 @@ def _without_echo() -> Callable[[], None]:
 
 
 def _frame(is_dark: bool, columns: int, lines: int) -> str:
-    """The sections, the search line and the footer, as the application shows them before it has read a note."""
+    """The sections, the search line and the footer, as the application shows them before its first read."""
     background, surface, text = (_colours if _has_true_colour() else _plain)(_DARK if is_dark else _LIGHT)
     names = "".join(f" {number} {title}" for number, title in enumerate(SECTIONS.values(), 1))
     rows = {1: (surface, names), 2: (background, f" / {PLACEHOLDER}"), lines: (surface, "")}
@@ -71,8 +71,8 @@ def _frame(is_dark: bool, columns: int, lines: int) -> str:
     return f"\x1b[?1049h\x1b[?25l{background}\x1b[2J{drawn}\x1b[0m"
 
 
-def _colours(wanted: tuple[tuple[int, int, int], ...]) -> tuple[str, ...]:
-    codes = [";".join(map(str, colour)) for colour in wanted]
+def _colours(colours: tuple[tuple[int, int, int], ...]) -> tuple[str, ...]:
+    codes = [";".join(map(str, colour)) for colour in colours]
     return (f"\x1b[48;2;{codes[0]}m", f"\x1b[48;2;{codes[1]}m", f"\x1b[38;2;{codes[2]}m")
 
 

@@ -27,7 +27,7 @@ from anamnesis.vault import Vault
 
 
 class Fleet(NamedTuple):
-    """Machines with their last syncs, the state of the sync, and the agents with whether each is set up."""
+    """Machines with their last syncs, the state of the sync, the agents and whether each is set up, and the hub."""
 
     machines: list[Machine]
     synced: dict[str, str]
@@ -60,7 +60,7 @@ class Section(Listing):
 
     def _show(self, found: Fleet) -> None:
         self._fleet = found
-        self.show_title(_told(found.sync) + _told_hub(found.hub))
+        self.show_title(_sync_line(found.sync) + _hub_line(found.hub))
         rows = self.rows
         rows.fill(self._rows(found), rows.key)
 
@@ -93,28 +93,28 @@ class Section(Listing):
             pane.show(_agent(*next(each for each in self._fleet.agents if each[0].name == name)))
 
     def action_sync(self) -> None:
-        self.tell("Syncing …")
+        self.announce("Syncing …")
         settings = self.program.settings
 
         def work(vault: Vault) -> str:
             done = vault.sync(configured_backend(vault.notes, settings), settings, retries=True)
-            said = [done.git.detail, *([done.hub.detail] if done.hub else [])]
-            return "; ".join(dict.fromkeys(filter(None, said))) or "Synced."
+            details = [done.git.detail, *([done.hub.detail] if done.hub else [])]
+            return "; ".join(dict.fromkeys(filter(None, details))) or "Synced."
 
         self.change(work, self._synced)
 
     def _synced(self, detail: str) -> None:
-        self.tell(detail)
+        self.announce(detail)
         self.program.reload()
 
 
-def _told(sync: SyncState) -> str:
+def _sync_line(sync: SyncState) -> str:
     if not sync.initialized:
         return "not synced yet"
     return f"synced with {sync.remote or 'no remote'}, {'with changes to sync' if sync.dirty else 'nothing to sync'}"
 
 
-def _told_hub(hub: dict[str, Any] | None) -> str:
+def _hub_line(hub: dict[str, Any] | None) -> str:
     if hub is None:
         return ""
     if hub["failure"]:

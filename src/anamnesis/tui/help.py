@@ -1,4 +1,4 @@
-"""The help over a screen: the keys of the application and those of the screen."""
+"""The help on top of a screen: the keys of the application and those of the screen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EVERYWHERE = (
 
 
 class Help(ModalScreen[None]):
-    """What keys do here. Any of the usual keys closes it."""
+    """The meaning of keys on a screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,enter", "dismiss", "Close")]
 

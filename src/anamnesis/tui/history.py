@@ -1,4 +1,4 @@
-"""The revisions of a note, each as a diff to the one before or side by side with it; and the way back to one."""
+"""The revisions of a note, each as a diff to the one before or side by side with it, and restoring one."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class History(Listing):
     def action_restore(self) -> None:
         number = self.rows.key
         if number:
-            question = f"Restore the note to revision {number}?\nThe present text stays in the history."
+            question = f"Restore the note to revision {number}?\nThe current text stays in the history."
             self.app.push_screen(Confirm(question), lambda is_sure: self._restore(int(number)) if is_sure else None)
 
     def _restore(self, number: int) -> None:
@@ -85,7 +85,7 @@ class History(Listing):
         self.change(work, self._restored)
 
     def _restored(self, done: RestoredNote) -> None:
-        self.tell("Restored." if done.diff else "The note says that already.")
+        self.announce("Restored." if done.diff else "The note already is as in that revision.")
         self.program.reload()
 
 

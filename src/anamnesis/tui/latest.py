@@ -1,4 +1,4 @@
-"""Reads of the memory beside the screen: one at a time in a thread, and of several that wait only the newest."""
+"""Background reads for a screen: one at a time in a thread, and of several waiting ones only the newest."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from textual.widget import Widget
 from anamnesis.errors import AnamnesisError
 
 T = TypeVar("T")
-# What a read or a change of the memory may raise; it is shown, and the application goes on.
+# What a read or a change of the memory may raise; the application shows it and continues.
 FAILURES = (AnamnesisError, sqlite3.Error, OSError)
 
 
 class Latest(Generic[T]):
-    """The reads of one part of a screen. What was asked for is shown unless something else was asked for since."""
+    """The reads of one part of a screen. A result is shown unless a newer read was requested."""
 
     def __init__(self, owner: Widget) -> None:
         self._owner = owner
@@ -26,7 +26,7 @@ class Latest(Generic[T]):
         self._is_running = False
 
     def ask(self, read: Callable[[], T], show: Callable[[T], object]) -> None:
-        """Call `read` in a thread, then `show` with what it returned."""
+        """Call `read` in a thread, then `show` with its result."""
         self._waiting = (read, show)
         if not self._is_running:
             self._is_running = True
@@ -40,7 +40,7 @@ class Latest(Generic[T]):
                 try:
                     found = await asyncio.to_thread(read)
                 except FAILURES as error:
-                    tell_error(self._owner, error)
+                    notify_error(self._owner, error)
                     continue
                 if self._waiting is None and self._owner.is_attached:
                     show(found)
@@ -48,8 +48,8 @@ class Latest(Generic[T]):
             self._is_running = False
 
 
-def tell_error(owner: MessagePump, error: Exception) -> None:
-    """Say what failed; a message may quote a note, so it is not markup."""
+def notify_error(owner: MessagePump, error: Exception) -> None:
+    """Show an error. The message may quote a note, so it is not markup."""
     from anamnesis.plain import plain
 
     owner.app.notify(plain(str(error)), severity="error", markup=False)

@@ -1,4 +1,4 @@
-"""The screen that most sections are: a title, rows, and a pane for what is under the cursor."""
+"""The layout of most sections: a title, rows, and a pane for the row under the cursor."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from anamnesis.tui import drawing
-from anamnesis.tui.chrome import Page
+from anamnesis.tui.chrome import TuiPage
 from anamnesis.tui.rows import Pane, Rows
 
 
-class Listing(Page):
+class Listing(TuiPage):
     """Reads its rows when it is opened. `WIDTH` is the class of the style sheet for the rows."""
 
     AUTO_FOCUS = "#rows"

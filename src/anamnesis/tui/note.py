@@ -1,4 +1,4 @@
-"""One note: its text, what it was used for, and the notes around it."""
+"""One note: its text, its use, and the notes around it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from anamnesis.store.recording import record
 from anamnesis.store.strength import KINDS
 from anamnesis.store.use_report import use_report
 from anamnesis.tui import drawing
-from anamnesis.tui.chrome import Page
+from anamnesis.tui.chrome import TuiPage
 from anamnesis.tui.dialogs import Ask, Confirm
 from anamnesis.tui.latest import Latest
 from anamnesis.tui.rows import Pane, Rows
@@ -33,7 +33,7 @@ from anamnesis.vault import Vault
 _RELATED = 5
 
 
-class Opened(NamedTuple):
+class NoteDetails(NamedTuple):
     """A note with its use, and the notes around it: how each is linked, its id and its title."""
 
     note: Memory
@@ -41,19 +41,19 @@ class Opened(NamedTuple):
     around: list[tuple[str, str, str]]
 
 
-def opened(store: MemoryStore, note_id: str) -> Opened:
-    """Read a note and what is around it."""
+def read_details(store: MemoryStore, note_id: str) -> NoteDetails:
+    """Read a note and the notes around it."""
     note = store.get(note_id)
     store.usage.take_in()
     use = use_report(note, store.usage.of([note.id]).get(note.id), store.usage.events(note.id), time.time())
     known = named_notes(store, named(note.body)).values()
     linked = [(link.how, link.id, link.title) for link in links(store, note.id, note.title, known)]
     related = [("is related", hit.memory.id, hit.memory.title) for hit in store.related(note.id, k=_RELATED)]
-    return Opened(note, use, list({each[1]: each for each in [*related, *linked]}.values()))
+    return NoteDetails(note, use, list({each[1]: each for each in [*related, *linked]}.values()))
 
 
-class NotePage(Page):
-    """A note over the section that it was opened from."""
+class NotePage(TuiPage):
+    """A note on top of the section that it was opened from."""
 
     AUTO_FOCUS = "#text"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,7 +70,7 @@ class NotePage(Page):
         super().__init__()
         self.note_id = note_id
         self._note: Memory | None = None
-        self._details = Latest[Opened](self)
+        self._details = Latest[NoteDetails](self)
 
     def parts(self) -> Iterable[Widget]:
         yield Pane(id="text")
@@ -83,16 +83,16 @@ class NotePage(Page):
         record(self.program.settings.home, "opened", [self.note_id])
 
     def reload(self) -> None:
-        """Read the note and what is around it: related notes may take a second, so that the text comes before."""
-        self._details.ask(lambda: opened(self.program.vault.notes, self.note_id), self._show)
+        """Read the note and the notes around it, which may take a second; the text is shown before."""
+        self._details.ask(lambda: read_details(self.program.vault.notes, self.note_id), self._show)
 
     def _show_text(self, note: Memory) -> None:
         self._note = note
         self.query_one("#text", Pane).show(drawing.note(note), note.id)
 
-    def _show(self, found: Opened) -> None:
+    def _show(self, found: NoteDetails) -> None:
         self._note = found.note
-        used = drawing.line(_told(found.use), drawing.MUTED)
+        used = drawing.line(_use_line(found.use), drawing.MUTED)
         text = [drawing.line(found.note.title, "bold"), *drawing.facts(found.note), used, Content()]
         self.query_one("#text", Pane).show(drawing.lines([*text, drawing.body(found.note.body)]), found.note.id)
         rows = [(id, _linked_row(how, title)) for how, id, title in found.around]
@@ -118,7 +118,7 @@ class NotePage(Page):
 
     def action_copy(self) -> None:
         self.app.copy_to_clipboard(self.note_id)
-        self.tell("The id is in the clipboard.")
+        self.announce("The id was copied to the clipboard.")
 
     def action_pin(self) -> None:
         """Pin the note, or unpin it."""
@@ -130,7 +130,7 @@ class NotePage(Page):
     def action_tag(self) -> None:
         """Change the tags of the note."""
         if self._note:
-            self.app.push_screen(Ask("Tags of the note, separated by blanks", " ".join(self._note.tags)), self._retag)
+            self.app.push_screen(Ask("Tags of the note, separated by spaces", " ".join(self._note.tags)), self._retag)
 
     def _retag(self, given: str | None) -> None:
         if given is not None:
@@ -145,7 +145,7 @@ class NotePage(Page):
         self.change(work, lambda _: self._changed(done))
 
     def _changed(self, done: str) -> None:
-        self.tell(done)
+        self.announce(done)
         self.program.reload()
 
     def action_delete(self) -> None:
@@ -158,7 +158,7 @@ class NotePage(Page):
             self.change(lambda vault: vault.delete(self.note_id), self._deleted)
 
     def _deleted(self, note: Memory) -> None:
-        self.tell(f"Deleted. To bring it back: anamnesis restore {note.id}")
+        self.announce(f"Deleted. To restore it: anamnesis restore {note.id}")
         self.action_back()
         self.program.reload()
 
@@ -167,7 +167,7 @@ def _linked_row(how: str, title: str) -> Content:
     return Content.assemble((f"{how:>16}  ", drawing.MUTED), drawing.line(title))
 
 
-def _told(use: dict[str, Any]) -> str:
+def _use_line(use: dict[str, Any]) -> str:
     """The use of a note in a line."""
     times = [f"{kind} {use[kind]}×" for kind in KINDS if use.get(kind)]
     rest = [*times, f"in {counted(use['sessions'], 'session')}", f"last {age(use['last_use'])}"] if times else []

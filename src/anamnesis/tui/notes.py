@@ -15,7 +15,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 
-from anamnesis.tui.chrome import Page
+from anamnesis.tui.chrome import TuiPage
 from anamnesis.tui.latest import Latest
 from anamnesis.tui.rows import Pane, Rows
 from anamnesis.tui.sections import PLACEHOLDER
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 PAGE = 50
 # Up to 40 hits of a common word take 40 ms among 50,000 notes, and more take twice that.
 _FIRST_HITS = 32
-# Nobody looks at the five hundredth hit of a search.
+# The most hits of a search.
 _MOST_HITS = 400
-# Seconds without a key, after which a search also compares meaning.
+# Seconds without a key after which a search also ranks by meaning.
 _PAUSE = 0.2
 _FACETS = ("project", "type", "tag", "machine", "source")
 _PROJECT_WIDTH = 14
 
 
-class Found(NamedTuple):
-    """Notes of a list or of a search for a completed query, how each is remarked on, and whether there are more."""
+class FoundNotes(NamedTuple):
+    """The notes of a list or a search: the completed query, remarks and matches by id, and whether there are more."""
 
     query: str
     notes: list[Memory]
@@ -50,21 +50,21 @@ class Found(NamedTuple):
     total: int | None = None
 
 
-def find(store: MemoryStore, query: str, wanted: dict[str, Any], most: int, mode: Any) -> Found:
+def find(store: MemoryStore, query: str, wanted: dict[str, Any], most: int, mode: Any) -> FoundNotes:
     """The notes for a query, or the newest; an unfinished last word is completed."""
     if not query.strip():
         notes = store.list(limit=most, **wanted)
-        return Found(query, notes, has_more=len(notes) == most, total=store.count(**wanted))
+        return FoundNotes(query, notes, has_more=len(notes) == most, total=store.count(**wanted))
     from anamnesis.store.highlights import matches
     from anamnesis.store.suggestions import completed
     from anamnesis.tui.drawing import in_line
 
-    asked = completed(store, query)
-    hits = store.hits(asked, k=most, mode=mode, **wanted)
+    completed_query = completed(store, query)
+    hits = store.hits(completed_query, k=most, mode=mode, **wanted)
     notes = [hit.memory for hit in hits]
-    spans = matches([in_line(note.title) for note in notes], asked)
-    return Found(
-        asked,
+    spans = matches([in_line(note.title) for note in notes], completed_query)
+    return FoundNotes(
+        completed_query,
         notes,
         frozenset(hit.memory.id for hit in hits if hit.is_weak),
         {hit.memory.id: hit.marks.brief for hit in hits if hit.marks.brief},
@@ -73,13 +73,13 @@ def find(store: MemoryStore, query: str, wanted: dict[str, Any], most: int, mode
     )
 
 
-class Search(Page):
-    """A query, the notes that it finds, and a preview. Sections and `pick` differ in what a chosen note is for."""
+class Search(TuiPage):
+    """A query, the notes that it finds, and a preview. The section and `pick` differ in the use of the chosen note."""
 
     def __init__(self, query: str = "") -> None:
         super().__init__()
         self._initial = query
-        self.found = Found("", [])
+        self.found = FoundNotes("", [])
         self.mode = "words"
         self._wanted: dict[str, Any] = {}
         self._by_id: dict[str, Memory] = {}
@@ -89,7 +89,7 @@ class Search(Page):
     def parts(self) -> Iterable[Widget]:
         with Horizontal(classes="query"):
             yield Static("/", classes="mark")
-            is_new = not self._initial  # else a first key would replace what was given
+            is_new = not self._initial  # otherwise the first key would replace the given query
             yield Input(self._initial, placeholder=PLACEHOLDER, id="query", compact=True, select_on_focus=is_new)
             yield Static(classes="count", id="count", markup=False)
         yield Static(classes="line", id="filters", markup=False)
@@ -100,7 +100,7 @@ class Search(Page):
 
     def on_mount(self) -> None:
         self.query_one("#filters").display = False
-        self.call_after_refresh(self._search)  # the first frame waits for nothing
+        self.call_after_refresh(self._search)  # not before the first frame
 
     @property
     def hits(self) -> Rows:
@@ -120,7 +120,7 @@ class Search(Page):
         self._search()
 
     def _search(self) -> None:
-        """Search by words at once, and by meaning too when nothing is typed for a moment."""
+        """Search by words at once, and also by meaning after a pause in typing."""
         if self._pause:
             self._pause.stop()
         if not self.typed.strip():
@@ -134,7 +134,7 @@ class Search(Page):
         kept = self.hits.key if keep or (mode == "fused" and self.hits.highlighted) else None
         self.read(lambda store: find(store, query, wanted, most, mode), lambda found: self._show(found, mode, kept))
 
-    def _show(self, found: Found, mode: str, keep: str | None) -> None:
+    def _show(self, found: FoundNotes, mode: str, keep: str | None) -> None:
         self.found, self.mode = found, mode
         self._by_id = {note.id: note for note in found.notes}
         self.hits.fill(self._rows(found.notes), keep)
@@ -160,11 +160,11 @@ class Search(Page):
         self.query_one("#count", Static).update(Content(f" {count} {'note' if count == '1' else 'notes'}"))
 
     def _nothing(self) -> Content:
-        from anamnesis.tui.drawing import MUTED, said
+        from anamnesis.tui.drawing import MUTED, multiline
 
         if self.typed.strip() or self._wanted:
-            return said("Nothing found. Try other words, or fewer filters.", MUTED)
-        return said('There are no notes yet.\n\nWrite one: anamnesis write "Title" "What to remember"', MUTED)
+            return multiline("Nothing found. Try other words, or fewer filters.", MUTED)
+        return multiline('There are no notes yet.\n\nWrite one: anamnesis write "Title" "What to remember"', MUTED)
 
     @on(Rows.NearEnd, "#hits")
     def _more(self) -> None:
@@ -172,7 +172,7 @@ class Search(Page):
         found = self.found
         if not found.has_more:
             return
-        self.found = found._replace(has_more=False)  # until the page is there
+        self.found = found._replace(has_more=False)  # until the page is read
         if self.typed.strip():
             self._ask("fused", min(2 * len(found.notes), _MOST_HITS), keep=True)
             return
@@ -198,7 +198,7 @@ class Search(Page):
     def reload(self) -> None:
         self._ask("fused" if self.typed.strip() else "words", max(_FIRST_HITS, len(self.found.notes)), keep=True)
 
-    # Facets: the most frequent projects, types, tags, machines and sources, and those that are chosen.
+    # Facets: the most frequent projects, types, tags, machines and sources, and the chosen ones.
 
     def action_facets(self) -> None:
         self.toggle_class("faceted")
@@ -215,9 +215,9 @@ class Search(Page):
         self._counts.ask(lambda: facets(self.program.vault.notes, query, wanted), self._show_facets)
 
     def _filter(self) -> Filter:
-        from anamnesis.store.queries import Filter as Wanted
+        from anamnesis.store.queries import Filter as StoreFilter
 
-        return replace(Wanted(), **self._wanted)
+        return replace(StoreFilter(), **self._wanted)
 
     def _show_facets(self, found: Facets) -> None:
         from anamnesis.tui.drawing import MUTED, padded
@@ -279,7 +279,7 @@ class Section(Search):
         self.set_focus(self.hits)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Enter leaves the query; elsewhere it opens what is under the cursor."""
+        """Enter leaves the query; elsewhere it opens the note under the cursor."""
         return action != "hits" or isinstance(self.focused, Input)
 
     def action_back(self) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anamnesis.config import Settings
 
 
-class Choosing(Search):
+class PickScreen(Search):
     """A search that ends with a note or with none. Keys move the cursor while the query is typed."""
 
     AUTO_FOCUS = "#query"
@@ -46,11 +46,11 @@ class Choosing(Search):
 
 
 class Pick(Reader[str]):
-    """Asks for one note."""
+    """The application that returns one note."""
 
     def __init__(self, settings: Settings, query: str = "", *, is_dark: bool = True) -> None:
         super().__init__(settings, is_dark=is_dark)
         self._query = query
 
     def on_mount(self) -> None:
-        self.push_screen(Choosing(self._query))
+        self.push_screen(PickScreen(self._query))

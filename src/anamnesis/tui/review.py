@@ -1,4 +1,4 @@
-"""What waits for a person: conflicts side by side, proposals of dreams with their diffs, notes from elsewhere."""
+"""The review: conflicts side by side, proposals of dreams with their diffs, and imported notes."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from anamnesis.tui import drawing
 from anamnesis.tui.listing import Listing
 from anamnesis.vault import Vault
 
-# An import may leave thousands; what is decided makes room for the next.
+# An import may leave thousands; each decision makes room for the next one.
 _MOST = 200
 
 
-class Waiting(NamedTuple):
-    """What waits, each under its key."""
+class ReviewQueue(NamedTuple):
+    """The conflicts, proposals and imported notes that wait, each under its key."""
 
     conflicts: dict[str, tuple[Conflict, ConflictComparison]]
     proposals: dict[str, tuple[SavedProposal, list[str]]]
     foreign: dict[str, Memory]
 
 
-def waiting(store: MemoryStore) -> Waiting:
-    """Everything that waits for a person."""
-    return Waiting(
+def review_queue(store: MemoryStore) -> ReviewQueue:
+    """Read everything that waits for a person."""
+    return ReviewQueue(
         {each.other.id: (each, compare(store.memory_dir, each)) for each in list_conflicts(store)},
         {
             each.proposal.key: (each, [_diff(store, note) for note in each.proposal.after])
@@ -54,7 +54,7 @@ def _diff(store: MemoryStore, note: Memory) -> str:
 
 
 class Section(Listing):
-    """A list of what waits, and the decision about what is under the cursor."""
+    """The list of waiting items, and the decision about the one under the cursor."""
 
     SECTION = "review"
     WIDTH = "narrow"
@@ -70,19 +70,19 @@ class Section(Listing):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waiting = Waiting({}, {}, {})
+        self._queue = ReviewQueue({}, {}, {})
 
     def reload(self) -> None:
-        self.read(waiting, self._show)
+        self.read(review_queue, self._show)
 
-    def _show(self, found: Waiting) -> None:
-        self._waiting = found
+    def _show(self, found: ReviewQueue) -> None:
+        self._queue = found
         rows = self.rows
         rows.fill(_rows(found), rows.key)
-        nouns = (("conflict", ""), ("proposal", ""), ("note from elsewhere", "notes from elsewhere"))
+        nouns = (("conflict", ""), ("proposal", ""), ("imported note", ""))
         counts = [len(some) for some in (found.conflicts, found.proposals, found.foreign)]
-        said = " · ".join(counted(count, *noun) for count, noun in zip(counts, nouns, strict=True) if count)
-        self.show_title(Content(said or "Nothing waits for you."))
+        summary = " · ".join(counted(count, *noun) for count, noun in zip(counts, nouns, strict=True) if count)
+        self.show_title(Content(summary or "Nothing waits for you."))
         self._show_chosen()
         self.refresh_bindings()
 
@@ -96,7 +96,7 @@ class Section(Listing):
         return self.rows.key or ""
 
     def _show_chosen(self) -> None:
-        pane, key, found = self.pane, self._key, self._waiting
+        pane, key, found = self.pane, self._key, self._queue
         if key in found.conflicts:
             pane.show(_conflict(*found.conflicts[key], pane.room), key)
         elif key in found.proposals:
@@ -110,20 +110,20 @@ class Section(Listing):
         self._show_chosen()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only the decisions that what is under the cursor can have."""
+        """Only the decisions that apply to the item under the cursor."""
         if action not in ("keep", "decide", "edit"):
             return True
-        found, key = self._waiting, self._key if self.is_mounted else ""
+        found, key = self._queue, self._key if self.is_mounted else ""
         if action == "decide":
             return key in found.proposals or (key in found.foreign and parameters != ("later",))
         return key in found.conflicts or (key in found.foreign and action == "edit")
 
     def action_keep(self, which: str) -> None:
-        conflict, _ = self._waiting.conflicts[self._key]
+        conflict, _ = self._queue.conflicts[self._key]
         self._decide(lambda vault: resolve(vault.notes, conflict, which), f"The conflict is resolved: kept {which}.")
 
     def action_decide(self, decision: str) -> None:
-        key, found = self._key, self._waiting
+        key, found = self._key, self._queue
         if key in found.foreign:
             decide = review.accept if decision == "accept" else review.reject
             self._decide(lambda vault: decide(vault.notes, key), _DONE_NOTE[decision])
@@ -140,25 +140,25 @@ class Section(Listing):
         self.change(work, lambda _: self._decided(done))
 
     def _decided(self, done: str) -> None:
-        self.tell(done)
+        self.announce(done)
         self.program.reload()
 
     def action_edit(self) -> None:
         from anamnesis.tui.user_editor import edit
 
         key = self._key
-        edit(self.program, self._waiting.conflicts[key][0].id if key in self._waiting.conflicts else key)
+        edit(self.program, self._queue.conflicts[key][0].id if key in self._queue.conflicts else key)
 
 
 _DONE = {
-    "accept": "Accepted. `anamnesis dream undo` takes it back.",
-    "reject": "It is not proposed again.",
-    "later": "It is listed again in a week.",
+    "accept": "Accepted. `anamnesis dream undo` undoes it.",
+    "reject": "Rejected. It is not proposed again.",
+    "later": "Postponed. It is listed again in a week.",
 }
-_DONE_NOTE = {"accept": "Accepted.", "reject": "It is in the trash."}
+_DONE_NOTE = {"accept": "Accepted.", "reject": "Rejected. It is in the trash."}
 
 
-def _rows(found: Waiting) -> Iterable[tuple[str, Content]]:
+def _rows(found: ReviewQueue) -> Iterable[tuple[str, Content]]:
     heading = f"bold {drawing.MUTED}"
     if found.conflicts:
         yield "", Content.styled("Conflicts", heading)
@@ -170,7 +170,7 @@ def _rows(found: Waiting) -> Iterable[tuple[str, Content]]:
             each, sure = kept.proposal, (f"{kept.proposal.confidence:.2f} ", drawing.MUTED)
             yield key, Content.assemble(sure, f"{each.kind} ", drawing.line(each.reason))
     if found.foreign:
-        yield "", Content.styled("Notes from elsewhere", heading)
+        yield "", Content.styled("Imported notes", heading)
         for key, note in islice(found.foreign.items(), _MOST):
             yield key, drawing.line(note.title)
         if (more := len(found.foreign) - _MOST) > 0:
@@ -186,11 +186,11 @@ def _conflict(conflict: Conflict, compared: ConflictComparison, room: int) -> Co
 
 
 def _proposal(kept: SavedProposal, diffs: list[str]) -> Content:
-    """What a dream proposes, why, and what would change."""
+    """A proposal, its reason, and its changes."""
     each = kept.proposal
     parts = [
         drawing.line(f"{each.kind}, {each.confidence:.0%} sure", "bold"),
-        drawing.said(each.reason),
+        drawing.multiline(each.reason),
         drawing.line(f"notes {' '.join(each.notes)}", drawing.MUTED),
     ]
     for text in diffs:

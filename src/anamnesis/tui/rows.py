@@ -43,13 +43,13 @@ class Rows(OptionList):
         super().__init__(id=id, classes=classes, markup=False)
 
     def fill(self, rows: Iterable[tuple[str, Content]], keep: str | None = None) -> None:
-        """Show these rows instead; the cursor goes to the row `keep`, or the one in its place if it is gone.
+        """Replace the rows; the cursor goes to the row `keep`, or to the one in its place if it is gone.
 
         Without `keep`, it goes to the first row. A row without a key is a heading.
         """
         options = [Option(content, id=key or None, disabled=not key) for key, content in rows]
         if keep and [*map(_drawn, options)] == [*map(_drawn, self.options)]:
-            self._tell_highlighted()  # its text may be another; what was scrolled stays where it is
+            self._announce_highlighted()  # its details may have changed; the scroll position stays
             return
         before = (self.highlighted or 0) if keep else 0
         self.set_options(options)
@@ -58,12 +58,12 @@ class Rows(OptionList):
         self.highlighted = next(iter([*kept, *(place for place in places if place >= before), *places[-1:]]), None)
         self.scroll_to_highlight()
 
-    def _tell_highlighted(self) -> None:
+    def _announce_highlighted(self) -> None:
         if self.highlighted is not None and (option := self.highlighted_option):
             self.post_message(self.OptionHighlighted(self, option, self.highlighted))
 
     def extend(self, rows: Iterable[tuple[str, Content]]) -> None:
-        """Add a page, without rows that moved into it while it was read."""
+        """Add a page, without rows that are already shown."""
         known = {option.id for option in self.options}
         self.add_options([Option(content, id=key) for key, content in rows if key not in known])
 
@@ -80,7 +80,7 @@ class Rows(OptionList):
 
 
 def _drawn(option: Option) -> tuple[str | None, object, object]:
-    """What a row shows; contents are equal if their texts are, whatever their colours."""
+    """What a row shows, with its styles: contents with the same text are equal whatever their styles."""
     shown = option.prompt
     return option.id, shown, shown.spans if isinstance(shown, Content) else None
 
@@ -107,7 +107,7 @@ class Pane(VerticalScroll):
         yield self._text
 
     def show(self, content: Content, of: str = "") -> None:
-        """Show a text: from its beginning, unless it is one `of` the same thing as before."""
+        """Show a text, from its beginning unless it is `of` the same item as before."""
         self._text.update(content)
         if not of or of != self._of:
             self.scroll_home(animate=False)
@@ -115,5 +115,5 @@ class Pane(VerticalScroll):
 
     @property
     def room(self) -> int:
-        """How many columns a text has."""
+        """The width for text, in columns."""
         return max(20, self.scrollable_content_region.width or self.app.size.width - 40)

@@ -1,4 +1,4 @@
-"""The sections of the application in the order of their keys. Imported before anything else."""
+"""The sections of the application in the order of their keys. Imported before the first frame."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ SECTIONS = {
     "timeline": "Timeline",
     "sessions": "Sessions",
     "review": "Review",
-    "told": "Told",
+    "context": "Context",
     "fleet": "Fleet",
     "dreams": "Dreams",
     "settings": "Settings",

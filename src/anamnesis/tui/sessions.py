@@ -1,4 +1,4 @@
-"""The sessions: those of Engram with their observations, and the episodes that captured sessions left as notes."""
+"""The sessions: those of Engram with their observations, and the notes of captured sessions."""
 
 from __future__ import annotations
 
@@ -24,37 +24,39 @@ from anamnesis.vault import Vault
 _MOST = 100
 
 
-class Lately(NamedTuple):
-    """A session: when it began or left its note, and either."""
+class RecentSession(NamedTuple):
+    """A session of Engram or a session's note, and its time."""
 
     at: str
     what: Memory | SessionSummary
 
 
-def lately(vault: Vault) -> list[Lately]:
+def recent_sessions(vault: Vault) -> list[RecentSession]:
     """The last sessions, the newest first."""
-    found = [Lately(note.created_at, note) for note in vault.notes.list(type="episodic", limit=_MOST, order="created")]
+    found = [
+        RecentSession(note.created_at, note) for note in vault.notes.list(type="episodic", limit=_MOST, order="created")
+    ]
     if vault.engram:
         with closing(connect_to_read(vault.engram)) as db, reading(db):
-            found += [Lately(utc(each.started_at), each) for each in sessions.recent(db, limit=_MOST)]
+            found += [RecentSession(utc(each.started_at), each) for each in sessions.recent(db, limit=_MOST)]
     return sorted(found, key=lambda each: each.at, reverse=True)
 
 
 class Section(Listing):
-    """What was worked on, the newest first."""
+    """The sessions, the newest first."""
 
     SECTION = "sessions"
 
     def __init__(self) -> None:
         super().__init__()
-        self._sessions: dict[str, Lately] = {}
+        self._sessions: dict[str, RecentSession] = {}
 
     def reload(self) -> None:
-        self.read(lambda _: lately(self.program.vault), self._show)
+        self.read(lambda _: recent_sessions(self.program.vault), self._show)
 
-    def _show(self, found: list[Lately]) -> None:
+    def _show(self, found: list[RecentSession]) -> None:
         self._sessions = {each.what.id: each for each in found}
-        self.show_title("Sessions, the newest first" if found else "No session was captured yet")
+        self.show_title("Sessions, the newest first" if found else "No sessions yet")
         self.rows.fill(self._rows(), self.rows.key)
 
     def _rows(self) -> Iterable[tuple[str, Content]]:

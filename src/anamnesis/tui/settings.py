@@ -1,4 +1,4 @@
-"""The settings of this machine: the values in force, where each comes from, and a change that is checked."""
+"""The settings of this machine: the values in force, their sources, and changing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.setting import ResolvedSetting
 from anamnesis.tui import drawing
 from anamnesis.tui.dialogs import Ask
-from anamnesis.tui.latest import tell_error
+from anamnesis.tui.latest import notify_error
 from anamnesis.tui.listing import Listing
 
 
@@ -50,7 +50,7 @@ class Section(Listing):
             return
         name = each.setting.name
         if each.setting.is_secret:
-            self.tell(f"{name} is a secret. Set it in a shell: anamnesis config set {name} VALUE")
+            self.announce(f"{name} is a secret. Set it in a shell: anamnesis config set {name} VALUE")
             return
         question = Ask(f"{name}\n{each.setting.purpose}", each.value or "")
         self.app.push_screen(question, lambda value: self._save(name, value))
@@ -60,16 +60,16 @@ class Section(Listing):
             self._save(each.setting.name, "")
 
     def _save(self, name: str, value: str | None) -> None:
-        """Save a setting, checked; an empty value removes it."""
+        """Check and save a setting; an empty value removes it."""
         if value is None:
             return
         try:
             change_config(self.program.settings.home, name, value.strip() or None)
         except InvalidArgument as error:
-            tell_error(self, error)
+            notify_error(self, error)
             return
         self.program.settings = resolve_settings()
-        self.tell(f"{name} is saved. Restart the daemon and running agents to use it.")
+        self.announce(f"{name} is saved. Restart the daemon and running agents to use it.")
         self.reload()
         self._describe()
 
@@ -86,10 +86,10 @@ def _described(each: ResolvedSetting) -> Content:
         drawing.line(each.setting.name, "bold"),
         drawing.line(each.shown or "none"),
         Content(),
-        drawing.said(each.setting.purpose),
+        drawing.multiline(each.setting.purpose),
         Content(),
         drawing.line(f"from {source}", drawing.MUTED),
         drawing.line(f"variable {each.setting.variable}", drawing.MUTED),
         drawing.line(f"default {each.setting.default}", drawing.MUTED),
     ]
-    return drawing.lines([*parts, *([drawing.said(each.fault, "$error")] if each.fault else [])])
+    return drawing.lines([*parts, *([drawing.multiline(each.fault, "$error")] if each.fault else [])])

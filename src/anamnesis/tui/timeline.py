@@ -1,4 +1,4 @@
-"""The timeline: notes, sessions and prompts in one order; and the notes before and after one."""
+"""The timeline: notes, sessions and prompts in order of time, and the notes before and after one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from anamnesis.vault import Vault
 
 _MOST = 100
 _STYLES = {"note": "$success", "session": "$primary", "prompt": "$accent"}
-# How many notes are shown before and after one.
+# The most notes that are shown before and after one.
 _NEIGHBOURS = 30
 
 
-def happened(vault: Vault) -> list[TimelineEvent]:
-    """What happened lately in the whole memory."""
+def recent_events(vault: Vault) -> list[TimelineEvent]:
+    """The newest entries of the whole memory."""
     if vault.engram is None:
         return newest_events(vault.notes, None, "", most=_MOST)
     with closing(connect_to_read(vault.engram)) as db, reading(db):
@@ -35,26 +35,26 @@ def happened(vault: Vault) -> list[TimelineEvent]:
 
 
 class Section(Listing):
-    """The newest first, of all projects."""
+    """The timeline of all projects, the newest first."""
 
     SECTION = "timeline"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "around", "Around this note")]
 
     def __init__(self) -> None:
         super().__init__()
-        self._happened: dict[str, TimelineEvent] = {}
+        self._events: dict[str, TimelineEvent] = {}
 
     def reload(self) -> None:
-        self.read(lambda _: happened(self.program.vault), self._show)
+        self.read(lambda _: recent_events(self.program.vault), self._show)
 
     def _show(self, found: list[TimelineEvent]) -> None:
-        self._happened = {f"{each.kind} {each.what.id}": each for each in found}
+        self._events = {f"{each.kind} {each.what.id}": each for each in found}
         self.show_title("Notes, sessions and prompts, the newest first")
-        self.rows.fill([(key, _row(each)) for key, each in self._happened.items()], self.rows.key)
+        self.rows.fill([(key, _row(each)) for key, each in self._events.items()], self.rows.key)
 
     @property
     def _chosen(self) -> TimelineEvent | None:
-        return self._happened.get(self.rows.key or "")
+        return self._events.get(self.rows.key or "")
 
     @on(OptionList.OptionHighlighted, "#rows")
     def _preview(self) -> None:
@@ -105,7 +105,7 @@ def session(each: SessionSummary) -> Content:
 def prompt(each: Prompt) -> Content:
     """A prompt of a user as a text."""
     facts = drawing.line(f"{each.project or 'no project'} · session {each.session_id}", drawing.MUTED)
-    return drawing.lines([Content.styled("Prompt", "bold"), facts, Content(), drawing.said(each.content)])
+    return drawing.lines([Content.styled("Prompt", "bold"), facts, Content(), drawing.multiline(each.content)])
 
 
 def around(store: MemoryStore, note: Memory) -> list[Memory]:
@@ -115,7 +115,7 @@ def around(store: MemoryStore, note: Memory) -> list[Memory]:
     return store.list(project=note.project, limit=2 * _NEIGHBOURS, offset=offset)
 
 
-class Around(Listing):
+class NotesAround(Listing):
     """The notes of a project before and after one; the cursor is on that one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "Edit")]
@@ -130,16 +130,16 @@ class Around(Listing):
 
     def _show(self, found: list[Memory]) -> None:
         self._notes = {note.id: note for note in found}
-        self.show_title(f"{self._note.project}: what changed before and after “{self._note.title}”")
+        self.show_title(f"{self._note.project}: changes before and after “{self._note.title}”")
         self.rows.fill([(note.id, self._row(note)) for note in found], self.rows.key or self._note.id)
 
     def _row(self, note: Memory) -> Content:
-        is_it = note.id == self._note.id
+        is_centre = note.id == self._note.id
         return Content.assemble(
-            ("▶ " if is_it else "  ", "$accent"),
+            ("▶ " if is_centre else "  ", "$accent"),
             (f"{brief_age(note.updated_at):>5} ", drawing.MUTED),
             (f"{note.type[:4]} ", "$secondary"),
-            drawing.line(note.title, "bold" if is_it else ""),
+            drawing.line(note.title, "bold" if is_centre else ""),
         )
 
     @on(OptionList.OptionHighlighted, "#rows")

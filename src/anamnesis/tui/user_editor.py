@@ -1,20 +1,18 @@
-"""Editing in the user's editor: the application leaves the terminal to it. Typed text is never lost."""
+"""Editing in the user's editor, to which the application hands the terminal. Typed text is never lost."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from anamnesis.editing import parse_edited, save_text
+from anamnesis.editing import parse_edited, save_text, saved_on_error
 from anamnesis.errors import AnamnesisError, InvalidArgument
 from anamnesis.notes import Memory, render
 from anamnesis.store.ids import UlidMaker, utcnow
-from anamnesis.tui.latest import tell_error
+from anamnesis.tui.latest import notify_error
 
 if TYPE_CHECKING:
     from anamnesis.tui.app import Anamnesis
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def edit(app: Anamnesis, note_id: str) -> None:
-    """Edit a note, front matter and all, and save it as `anamnesis edit` does."""
+    """Edit a note with its front matter, and save it as `anamnesis edit` does."""
     try:
         before = app.vault.get(note_id)
         text = _edited(app, render(before))
@@ -31,7 +29,7 @@ def edit(app: Anamnesis, note_id: str) -> None:
             return
         _save(app, text, lambda vault: save_text(vault.notes, before, text))
     except AnamnesisError as error:
-        tell_error(app, error)
+        notify_error(app, error)
 
 
 def write(app: Anamnesis, project: str) -> None:
@@ -52,15 +50,12 @@ def write(app: Anamnesis, project: str) -> None:
         if text is not None:
             _save(app, text, lambda vault: vault.notes.put(replace(parse_edited(blank.id, text), updated_at=utcnow())))
     except AnamnesisError as error:
-        tell_error(app, error)
+        notify_error(app, error)
 
 
 def _save(app: Anamnesis, text: str, save: Callable[[Vault], Memory]) -> None:
-    try:
+    with saved_on_error(text):
         app.with_vault(save)
-    except AnamnesisError as error:
-        error.hint = f"{error.hint} What you typed is in {_keep(text)}.".strip()
-        raise
     app.notify("Saved.")
     app.reload()
 
@@ -73,9 +68,3 @@ def _edited(app: Anamnesis, text: str) -> str | None:
     except (ValueError, click.ClickException) as error:
         reason = error.message if isinstance(error, click.ClickException) else str(error)
         raise InvalidArgument(f"The editor cannot be used: {reason}.", "Name another in VISUAL or EDITOR.") from error
-
-
-def _keep(text: str) -> Path:
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".md", delete=False) as file:
-        file.write(text)
-    return Path(file.name)

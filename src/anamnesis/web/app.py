@@ -20,7 +20,7 @@ from anamnesis.web.mount import Mount
 from anamnesis.web.route import Route
 from anamnesis.web.router import Router, clean
 
-# Takes the trace of an unexpected error, for the log.
+# Logs the traceback of an unexpected error.
 Report = Callable[[str], None]
 
 
@@ -50,7 +50,7 @@ class App:
         self._mounts = mounts
 
     def admit(self, request: Request) -> Route | Mount | Response:
-        """The route or application of a request, decided by its head; or the answer where it is refused or has none."""
+        """The route or application of a request, decided by its head, or the answer if it is refused or has none."""
         found = self._guard(request) or (self._mounts and self._page(request)) or self._router.find(request)
         if isinstance(found, Response):
             self._metrics.count("", "", found.status, 0.0)
@@ -59,7 +59,7 @@ class App:
         return found
 
     async def close(self) -> None:
-        """Let the mounted applications shut down."""
+        """Shut down the mounted applications."""
         for mount in self._mounts:
             await mount.close()
 
@@ -74,7 +74,7 @@ class App:
         return refusal
 
     def respond(self, request: Request, route: Route) -> Response | Future[Response]:
-        """The answer of the route, at once or when its lane has it."""
+        """The answer of the route, or a future of it from the route's lane."""
         if self._open_engram and route.uses_engram:
             return asyncio.ensure_future(self._respond_when_open(request, route))
         started = time.perf_counter()
@@ -93,7 +93,7 @@ class App:
         return future
 
     async def _respond_when_open(self, request: Request, route: Route) -> Response:
-        """The answer, once engram.db is open. Requests that arrive before that wait for the same opening."""
+        """The answer, once engram.db is open. Requests that arrive earlier wait for the same opening."""
         try:
             if self._open_engram:
                 self._opening = self._opening or self._lanes.call(Lane.GIT, self._open_engram)
@@ -109,9 +109,9 @@ class App:
         return self._lanes.connection() if route.uses_engram else None
 
     def _page(self, request: Request) -> Mount | Response | None:
-        """The application of a path; a browser that asks for the root is sent to the first one.
+        """The application of a path; a browser that requests the root is redirected to the first one.
 
-        A path with empty or dot segments is left to the router, which redirects it.
+        The router redirects a path with empty or dot segments.
         """
         if request.path == "/" and request.method == "GET" and "text/html" in (request.headers.get("accept") or ""):
             return Response(302, type="", headers=(("Location", f"{self._mounts[0].prefix}/"), ("Vary", "Accept")))
@@ -134,9 +134,9 @@ class App:
         return response
 
     def _run_all(self, route: Route, requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
-        """The answers to requests that came in a row: together where the route can, else one after the other."""
+        """The answers to consecutive requests: in one call if the route can, else one by one."""
         if route.call_all and len(requests) > 1:
-            with contextlib.suppress(Exception):  # no change was made: one by one they show which request fails
+            with contextlib.suppress(Exception):  # nothing was changed; one by one shows which request fails
                 return route.call_all(requests, db)
         return [self._run(route, request, db) for request in requests]
 
@@ -161,4 +161,4 @@ class App:
         self._report("".join(traceback.format_exception(error)))
         if isinstance(error, sqlite3.Error):
             return failure(500, f"{error} ({getattr(error, 'sqlite_errorname', 'SQLite')})")
-        return failure(500, "something went wrong inside; the log under ANAMNESIS_HOME says what")
+        return failure(500, "an internal error occurred; see the log under ANAMNESIS_HOME")

@@ -1,4 +1,4 @@
-"""One client: bytes in, answers out, in order. Requests are refused by their head where possible. Knows no routes."""
+"""One client: bytes in, answers out, in order. Requests are refused by their head if possible. Knows no routes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, cast
 
 from anamnesis.errors import AnamnesisError
-from anamnesis.web.exchange import Exchange
+from anamnesis.web.http_exchange import Exchange
 from anamnesis.web.message import Request, Response, failure
 from anamnesis.web.mount import Mount
 from anamnesis.web.parser import Malformed, Parser, TooLong
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from anamnesis.web.http_server import HttpServer
     from anamnesis.web.route import Route
 
-# Bytes that a client may send ahead while its request is being answered, and the number of its requests that are
-# answered in a row before other clients have their turn.
+# The bytes that a client may send ahead while its request is being answered, and the number of its requests that are
+# answered before other clients get their turn.
 _MOST_AHEAD = 1 << 18
 _MOST_IN_A_ROW = 64
 _RETRY = ("Retry-After", "1")
@@ -29,7 +29,7 @@ _FAILED = failure(500, "the application failed; the log under ANAMNESIS_HOME has
 
 
 class Phase(IntEnum):
-    """What a connection does, the least important first: these are closed first to make room for a new one."""
+    """What a connection does. The lowest phases are closed first to make room for a new connection."""
 
     LINGER = 0
     IDLE = 1
@@ -41,8 +41,8 @@ class Phase(IntEnum):
 LINGER, IDLE, HEAD, BODY, WORK = Phase
 
 
-class Connection(asyncio.Protocol):
-    """One client: its requests are answered one after the other."""
+class HttpConnection(asyncio.Protocol):
+    """One client, whose requests are answered one after the other."""
 
     def __init__(self, server: HttpServer) -> None:
         self.phase = HEAD
@@ -57,7 +57,7 @@ class Connection(asyncio.Protocol):
         self._request: Request | None = None
         self._route: Route | None = None
         self._exchange: Exchange | None = None
-        self._may_send_leave = False
+        self._may_send_continue = False
         self._at_work = 0
         self._unsent = 0
         self._unsent_since = 0.0
@@ -66,7 +66,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(Transport, transport)
         if not self._server.take(self):
-            self._say(failure(503, "the daemon has as many connections as it can serve; try again", _RETRY))
+            self._send(failure(503, "the daemon has as many connections as it can serve; try again", _RETRY))
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -86,12 +86,12 @@ class Connection(asyncio.Protocol):
         if self._exchange:
             self._since = time.monotonic()
             self._feed_exchange(self._exchange)
-        self._weigh()
+        self._report_held()
         if self._parser.size + (self._exchange.unread if self._exchange else 0) > _MOST_AHEAD:
             self._transport.pause_reading()
 
     def eof_received(self) -> bool:
-        """A client may close its side after its last request and still wait for the answers."""
+        """A client may close its side after its last request and still read the answers."""
         self._has_all = True
         early = Malformed(400, "the body ended too early")
         if self.phase is BODY:
@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
         self._advance()
 
     def end_stream(self) -> None:
-        """End a response that may go on without end. Other applications learn that the server stops."""
+        """End an endless response. Other applications get a disconnect."""
         if self._exchange and self._exchange.is_stream:
             self._cut_exchange()
         elif self._exchange:
@@ -129,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def importance(self) -> tuple[Phase, float]:
-        """The order in which connections are closed for a new one: what has waited longest goes first."""
+        """The order in which connections are closed for a new one; among equals, the longest waiting first."""
         return WORK if self._transport.get_write_buffer_size() else self.phase, self._since
 
     def refuse_for_memory(self) -> None:
@@ -184,10 +184,10 @@ class Connection(asyncio.Protocol):
         except Malformed as error:
             self._refuse(error)
         finally:
-            self._weigh()
+            self._report_held()
 
     def _take_request(self) -> bool:
-        """Answer the next request or begin to, if it has arrived; whether it had."""
+        """Answer the next request or begin to, if it has arrived; returns whether it had."""
         request, route = self._request, self._route
         if request is None or route is None:
             request = self._parser.head()
@@ -221,7 +221,7 @@ class Connection(asyncio.Protocol):
         elif self._route:
             if self.phase is not BODY:
                 self.phase, self._body_since = BODY, now
-                if self._parser.waits_for_leave:
+                if self._parser.expects_continue:
                     self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self._since = now
         elif not self._parser.size:
@@ -241,14 +241,14 @@ class Connection(asyncio.Protocol):
     def _finish(self, request: Request, found: Future[Response]) -> None:
         self.phase, self._at_work = IDLE, 0
         if found.cancelled() or self._transport.is_closing():
-            self._weigh()
+            self._report_held()
             self._transport.close()
             return
         self._answer(request, found.result())
         self._advance()
 
     def _answer(self, request: Request, response: Response, *, is_cut: bool = False) -> None:
-        """Send the answer. If the body of the request has not arrived (`is_cut`), close the connection after it."""
+        """Send the answer. If the body of the request has not arrived (`is_cut`), then close the connection."""
         keeps_alive = self.keeps_alive and not is_cut
         head = head_of(response, f"Content-Length: {len(response.body)}\r\n", keeps_alive)
         self._transport.write(head if request.method == "HEAD" else head + response.body)
@@ -259,10 +259,10 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _begin_exchange(self, request: Request, mount: Mount) -> None:
-        """Let a mounted application answer; the body of the request may still have to arrive."""
+        """Let a mounted application answer. The body of the request may arrive later."""
         self.phase, self._since = WORK, time.monotonic()
         self._body_since = self._since
-        self._may_send_leave = self._parser.waits_for_leave
+        self._may_send_continue = self._parser.expects_continue
         self._exchange = exchange = Exchange(self, mount, request)
         self._server.keep(exchange.task)
         exchange.task.add_done_callback(functools.partial(self._end_exchange, exchange))
@@ -283,7 +283,7 @@ class Connection(asyncio.Protocol):
             self._cut_exchange(refusal_of(error))
 
     def _cut_exchange(self, refusal: Response | None = None) -> None:
-        """End what a mounted application does, with a refusal where it has not begun to respond."""
+        """Cancel a mounted application, with a refusal if it has not started its response."""
         exchange, self._exchange = self._exchange, None
         if exchange is None:
             return
@@ -296,7 +296,7 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def _end_exchange(self, exchange: Exchange, task: asyncio.Task[None]) -> None:
-        """Handle an application that has returned or failed. Most have sent all of their response by then."""
+        """Handle an application that has returned or failed; most have sent their whole response by then."""
         error = None if task.cancelled() else task.exception()
         if error and not self.is_closing and not isinstance(error, AnamnesisError):
             context = {"message": "a mounted application failed", "exception": error}
@@ -304,7 +304,7 @@ class Connection(asyncio.Protocol):
         if exchange is self._exchange and not exchange.is_complete:
             self._cut_exchange(failure(503, str(error)) if isinstance(error, AnamnesisError) else _FAILED)
 
-    # What an exchange asks of its connection.
+    # The interface for an exchange.
 
     @property
     def keeps_alive(self) -> bool:
@@ -323,18 +323,18 @@ class Connection(asyncio.Protocol):
         return (found[0], found[1]) if found else None
 
     def ask_for_body(self) -> None:
-        """Read on, for the application waits for more of the body."""
+        """Read more, as the application waits for the rest of the body."""
         self._since = time.monotonic()
-        self._weigh()
-        if self._may_send_leave:
-            self._may_send_leave = False
+        self._report_held()
+        if self._may_send_continue:
+            self._may_send_continue = False
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if self._can_write.is_set():
             self._transport.resume_reading()
 
     def start_response(self, exchange: Exchange, status: int, head: bytes, *, has_date: bool) -> None:
-        self._may_send_leave = False
-        self._weigh()
+        self._may_send_continue = False
+        self._report_held()
         seconds = time.monotonic() - self._body_since
         self._server.app.count(exchange.request, exchange.mount.prefix, status, seconds)
         date = "" if has_date else date_line()
@@ -345,11 +345,11 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the client has read most of what was written."""
+        """Wait until the client has read most of the written bytes."""
         await self._can_write.wait()
 
     def end_response(self, exchange: Exchange) -> None:
-        """Go on with the next request, while the application may still do what it does after a response."""
+        """Continue with the next request, while the application may still run after its response."""
         self._exchange = None
         self.phase = IDLE
         if not exchange.has_body:
@@ -364,28 +364,28 @@ class Connection(asyncio.Protocol):
 
     def _refuse_with(self, response: Response) -> None:
         """Answer a request that has not arrived completely, and close the connection."""
-        self._say(response)
+        self._send(response)
         self._linger()
 
-    def _say(self, response: Response) -> None:
+    def _send(self, response: Response) -> None:
         head = head_of(response, f"Content-Length: {len(response.body)}\r\n", False)
         self._transport.write(head + response.body)
 
     def _linger(self) -> None:
-        """Let the client read its answer before the connection is closed: closing at once would discard it."""
+        """Let the client read its answer before the connection is closed; closing at once would discard it."""
         self.phase, self._since = LINGER, time.monotonic()
         self._drop()
         self._transport.write_eof()
         self._transport.resume_reading()
 
     def _drop(self) -> None:
-        """Discard the buffered bytes that are no request yet."""
+        """Discard the buffered bytes of an incomplete request."""
         self._parser = Parser()
         self._request = self._route = None
-        self._weigh()
+        self._report_held()
 
-    def _weigh(self) -> None:
-        """Report the number of bytes that are held now to the server."""
+    def _report_held(self) -> None:
+        """Report the number of buffered bytes to the server."""
         held = self._parser.size + (self._exchange.unread if self._exchange else self._at_work)
         if held != self.held:
             change, self.held = held - self.held, held

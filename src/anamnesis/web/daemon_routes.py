@@ -22,11 +22,11 @@ def routes(
     lanes: Lanes,
     connections: Callable[[], int],
     state: Callable[[], dict[str, object]],
-    watched: Callable[[], dict[str, float]],
+    gauges: Callable[[], dict[str, float]],
 ) -> list[Route]:
     """The routes of a daemon whose API has the `described` ones.
 
-    `state` reports on notes, engram.db and the bridge; `watched` are the gauges of notes and dreams.
+    `state` reports on notes, engram.db and the bridge; `gauges` are those of notes and dreams.
     """
 
     def ready(request: Request, db: None) -> Response:
@@ -46,12 +46,12 @@ def routes(
             anamnesis_write_transactions_total=lanes.writer.transactions,
             anamnesis_writes_total=lanes.writer.changes,
             **_engram_counts(lanes),
-            **watched(),
+            **gauges(),
         )
         return Response(200, page.encode(), metrics.TYPE)
 
     def describe(request: Request, db: None) -> Response:
-        """Give this document."""
+        """Return this document."""
         return Response(200, json.dumps(openapi.document([*described, *own])).encode())
 
     about = values(bridge="string", pid="integer", service="string", status="string", version="string")
@@ -67,9 +67,9 @@ def _engram_counts(lanes: Lanes) -> dict[str, int]:
     """The counts of an engram.db, if there is one."""
     if not lanes.has_engram:
         return {}
-    kept = stats(lanes.connection())
+    counts = stats(lanes.connection())
     return {
-        "anamnesis_sessions": kept.total_sessions,
-        "anamnesis_observations": kept.total_observations,
-        "anamnesis_prompts": kept.total_prompts,
+        "anamnesis_sessions": counts.total_sessions,
+        "anamnesis_observations": counts.total_observations,
+        "anamnesis_prompts": counts.total_prompts,
     }

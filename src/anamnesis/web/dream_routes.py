@@ -1,4 +1,4 @@
-"""Routes about dreams: what waits, and what the last one did. They only read, and no search waits for them."""
+"""Routes about dreams: open proposals, and the last report. They only read, and no search waits for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anamnesis.web.route import ERROR, OneOf, Route
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
 
-_NONE_YET = "no dream has run yet; the daemon dreams when nobody works, and `anamnesis dream` does it now"
+_NONE_YET = "no dream has run yet; the daemon dreams when it is idle, and `anamnesis dream` starts one now"
 _COUNT = {"type": "integer"}
 _TEXT = {"type": "string"}
 _DREAM = {
@@ -46,7 +46,7 @@ def routes(notes: Callable[[], MemoryStore]) -> list[Route]:
         return _answer(status(notes()))
 
     def last_report(request: Request, db: None) -> Response:
-        """Give the report of the last dream, as JSON or, if that is asked for, as markdown."""
+        """Return the report of the last dream, as JSON or, if requested, as markdown."""
         store = notes()
         change = last_dream(store)
         if change is None:
@@ -73,7 +73,7 @@ def _answer(value: dict[str, Any]) -> Response:
 
 
 def _prefers_markdown(accept: str) -> bool:
-    """Whether a client names markdown, and JSON not before it."""
+    """Whether a client accepts markdown, and does not name JSON before it."""
     kinds = [each.partition(";")[0].strip().lower() for each in accept.split(",")]
     markdown = MARKDOWN.partition(";")[0]
     return markdown in kinds and JSON not in kinds[: kinds.index(markdown)]

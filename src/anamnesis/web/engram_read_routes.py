@@ -50,7 +50,7 @@ def get_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Find observations by their words, best first; by meaning, with a header that says so, if none has all words."""
+    """Find observations by their words, best first; if none has all words, by meaning, with a header that says so."""
     query, match_any = request.words(), request.text("match") == "any"
     filters: Filters = {
         "type": request.text("type"),
@@ -70,8 +70,8 @@ def search(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def _tokens(found: SearchResult) -> int:
-    """About how many tokens a model reads for a result."""
-    from anamnesis.eval.report import estimate_tokens  # few clients ask for it
+    """An estimate of the tokens of a result."""
+    from anamnesis.eval.report import estimate_tokens  # few clients request it
 
     return estimate_tokens(f"{found.title}\n{found.content}")
 
@@ -99,7 +99,7 @@ def search_prompts(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def context(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Give the context of a new session: recent sessions, prompts and observations, as markdown."""
+    """Return the context of a new session: recent sessions, prompts and observations, as markdown."""
     found = format_context(
         db,
         request.stored("project"),
@@ -147,7 +147,7 @@ ROUTES = (
         recent_sessions,
         Lane.LIST,
         {200: ListOf(SessionSummary)},
-        {"project": PROJECT, "limit": number("How many at the most.", 5)},
+        {"project": PROJECT, "limit": number("The maximum number.", 5)},
     ),
     Route(
         "GET",
@@ -155,7 +155,7 @@ ROUTES = (
         recent_observations,
         Lane.LIST,
         {200: ListOf(Observation)},
-        {"project": PROJECT, "scope": SCOPE, "limit": number("How many at the most.", 20)},
+        {"project": PROJECT, "scope": SCOPE, "limit": number("The maximum number.", 20)},
     ),
     Route("GET", "/observations/{id}", get_observation, Lane.LOOP, {200: Observation, 400: ERROR, 404: ERROR}),
     Route(
@@ -169,7 +169,7 @@ ROUTES = (
             "type": text("Only of this type."),
             "project": PROJECT,
             "scope": SCOPE,
-            "limit": number("How many at the most, up to 20.", 10),
+            "limit": number("The maximum number, up to 20.", 10),
             "match": text("`any` matches observations with any of the words; otherwise all have to match."),
             "include_tokens": flag("Add an estimate of the tokens of each result, and of all in a header."),
         },
@@ -192,7 +192,7 @@ ROUTES = (
         recent_prompts,
         Lane.LIST,
         {200: ListOf(Prompt)},
-        {"project": PROJECT, "limit": number("How many at the most.", 20)},
+        {"project": PROJECT, "limit": number("The maximum number.", 20)},
     ),
     Route(
         "GET",
@@ -203,7 +203,7 @@ ROUTES = (
         {
             "q": _QUERY,
             "project": PROJECT,
-            "limit": number("How many at the most.", 10),
+            "limit": number("The maximum number.", 10),
         },
     ),
     Route(
@@ -215,9 +215,9 @@ ROUTES = (
         {
             "project": PROJECT,
             "scope": SCOPE,
-            "limit": number("How many observations at the most.", 20),
-            "compact": flag("Leave the contents out."),
-            "max_bytes": number("Bytes at the most, up to 65536; a text that is cut says so.", 0),
+            "limit": number("The maximum number of observations.", 20),
+            "compact": flag("Omit the contents."),
+            "max_bytes": number("The maximum number of bytes, up to 65536; a cut text says so.", 0),
         },
     ),
     Route("GET", "/export", export, Lane.SEARCH, {200: Export}),

@@ -1,4 +1,4 @@
-"""Requests and answers of Engram's routes: values and JSON are read and written by Go's rules, and texts redacted."""
+"""Requests and answers of Engram's routes: values and JSON follow Go's rules, and texts are redacted."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 # Names the kinds of secrets that were removed from a request before it was stored.
 REDACTED = "X-Anamnesis-Redacted"
-# Says how the results of a search were found, where nothing has all of the words.
+# Says how the results of a search were found if nothing has all of the words.
 RECALLED = "X-Anamnesis-Recall"
-# About how many tokens a model reads for the results of a search together, if that was asked for.
+# An estimate of the tokens of all results of a search, if requested.
 TOKENS = "X-Anamnesis-Tokens"
 
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -43,7 +43,7 @@ Answer = Callable[["EngramRequest", sqlite3.Connection], Response]
 
 
 class Invalid(Exception):
-    """A request that cannot be answered as it is; the message says why, with status 400."""
+    """An invalid request; the message is the answer, with status 400."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -51,8 +51,8 @@ class Invalid(Exception):
 
 
 class EngramRequest:
-    """One request. `cleaning` redacts the texts that it carries; `recall` finds what a search by words does not, and
-    `used` records a use of observations.
+    """One request. `cleaning` redacts its texts, `recall` is used if a search by words finds nothing, and `used`
+    records a use of observations.
     """
 
     __slots__ = ("_parameters", "_request", "cleaning", "recall", "used")
@@ -60,7 +60,7 @@ class EngramRequest:
     def __init__(
         self, request: Request, *, strict: bool = False, recall: Recall | None = None, used: Used | None = None
     ) -> None:
-        self.used = used or _forget
+        self.used = used or _record_nothing
         self.cleaning = Cleaning(strict=strict)
         self.recall = recall
         self._request = request
@@ -94,7 +94,7 @@ class EngramRequest:
         return query
 
     def number_in_path(self, what: str) -> int:
-        """The id of such a row, from the path."""
+        """The numeric id in the path; `what` names its kind in errors."""
         id = whole(self._request.parts["id"])
         if id is None:
             raise Invalid(f"invalid {what} id")
@@ -105,22 +105,22 @@ class EngramRequest:
         return self.cleaning(self._request.parts["id"])
 
     def body(self, kind: type[Row], *, alone: bool = False) -> Row:
-        """The body as such a value, redacted."""
+        """The body as a value of this type, redacted."""
         try:
             return cleaned(gojson.loads(self._request.body, kind, alone=alone), self.cleaning)
         except gojson.InvalidJSON as error:
             raise Invalid(f"invalid json: {error}") from error
 
     def body_as_sent(self, kind: type[Row], most: int | None = None) -> Row | None:
-        """The body's first bytes as such a value, not redacted; None if they are not JSON."""
+        """The body's first bytes as a value of this type, not redacted; None if they are not JSON."""
         try:
             return gojson.loads(self._request.body[:most], kind)
         except gojson.InvalidJSON:
             return None
 
 
-def _forget(_kind: Kind, _ids: Iterable[int]) -> None:
-    """The record of uses where there is none."""
+def _record_nothing(_kind: Kind, _ids: Iterable[int]) -> None:
+    """The default of `used`."""
 
 
 def answer(value: object, status: int = 200, *headers: tuple[str, str]) -> Response:
@@ -129,16 +129,16 @@ def answer(value: object, status: int = 200, *headers: tuple[str, str]) -> Respo
 
 
 def failure(status: int, message: str) -> Response:
-    """An error with its reason, as Engram answers it."""
+    """An error with its reason, in Engram's form."""
     return answer({"error": message}, status)
 
 
 def bound(
     routes: Iterable[Route], *, strict: bool = False, recall: Recall | None = None, used: Used | None = None
 ) -> list[Route]:
-    """Routes of Engram as the server calls them: with plain requests, and with answers instead of Engram's errors.
+    """Adapt Engram's routes to the server: they get plain requests, and return answers instead of raising errors.
 
-    If `strict`, texts are stored as they were sent, and a search finds only what has all of its words.
+    If `strict`, texts are stored as they were sent, and a search finds only results with all words.
     """
     return [_bound(route, strict=strict, recall=None if strict else recall, used=used) for route in routes]
 
@@ -153,11 +153,11 @@ def _bound(route: Route, *, strict: bool, recall: Recall | None, used: Used | No
         response = _answered(call, given, db)
         return _with_kinds(given, response) if shows_kinds else response
 
-    def call_in_a_row(requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
+    def call_batch(requests: Sequence[Request], db: sqlite3.Connection) -> Sequence[Response]:
         given = [EngramRequest(request, strict=strict) for request in requests]
         return list(map(_with_kinds, given, call_all(given, db) if call_all else ()))
 
-    return replace(route, call=call_one, call_all=call_in_a_row if call_all else None)
+    return replace(route, call=call_one, call_all=call_batch if call_all else None)
 
 
 def _answered(call: Answer, given: EngramRequest, db: sqlite3.Connection) -> Response:
@@ -170,7 +170,7 @@ def _answered(call: Answer, given: EngramRequest, db: sqlite3.Connection) -> Res
 
 
 def _with_kinds(given: EngramRequest, response: Response) -> Response:
-    """The answer with a header that names what was redacted: the body stays as Engram's clients know it."""
+    """The answer with a header that names the redacted kinds; the body stays as in Engram."""
     kinds = given.cleaning.kinds
     return replace(response, headers=(*response.headers, (REDACTED, ", ".join(kinds)))) if kinds else response
 

@@ -19,7 +19,7 @@ _MOST_MIGRATION = 1 << 10
 _IMPORTED = "http-import"
 
 
-# Bodies that are no records of the store. Fields have the names that clients send.
+# Bodies of requests that are not records of the store. Fields have the names that clients send.
 @dataclass(frozen=True, slots=True)
 class NewSession:
     id: str
@@ -33,8 +33,8 @@ class SessionEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """New values of an observation's fields; missing ones stay as they are."""
+class ObservationChanges:
+    """New values of an observation's fields; missing ones are unchanged."""
 
     type: str | None
     title: str | None
@@ -60,7 +60,7 @@ class NewPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Migration:
+class ProjectMigration:
     old_project: str
     new_project: str
 
@@ -83,7 +83,7 @@ def end_session(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def add_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Save an observation: as a new one, in place of its topic's, or as a repetition of one of the last 15 minutes."""
+    """Save an observation: as a new one, as a revision of its topic's, or as a repetition within 15 minutes."""
     [response] = _add_observations([request], db)
     return response
 
@@ -111,7 +111,7 @@ def capture_passively(request: EngramRequest, db: sqlite3.Connection) -> Respons
 def update_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Change fields of an observation."""
     id = request.number_in_path("observation")
-    changes = asdict(request.body(Changes))
+    changes = asdict(request.body(ObservationChanges))
     if all(value is None for value in changes.values()):
         raise Invalid("at least one field is required")
     changed = observations.update(db, id, changes)
@@ -120,7 +120,7 @@ def update_observation(request: EngramRequest, db: sqlite3.Connection) -> Respon
 
 
 def delete_observation(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Soft-delete an observation, or delete it for good. An unknown one is no error."""
+    """Soft-delete an observation, or delete it permanently. An unknown one is not an error."""
     id, hard = request.number_in_path("observation"), request.flag("hard")
     observations.delete(db, id, hard, strict=request.cleaning.strict)
     return answer({"id": id, "status": "deleted", "hard_delete": hard})
@@ -135,15 +135,15 @@ def add_prompt(request: EngramRequest, db: sqlite3.Connection) -> Response:
 
 
 def import_(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Import an exported document of 50 MB at the most: all of it or nothing."""
+    """Import an exported document of at most 50 MB: all of it or nothing."""
     data = request.body(Export, alone=True)
     return answer(exchange.import_(db, data, _IMPORTED, strict=request.cleaning.strict))
 
 
 def migrate_project(request: EngramRequest, db: sqlite3.Connection) -> Response:
     """Move everything of a project to another, whatever the spelling of their names."""
-    # Engram reads no more: a value that ends before the limit is accepted, whatever follows.
-    names = request.body_as_sent(Migration, most=_MOST_MIGRATION)
+    # Engram reads only this much: a value that ends before the limit is accepted, whatever follows.
+    names = request.body_as_sent(ProjectMigration, most=_MOST_MIGRATION)
     if names is None:
         raise Invalid("invalid JSON")
     strict = request.cleaning.strict
@@ -200,7 +200,7 @@ ROUTES = (
         update_observation,
         Lane.WRITE,
         {200: Observation, 400: ERROR, 404: ERROR},
-        body=Body(Changes, is_one_needed=True),
+        body=Body(ObservationChanges, is_one_needed=True),
     ),
     Route(
         "DELETE",
@@ -208,7 +208,7 @@ ROUTES = (
         delete_observation,
         Lane.WRITE,
         {200: values(hard_delete="boolean", id="integer", status="string"), 400: ERROR},
-        {"hard": flag("Delete it for good.")},
+        {"hard": flag("Delete it permanently.")},
     ),
     Route(
         "POST",
@@ -233,6 +233,6 @@ ROUTES = (
         migrate_project,
         Lane.WRITE,
         {200: values(status="string"), 400: ERROR},
-        body=Body(Migration, ("old_project", "new_project")),
+        body=Body(ProjectMigration, ("old_project", "new_project")),
     ),
 )

@@ -1,6 +1,6 @@
-"""Who may send requests: programs of this machine, with the token if one is set; never a page of another site.
+"""Decides who may send requests: programs of this machine, with the token if one is set; never other sites' pages.
 
-Decides by the head of a request alone, before a byte of its body is kept.
+Uses only the head of a request, before a byte of its body is read.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from urllib.parse import quote
 
 from anamnesis.config import setting
 from anamnesis.errors import InvalidArgument
-from anamnesis.web.login import is_valid
+from anamnesis.web.login_cookie import is_valid
 from anamnesis.web.message import Request, Response, failure
 
 Guard = Callable[[Request], Response | None]
-# Where the pages of the dashboard are.
+# The path of the dashboard's pages.
 PAGES = "/ui"
 LOGIN = f"{PAGES}/login"
-# What the page of the login needs.
+# The paths that the login page needs.
 _OPEN = (LOGIN, f"{PAGES}/static/style.css", f"{PAGES}/static/icon.svg", f"{PAGES}/static/page.js")
 
 _HOST = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(?::[0-9]*)?")
@@ -44,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 
 def build_guard(host: str, token: str) -> Guard:
-    """A guard for a daemon that is bound to `host`. A token that is set is required, also on loopback."""
+    """A guard for a daemon that is bound to `host`. If a token is set, it is required, also on loopback."""
     is_local = is_loopback(host)
     if not token and not is_local:
         raise InvalidArgument(
@@ -53,14 +53,14 @@ def build_guard(host: str, token: str) -> Guard:
         )
     if token:
         setting("token").check(token)
-    wanted = f"Bearer {token}".encode()
+    expected = f"Bearer {token}".encode()
 
     def check(request: Request) -> Response | None:
         if is_local and (refused := _refuse_other_hosts(request)):
             return refused
         if token and not (is_local and request.path == _HEALTH):
             given = (request.headers.get("authorization") or "").encode("latin-1")
-            if not hmac.compare_digest(given, wanted) and (refused := _refuse_visitor(request, token)):
+            if not hmac.compare_digest(given, expected) and (refused := _refuse_visitor(request, token)):
                 return refused
         return _refuse_pages(request)
 
@@ -68,7 +68,7 @@ def build_guard(host: str, token: str) -> Guard:
 
 
 def _refuse_visitor(request: Request, token: str) -> Response | None:
-    """Refuse a request without the token, unless a browser that has logged in asks for a page; others may log in."""
+    """Refuse a request without the token, unless a logged-in browser requests a page; other browsers may log in."""
     if _is_page(request):
         if request.path in _OPEN or is_valid(token, request.headers.get("cookie") or ""):
             return None
@@ -94,9 +94,9 @@ def _is_own(host: str) -> bool:
 
 
 def _refuse_pages(request: Request) -> Response | None:
-    """Refuse what a browser sends on behalf of a page of another origin, whether to read, write, frame or embed.
+    """Refuse requests that a browser sends for a page of another origin, whether to read, write, frame or embed.
 
-    A link from another site may lead to a page of the dashboard: the other site sees nothing of it.
+    A link from another site may open a page of the dashboard, as that site cannot read it.
     """
     origin = request.headers.get("origin")
     if origin is not None:
@@ -109,11 +109,13 @@ def _refuse_pages(request: Request) -> Response | None:
 
 
 def _opens_page(request: Request) -> bool:
-    """Whether a person follows a link to a page of the dashboard, in a tab of its own."""
-    goes = request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
-    return request.method == "GET" and goes and _is_page(request)
+    """Whether a browser navigates to a page of the dashboard."""
+    navigates = (
+        request.headers.get("sec-fetch-mode") == "navigate" and request.headers.get("sec-fetch-dest") == "document"
+    )
+    return request.method == "GET" and navigates and _is_page(request)
 
 
 def _is_page(request: Request) -> bool:
-    """Whether a path is that of the dashboard, or of the root, from where browsers are sent there."""
+    """Whether a path belongs to the dashboard, or is the root, which redirects browsers to it."""
     return request.path in ("/", PAGES) or request.path.startswith(f"{PAGES}/")

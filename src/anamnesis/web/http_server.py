@@ -9,7 +9,7 @@ from asyncio import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from anamnesis.web.connection import Connection, Phase
+from anamnesis.web.connection import HttpConnection, Phase
 
 if TYPE_CHECKING:
     from anamnesis.web.message import Request, Response
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from anamnesis.web.route import Route
 
 _BACKLOG = 1024
-# Connections that the event loop accepts at a time. They exceed the limit of connections until they are counted, so
-# there must be descriptors in reserve for several times as many.
+# Connections that the event loop accepts at once. They exceed the limit of connections until they are counted, so
+# descriptors must be reserved for several times as many.
 _ACCEPTED_AT_ONCE = 8
 _PENDING_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """Times in seconds, sizes in bytes. Times are checked once per `sweep`, and only while there are connections.
 
     A request that is being answered and an answer that is being read are never cut.
@@ -32,12 +32,12 @@ class Limits:
 
     # From the first byte of a head, or from the start of the connection, to the head's end.
     head: float = 10.0
-    # Without a byte of a body, and for all of it.
+    # Between two bytes of a body, and for the whole body.
     body: float = 30.0
     whole_body: float = 600.0
     # Between requests.
     idle: float = 60.0
-    # Without the client reading any of an answer.
+    # While the client reads nothing of an answer.
     unread: float = 60.0
     # For the client of a refused request to read its answer, while the rest of the request is discarded.
     linger: float = 2.0
@@ -47,14 +47,14 @@ class Limits:
     connections: int = 1024
 
 
-class App(Protocol):
-    """What answers requests."""
+class ServerApp(Protocol):
+    """The application that answers requests."""
 
     def admit(self, request: Request) -> Route | Mount | Response:
         """The route of a request whose body has not arrived yet, or a mounted application, or a refusal."""
 
     def respond(self, request: Request, route: Route) -> Response | Future[Response]:
-        """The answer, or what will have it: most answers are there at once and need no task."""
+        """The answer, or a future of it. Most answers are available at once and need no task."""
 
     def refuse_body(self, request: Request, route: Route) -> Response:
         """The answer to a body that is too long for the route."""
@@ -66,27 +66,29 @@ class App(Protocol):
 class HttpServer:
     """Serves an application within the limits."""
 
-    app: App
+    app: ServerApp
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: ConnectionLimits | None = None) -> None:
+        self.limits = limits or ConnectionLimits()
         self.is_stopping = False
-        self.connections: set[Connection] = set()
+        self.connections: set[HttpConnection] = set()
         self.held = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_sweeping = False
         self._listener: asyncio.Server | None = None
 
-    async def listen(self, listening: socket.socket, app: App) -> None:
+    async def listen(self, listening: socket.socket, app: ServerApp) -> None:
         """Accept connections from a bound socket."""
         self.app = app
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(lambda: Connection(self), sock=listening, backlog=_ACCEPTED_AT_ONCE)
-        # asyncio uses one number for both; the queue of the kernel stays long.
+        self._listener = await loop.create_server(
+            lambda: HttpConnection(self), sock=listening, backlog=_ACCEPTED_AT_ONCE
+        )
+        # asyncio uses one number for both; the kernel's queue should be long.
         listening.listen(_BACKLOG)
 
     async def stop(self, seconds: float) -> bool:
-        """Answer the requests that have arrived, then end; whether all were answered in that time.
+        """Answer the requests that have arrived, then stop; returns whether all were answered in time.
 
         Streams of mounted applications are cut at once.
         """
@@ -110,14 +112,14 @@ class HttpServer:
         return is_complete
 
     def keep(self, task: asyncio.Task[None]) -> None:
-        """Keep the task of a mounted application until it ends: the event loop itself would not."""
+        """Keep a reference to a mounted application's task until it ends, which the event loop does not."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def take(self, new: Connection) -> bool:
+    def take(self, new: HttpConnection) -> bool:
         """Count a new connection, and close an idle one for it if there are too many; False if none is idle."""
         if len(self.connections) >= self.limits.connections:
-            oldest = min(self.connections, key=Connection.importance)
+            oldest = min(self.connections, key=HttpConnection.importance)
             if oldest.importance()[0] > Phase.HEAD:
                 return False
             self.connections.discard(oldest)
@@ -138,7 +140,7 @@ class HttpServer:
             max(sending, key=lambda each: each.held).refuse_for_memory()
 
     def _sweep(self) -> None:
-        """Check all clients for timeouts: one timer for all, none per request or packet."""
+        """Check all clients for timeouts, with one timer for all of them."""
         now = time.monotonic()
         for connection in list(self.connections):
             connection.check(now)

@@ -1,5 +1,6 @@
-"""Where routes run, so that no kind of work delays another: the event loop, threads for reads, pools for calls that
-wait, and the one writer.
+"""Where routes run, so that no kind of work delays another.
+
+The event loop, threads for reads, pools for waiting calls, and the one writer.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from anamnesis.web.message import Request, Response
 from anamnesis.web.writer import AfterWrite, Batch, Failed, Writer
 
 T = TypeVar("T")
-# What a route does with a connection. It does not raise: errors are answers too.
+# The work of a route with a connection. It does not raise: errors are answers too.
 Read = Callable[[sqlite3.Connection], Response]
 
-# As many as a small machine has cores, for each kind of reads.
+# The threads for each kind of read: the cores of a small machine.
 _THREADS = 2
-# Calls that wait use no CPU, so there may be more of them at a time. Each is bounded by a timeout of its own.
+# Waiting calls use no CPU, so there may be more of them. Each has a timeout of its own.
 _WAITING_THREADS = 4
 _MOST_QUEUED = 256
-# KiB of page cache of a reader's connection: more was no faster, and there are several of them.
+# KiB of page cache of each reader's connection; more was not faster.
 _CACHE = 2_000
 
 
@@ -64,7 +65,7 @@ class Lanes:
         self._of_thread = threading.local()
         self._pools: dict[Lane, Executor] = {
             Lane.LIST: ThreadPoolExecutor(_THREADS, "list"),
-            # Two threads that search could occupy a small machine.
+            # Two searching threads could occupy a small machine.
             Lane.SEARCH: ThreadPoolExecutor(_THREADS, "search", initializer=lower_priority),
             Lane.GIT: WaitingPool(_WAITING_THREADS, "git"),
             Lane.NETWORK: WaitingPool(_WAITING_THREADS, "network"),
@@ -77,21 +78,21 @@ class Lanes:
         return self._shared.is_open
 
     def read(self, lane: Lane, read: Read, failed: Failed) -> Future[Response]:
-        """Run a read in a thread of its lane; without a connection the answer is what `failed` makes of the reason."""
+        """Run a read in a thread of its lane; if there is no connection, `failed` makes the answer."""
         return asyncio.get_running_loop().run_in_executor(self._pools[lane], self._with_connection, read, failed)
 
     def write(self, batch: Batch, request: Request, failed: Failed) -> Future[Response]:
-        """Change engram.db; the answer comes after the commit, or is what `failed` makes of the reason."""
+        """Change engram.db; the answer comes after the commit, or `failed` makes it."""
         return self.writer.submit(batch, request, failed)
 
     def call(self, lane: Lane, work: Callable[[], T]) -> Future[T]:
-        """Run a function that has its own access to the memory: in the writer's thread, or in one of the lane."""
+        """Run a function that opens the memory itself, in the writer's thread or in one of the lane."""
         if lane is Lane.WRITE:
             return self.writer.call(work)
         return asyncio.get_running_loop().run_in_executor(self._pools[lane], work)
 
     def start(self, lane: Lane, work: Callable[[], object]) -> None:
-        """Run a function in a thread of a pool that nobody waits for; it handles its errors itself."""
+        """Run a function in a thread of a pool without waiting for it; it handles its errors itself."""
         self._pools[lane].submit(work)
 
     def close(self) -> None:
@@ -120,7 +121,7 @@ class Lanes:
 
 
 class WaitingPool(Executor):
-    """Threads for calls that may wait for long. A call that hangs cannot keep the process alive: it ends with it."""
+    """Daemon threads for calls that may wait long, so that a hanging call does not keep the process alive."""
 
     def __init__(self, threads: int, name: str) -> None:
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -130,7 +131,7 @@ class WaitingPool(Executor):
     def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> ThreadFuture[T]:
         if self._queue.qsize() >= _MOST_QUEUED:
             raise StoreUnavailable(
-                f"Too many calls wait for {self._name} already.", "Try again when one of them has ended."
+                f"Too many calls are waiting for {self._name}.", "Try again when one of them has ended."
             )
         future: ThreadFuture[T] = ThreadFuture()
         self._queue.put(functools.partial(_fulfil, future, functools.partial(function, *args, **kwargs)))

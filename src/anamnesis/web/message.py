@@ -1,4 +1,4 @@
-"""A request and its answer, as routes see them: HTTP without sockets, and without a dialect."""
+"""The requests and answers of routes: HTTP without sockets, and without a dialect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAFETY = (
 
 
 class Headers:
-    """The headers of a request, with names in lower case. Requests share equal ones, so they are never changed."""
+    """The headers of a request, with names in lower case. Requests share equal headers, so they are immutable."""
 
     __slots__ = ("_first", "pairs")
 
@@ -54,7 +54,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer, whole. Answers that are streamed come from mounted applications."""
+    """A complete answer. Only mounted applications stream answers."""
 
     status: int
     body: bytes = b""
@@ -63,13 +63,13 @@ class Response:
 
 
 def failure(status: int, message: str, *headers: tuple[str, str]) -> Response:
-    """An error with its reason, in the form that all errors have."""
+    """An error with its reason, in the common form of errors."""
     body = json.dumps({"error": message}, separators=(",", ":"))
     return Response(status, body.encode("ascii") + b"\n", JSON, headers)
 
 
 def unescape(text: str) -> str:
-    """A part of an address without its escapes; a byte that is not UTF-8 becomes a lone surrogate."""
+    """A part of a URL without its escapes; a byte that is not UTF-8 becomes a lone surrogate."""
     if "%" not in text and text.isascii():
         return text
     return unquote_to_bytes(text.encode("latin-1")).decode("utf-8", "surrogateescape")

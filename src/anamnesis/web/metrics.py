@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# Requests that ask how the daemon and its dreams are, and those without a route: no dream makes way for them.
+# Requests for the state of the daemon and its dreams, and those without a route; they do not interrupt a dream.
 _NO_WORK = ("/health", "/ready", "/metrics", "/dream/status", "/dream/last-report", "")
 
 
 class Metrics:
     """Number and duration of answers, by route and status.
 
-    While `on_work` is set, it is called when a request arrives that is work for somebody.
+    While `on_work` is set, it is called when a request for work arrives.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class Metrics:
 
     @property
     def requests(self) -> int:
-        """How many requests were work for somebody: not those that ask how the daemon is."""
+        """The number of requests for work, without those for the state of the daemon."""
         return int(sum(count for (_, path, _), (count, _) in [*self._answers.items()] if path not in _NO_WORK))
 
     def arrived(self, path: str) -> None:
-        """Call `on_work`, which is set, for a request of this path."""
+        """Call `on_work` if a request of this path is for work."""
         if self.on_work and path not in _NO_WORK:
             self.on_work()
 
@@ -67,7 +67,7 @@ class Metrics:
 
 
 def _resident_bytes() -> int | None:
-    """The memory of this process, where the system shows it in a file."""
+    """The memory of this process; None if the system does not show it in a file."""
     if sys.platform != "linux":
         return None
     with open("/proc/self/statm", "rb") as file:

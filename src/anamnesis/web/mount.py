@@ -1,4 +1,4 @@
-"""An ASGI application under a path prefix: made at its first request, with one lifespan."""
+"""An ASGI application under a path prefix, created at its first request, with one lifespan."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
-# Of this version of the protocol, applications learn of a disconnect from `receive`.
+# In this version of the protocol, `receive` reports a disconnect.
 ASGI = {"version": "3.0", "spec_version": "2.3"}
-# How long an application may take for its shutdown.
+# The timeout of an application's shutdown.
 _SHUTDOWN_SECONDS = 5.0
 
 
 class Mount:
-    """Where an application is, how it is made, and the longest body of a request to it."""
+    """The prefix of an application, how to create it, and the longest body of its requests."""
 
     def __init__(self, prefix: str, make: Callable[[], Application], limit: BodyLimit | None = None) -> None:
         if not prefix.startswith("/") or prefix.endswith("/"):
@@ -44,14 +44,14 @@ class Mount:
         await lifespan.application({**scope, "root_path": root, "state": lifespan.state.copy()}, receive, send)
 
     async def close(self) -> None:
-        """Let the application shut down, if it was ever made."""
+        """Shut down the application, if it was created."""
         if self._lifespan:
             await self._lifespan.shut_down()
 
     async def _started(self) -> Lifespan:
         async with self._starting:
             if self._lifespan is None:
-                # In a thread: imports of a framework would stop the event loop for a tenth of a second.
+                # In a thread, as importing a framework would block the event loop for a tenth of a second.
                 lifespan = Lifespan(await asyncio.to_thread(self._make), self.prefix)
                 await lifespan.start_up()
                 self._lifespan = lifespan
@@ -59,7 +59,7 @@ class Mount:
 
 
 class Lifespan:
-    """The startup and the shutdown of an application. One that has no lifespan just answers requests."""
+    """The startup and the shutdown of an application. An application without a lifespan just answers requests."""
 
     def __init__(self, application: Application, name: str) -> None:
         self.application = application

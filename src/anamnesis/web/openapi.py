@@ -65,7 +65,7 @@ def _operation(route: Route, components: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(route: Route, name: str) -> dict[str, Any]:
-    """A wildcard of the path: a number if the route can refuse it."""
+    """The parameter of a wildcard in the path: a number if the route can refuse it."""
     schema = {"type": "integer", "format": "int64"} if 400 in route.answers else {"type": "string", "minLength": 1}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
@@ -95,7 +95,7 @@ def _body(body: Body | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _readable(kind: Any) -> dict[str, Any]:
-    """The schema of what is read as such a value: every field may be null or missing."""
+    """The schema of a value of this type in a request: every field may be null or missing."""
     if get_origin(kind) in (typing.Union, types.UnionType):
         (kind,) = (each for each in get_args(kind) if each is not types.NoneType)
     if kind is int:

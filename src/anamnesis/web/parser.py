@@ -1,4 +1,4 @@
-"""HTTP/1.1 from bytes to requests. Strict where two parsers could read two different requests from the same bytes."""
+"""Parses HTTP/1.1 requests. Strict wherever two parsers could read different requests from the same bytes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _FORBIDDEN_TRAILERS = frozenset(("content-length", "trailer", "transfer-encoding
 _FIRST_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,16})(?:[ \t]*|;[^\r\n]*)\r\n")
 _NEXT_CHUNK = re.compile(rb"\r\n" + _FIRST_CHUNK.pattern)
 _LONGEST_CHUNK_LINE = 4096
-# What the lines of a body's chunks may have altogether beyond 16 bytes and twice the data of each, as in Go.
+# The most bytes that all chunk lines of a body may have beyond 16 bytes and twice the data of each, as in Go.
 _MOST_EXCESS = 16 << 10
 
 
 class Malformed(Exception):
-    """Bytes that are no valid request; the connection has to be closed after them."""
+    """Bytes that are not a valid request; the connection has to be closed."""
 
     def __init__(self, status: int, reason: str = "") -> None:
         super().__init__(reason)
@@ -47,20 +47,20 @@ class Head:
     length: int
     is_chunked: bool
     keeps_alive: bool
-    waits_for_leave: bool
+    expects_continue: bool
     is_http_11: bool
 
 
 class TooLong(Exception):
-    """A body that is longer than its route accepts; the connection has to be closed after it."""
+    """A body that is longer than its route accepts; the connection has to be closed."""
 
 
 class Parser:
-    """Takes bytes as they arrive and gives the head of each request, then its body. No byte is searched twice."""
+    """Accepts bytes as they arrive, and returns the head of each request, then its body. No byte is searched twice."""
 
     def __init__(self) -> None:
         self.keeps_alive = True
-        self.waits_for_leave = False
+        self.expects_continue = False
         self.is_http_11 = True
         self.has_body = False
         self._buffer = bytearray()
@@ -76,14 +76,14 @@ class Parser:
 
     @property
     def size(self) -> int:
-        """The number of buffered bytes that are no request yet."""
+        """The number of buffered bytes of incomplete requests."""
         return len(self._buffer) + len(self._chunks)
 
     def feed(self, data: bytes) -> None:
         self._buffer += data
 
     def head(self) -> Request | None:
-        """The next request without its body, or None until its head is complete. The body before it has been taken."""
+        """The next request without its body; None until its head is complete. The previous body must have been read."""
         if not self._buffer:
             return None
         # A head that arrives byte by byte is not searched from its start each time.
@@ -98,7 +98,7 @@ class Parser:
         line, _, lines = text.partition("\n")
         method, target, version = _request_line(line)
         head = _kept_head(lines, version) if len(lines) < _MOST_KEPT else _head(lines, version)
-        self.keeps_alive, self.waits_for_leave = head.keeps_alive, head.waits_for_leave
+        self.keeps_alive, self.expects_continue = head.keeps_alive, head.expects_continue
         self.is_http_11 = head.is_http_11
         self._length, self._is_chunked = head.length, head.is_chunked
         self.has_body = head.is_chunked or head.length > 0
@@ -118,7 +118,7 @@ class Parser:
         return body
 
     def part(self, most: int) -> tuple[bytes, bool]:
-        """What has arrived of the body since the last call, and whether that is its end.
+        """The part of the body that has arrived since the last call, and whether it is the last.
 
         Raises for a body of more than `most` bytes.
         """
@@ -138,7 +138,7 @@ class Parser:
         return part, not self._length
 
     def _take_chunks(self, most: int) -> bool:
-        """Take the chunks that have arrived; whether the last one has."""
+        """Decode the chunks that have arrived; returns whether the last one has."""
         at = 0
         while True:
             if self._left_of_chunk:
@@ -157,7 +157,7 @@ class Parser:
             self._left_of_chunk = int(line[1], 16)
             if not self._left_of_chunk:
                 self._is_in_trailer = True
-                at -= len(b"\r\n")  # with the empty line it is the end of the trailers
+                at -= len(b"\r\n")  # together with the empty line, this ends the trailers
                 break
             self._excess = max(0, self._excess + at - start - 16 - 2 * self._left_of_chunk)
             if self._excess > _MOST_EXCESS:
@@ -193,7 +193,7 @@ class Parser:
 
 
 def _lines(data: bytes | bytearray) -> str:
-    """The lines of a head, ended by LF alone. A CR that is left is not allowed there."""
+    """The lines of a head, separated by LF alone. A remaining CR is invalid."""
     return data.decode("latin-1").replace("\r\n", "\n")
 
 
@@ -225,13 +225,13 @@ def _head(lines: str, version: str) -> Head:
         raise Malformed(400, "bad Content-Length")
     if codings and any(_FORBIDDEN_TRAILERS.intersection(_elements(each)) for each in headers.all("trailer")):
         raise Malformed(400, "bad trailer key")
-    wishes = _elements(headers.get("connection") or "")
+    options = _elements(headers.get("connection") or "")
     return Head(
         headers=headers,
         length=int(lengths.pop()) if lengths else 0,
         is_chunked=bool(codings),
-        keeps_alive=version == "HTTP/1.1" and "close" not in wishes,
-        waits_for_leave=(headers.get("expect") or "").lower() == "100-continue",
+        keeps_alive=version == "HTTP/1.1" and "close" not in options,
+        expects_continue=(headers.get("expect") or "").lower() == "100-continue",
         is_http_11=version == "HTTP/1.1",
     )
 

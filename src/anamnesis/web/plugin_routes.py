@@ -25,8 +25,13 @@ def _project_of(cwd: str, home: Path) -> Response:
         hint = "give cwd, the absolute path of a folder"
         return answer({"project": "", "project_source": "", "project_path": "", "cwd": cwd, "error_hint": hint})
     root = git_says(folder, "rev-parse", "--show-toplevel") if folder.is_dir() else ""
-    now = detected(folder, home)
-    found = {"project": now.project, "project_source": now.source, "project_path": root or str(folder), "cwd": cwd}
+    detection = detected(folder, home)
+    found = {
+        "project": detection.project,
+        "project_source": detection.source,
+        "project_path": root or str(folder),
+        "cwd": cwd,
+    }
     return answer({**found, "available_projects": [found["project"]]})
 
 
@@ -64,7 +69,7 @@ def observation_history(request: EngramRequest, db: sqlite3.Connection) -> Respo
 
 
 def context_smart(request: EngramRequest, db: sqlite3.Connection) -> Response:
-    """Give the context of a new session: recent, recurring and personal observations, as markdown."""
+    """Return the context of a new session: recent, recurring and personal observations, as markdown."""
     return answer({"context": smart_context(db, request.stored("project"), request.integer("limit"))})
 
 
@@ -109,7 +114,7 @@ _ROUTES = (
         {
             "project": PROJECT,
             "scope": SCOPE,
-            "limit": number("How many at the most.", 20),
+            "limit": number("The maximum number.", 20),
             "sort": text("Ignored: the order is always created_at:desc."),
         },
     ),
@@ -119,7 +124,7 @@ _ROUTES = (
         observation_history,
         Lane.SEARCH,
         {200: ListOf(ObservationRevision), 400: ERROR, 404: ERROR},
-        {"limit": number("How many at the most.", DEFAULT_RECENT)},
+        {"limit": number("The maximum number.", DEFAULT_RECENT)},
     ),
     Route(
         "GET",
@@ -127,6 +132,6 @@ _ROUTES = (
         context_smart,
         Lane.LIST,
         {200: values(context="string")},
-        {"project": PROJECT, "limit": number("How many observations at the most, up to 100.", DEFAULT_SMART)},
+        {"project": PROJECT, "limit": number("The maximum number of observations, up to 100.", DEFAULT_SMART)},
     ),
 )

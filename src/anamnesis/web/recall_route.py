@@ -20,12 +20,12 @@ from anamnesis.web.route import ERROR, Route
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
 
-_ASKED = parameters(
-    query=text('The words of the question. A phrase in "quotes" counts as it stands.'),
+_PARAMETERS = parameters(
+    query=text('The words of the question. A phrase in "quotes" is matched literally.'),
     **FILTERS,
-    names=texts("All names of the project, where they are known.", default=[]),
+    names=texts("All names of the project, if they are known.", default=[]),
     tags=texts("Only notes with all of these tags.", default=[]),
-    source=optional(text("Only notes that were written by this.", enum=list(SOURCES))),
+    source=optional(text("Only notes of this source.", enum=list(SOURCES))),
     machine=optional(text("Only notes of this machine.")),
     since=optional(text("Only notes changed since this time.")),
     until=optional(text("Only notes changed before this time.")),
@@ -33,9 +33,9 @@ _ASKED = parameters(
     k=MOST,
     mode=MODE,
     explain=yes_or_no("Add the reasons for each score.", default=False),
-    at_hand=optional(text("The project that is being worked on: of notes that match alike, its own come first.")),
+    at_hand=optional(text("The current project: among equal hits, its notes come first.")),
     like=text("Instead of a query, the id of a note: find the notes that are close to it.", default=""),
-    warm=yes_or_no("Find nothing unless the model is loaded.", default=False),
+    warm=yes_or_no("Return nothing unless the model is loaded.", default=False),
 )
 _NUMBER = {"type": "number"}
 _WEIGHTS = {"type": "object", "additionalProperties": _NUMBER}
@@ -70,13 +70,13 @@ def routes(notes: Callable[[], MemoryStore]) -> list[Route]:
             return failure(400, str(error))
         ids = [each.id for each in ranked]
         headings, marks = memory.ranking.headings(ids), memory.marks(ids)
-        hits = [{**_shown(each), **headings.get(each.id, {})} for each in ranked]
+        hits = [{**_as_dict(each), **headings.get(each.id, {})} for each in ranked]
         for hit in hits:
             hit |= marks[hit["id"]].shown() if hit["id"] in marks else {}
         return Response(200, json.dumps({"hits": hits}, separators=(",", ":")).encode() + b"\n")
 
     answers = {200: _FOUND, 400: ERROR, 503: ERROR}
-    return [Route("POST", PATH, recall, Lane.SEARCH, answers, body=_ASKED, uses_engram=False)]
+    return [Route("POST", PATH, recall, Lane.SEARCH, answers, body=_PARAMETERS, uses_engram=False)]
 
 
 def _question(body: bytes) -> Question:
@@ -84,14 +84,14 @@ def _question(body: bytes) -> Question:
         given = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(f"The body of POST {PATH} is not JSON: {error}.") from error
-    asked = checked(f"POST {PATH}", _ASKED, {} if given is None else given)
-    own = {name: asked.pop(name) for name in Question._fields if name in asked}
+    arguments = checked(f"POST {PATH}", _PARAMETERS, {} if given is None else given)
+    own = {name: arguments.pop(name) for name in Question._fields if name in arguments}
     own["k"] = at_least_zero("k", own["k"])
-    tags, names = tuple(asked.pop("tags")), tuple(asked.pop("names"))
-    ids = asked.pop("ids")
-    wanted = Filter(tags=tags, names=names, ids=None if ids is None else tuple(ids), **asked)
+    tags, names = tuple(arguments.pop("tags")), tuple(arguments.pop("names"))
+    ids = arguments.pop("ids")
+    wanted = Filter(tags=tags, names=names, ids=None if ids is None else tuple(ids), **arguments)
     return Question(wanted=wanted, **own)
 
 
-def _shown(hit: Ranked) -> dict[str, Any]:
+def _as_dict(hit: Ranked) -> dict[str, Any]:
     return {**hit._asdict(), "why": hit.why._asdict() if hit.why else None}

@@ -37,6 +37,6 @@ def _date_line(second: int) -> str:
 
 
 def refusal_of(error: Malformed) -> Response:
-    """The answer to what is no request, as Go gives it."""
+    """The answer to a malformed request, in Go's form."""
     reason = f"{error.status} {REASONS[error.status]}" + (f": {error.reason}" if error.reason else "")
     return Response(error.status, reason.encode(), TEXT)

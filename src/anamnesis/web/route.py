@@ -45,25 +45,25 @@ class BodyLimit:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list of such values; null if it is empty."""
+    """A list of values of this type; null if it is empty."""
 
     kind: type
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """JSON of a schema, or text of another media type if a client accepts that first."""
+    """JSON of a schema, or text of another media type if the client prefers it."""
 
     schema: Mapping[str, Any]
     type: str
 
 
-# The body of an answer: a dataclass, a list of one, a schema, a media type that is not JSON, or one of two.
+# The body of an answer: a dataclass, a list of one, a schema, a media type other than JSON, or one of two.
 Content = type | ListOf | Mapping[str, Any] | str | OneOf
 
 
-# Gives the response to a request; in the lane TASK it is an async function. Engram's routes take an EngramRequest, and
-# are bound to plain requests before they are served. One that does not use engram.db gets no connection.
+# Returns the response to a request; in the lane TASK it is an async function. Engram's routes take an EngramRequest,
+# and are bound to plain requests before they are served. A route that does not use engram.db gets no connection.
 Call = Callable[[Any, Any], Any]
 
 
@@ -71,8 +71,8 @@ Call = Callable[[Any, Any], Any]
 class Route:
     """One method of one path. The docstring of `call` is its summary.
 
-    `call_all` of a route that writes is a faster way to answer several requests in a row: it makes all changes, or
-    raises and has made none.
+    `call_all` of a writing route answers several consecutive requests faster: it makes all changes, or raises and makes
+    none.
     """
 
     method: str
@@ -81,7 +81,7 @@ class Route:
     lane: Lane
     answers: Mapping[int, Content]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    body: Body | Mapping[str, Any] | None = None  # or the schema of what the route checks itself
+    body: Body | Mapping[str, Any] | None = None  # or a schema, if the route checks the body itself
     call_all: Callable[[Sequence[Any], sqlite3.Connection], Sequence[Response]] | None = None
     limit: BodyLimit = BodyLimit()
     uses_engram: bool = True
@@ -104,7 +104,7 @@ def number(about: str, default: int) -> Parameter:
 
 
 def flag(about: str) -> Parameter:
-    return Parameter(f"{about} `1`, `t` or `true` is yes; anything but Go's truth values is no.", {"default": False})
+    return Parameter(f"{about} `1`, `t` or `true` is yes; anything but Go's boolean values is no.", {"default": False})
 
 
 def values(**types: str) -> Mapping[str, Any]:

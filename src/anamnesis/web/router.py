@@ -11,15 +11,15 @@ from urllib.parse import quote, unquote_to_bytes
 
 from anamnesis.web.message import TEXT, Request, Response, unescape
 
-# What Go does not escape in a path, and what it accepts from a client without escaping it again.
+# The characters that Go does not escape in a path, and those that it accepts from a client unescaped.
 _PLAIN = "$&+,/:;=@"
-_TAKEN = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
+_ACCEPTED = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
 _UNESCAPED = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]]*")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class Pattern(Protocol):
-    """What a router needs of a route: its method and its path, in which `{name}` matches one segment."""
+    """The part of a route that a router uses: its method and its path, in which `{name}` matches one segment."""
 
     @property
     def method(self) -> str: ...
@@ -41,15 +41,15 @@ class _Node(Generic[R]):
 
 
 class Router(Generic[R]):
-    """Finds routes. Those of `added` change no answer of `routes`, errors included.
+    """Finds routes. Those of `added` do not change any answer of `routes`, errors included.
 
-    A client of the dialect gets the same 404, 405 and `Allow`, whatever has been added.
+    A client of the dialect gets the same 404, 405 and `Allow`, whatever is added.
     """
 
     def __init__(self, routes: Sequence[R], added: Sequence[R] = ()) -> None:
         self._first = _trees(routes)
         self._added = _trees(added)
-        # Most requests are found here, without a walk.
+        # Most requests are found here, without walking a tree.
         self._literal = {(each.method, each.path): each for each in (*added, *routes) if "{" not in each.path}
 
     def find(self, request: Request) -> R | Response:
@@ -66,7 +66,7 @@ class Router(Generic[R]):
             return route
         allowed = _allowed(self._first, segments)
         route = _match(self._added, request, segments)
-        # A name that one of the first routes has is no value for a wildcard of the added ones.
+        # A path of the first routes does not match a wildcard of the added ones.
         if route and not (allowed and request.parts):
             return route
         if allowed := allowed or _allowed(self._added, segments):
@@ -109,15 +109,15 @@ def _match(trees: dict[str, _Node[R]], request: Request, segments: list[str]) ->
     return None
 
 
-def _walk(node: _Node[R], segments: list[str], at: int, taken: list[str]) -> tuple[_Node[R], list[str]] | None:
+def _walk(node: _Node[R], segments: list[str], at: int, matched: list[str]) -> tuple[_Node[R], list[str]] | None:
     """The node at the end of the segments; a literal has precedence over a wildcard."""
     if at == len(segments):
-        return (node, taken) if node.route else None
+        return (node, matched) if node.route else None
     segment = segments[at]
     literal = node.literals.get(segment)
-    found = _walk(literal, segments, at + 1, taken) if literal else None
+    found = _walk(literal, segments, at + 1, matched) if literal else None
     if found is None and node.wildcard and segment != "/":
-        return _walk(node.wildcard, segments, at + 1, [*taken, segment])
+        return _walk(node.wildcard, segments, at + 1, [*matched, segment])
     return found
 
 
@@ -135,12 +135,12 @@ def clean(path: str) -> str:
 
 
 def escaped_path(raw: str) -> str | None:
-    """The path of an address in the form that routes are matched in; None where it is malformed."""
+    """The path of a URL in the form that routes are matched against; None if it is malformed."""
     if _UNESCAPED.fullmatch(raw):
         return raw
     if _BAD_ESCAPE.search(raw):
         return None
-    if _TAKEN.fullmatch(raw):
+    if _ACCEPTED.fullmatch(raw):
         return raw
     return quote(unquote_to_bytes(raw.encode("latin-1")), safe=_PLAIN)
 

@@ -1,4 +1,4 @@
-"""The one thread of a daemon that writes, for all surfaces: HTTP's changes in batches, and MCP's calls."""
+"""The one writing thread of a daemon, for all surfaces: HTTP's changes in batches, and MCP's calls."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from anamnesis.engram.shared import Shared
 from anamnesis.web.message import Request, Response
 
 T = TypeVar("T")
-# Makes the changes of requests that came in a row, and has an answer for each. It does not raise: errors are answers.
+# Makes the changes of consecutive requests, and returns an answer for each. It does not raise: errors are answers.
 Batch = Callable[[Sequence[Request], sqlite3.Connection], Sequence[Response]]
 Failed = Callable[[Exception], Response]
 AfterWrite = Callable[[Callable[[], None]], None]
 
-# A transaction that grew without end would let its first writer wait for its last.
+# The most changes of a transaction, as its first client waits for its last.
 _MOST_GATHERED = 256
 # Changes after which a background thread checkpoints the WAL, and the pages of the WAL at which the writer does so
 # itself because that thread has fallen behind; SQLite's default is a thousand pages. The WAL file keeps its size while
 # the daemon runs: truncating it and letting it grow again cost a quarter of the time of a write.
 _CHECKPOINT_AFTER = 250
 _MOST_PAGES = 32_000
-# Seconds without a request after which the writer flushes: a client that has its answer often sends the next at once.
+# Seconds without a request after which the writer flushes: a client often sends its next request right after an answer.
 _QUIET_SECONDS = 0.004
-# Seconds for which a transaction waits for as many requests as the last one had: its clients have just been answered.
+# Seconds for which a transaction waits for as many requests as the last one had, whose clients were just answered.
 _GATHERING_SECONDS = 0.002
 
 
 class Writer:
-    """Makes all changes in the order of their requests. The requests that arrive during a transaction are the next one.
+    """Makes all changes in the order of their requests. Requests that arrive during a transaction form the next one.
 
-    `after_write` is called before changes are answered, with a function that it may call to answer them earlier. What
-    it leaves for later is done by `flush`: before a call, and when no request follows.
+    `after_write` is called before changes are answered, with a function that it may call to answer them earlier.
+    `flush` completes the work that it postponed: before a call, and when no request follows.
     """
 
     def __init__(self, shared: Shared, after_write: AfterWrite | None, flush: Callable[[], None] | None = None) -> None:
@@ -53,25 +53,25 @@ class Writer:
         self._after_write = after_write
         self._flush = flush or (lambda: None)
         # Not a SimpleQueue: its `get` can wait for ever if its thread is suspended for longer than the timeout.
-        self._queue: queue.Queue[_Change | _Call | None] = queue.Queue()
+        self._queue: queue.Queue[_QueuedChange | _QueuedCall | None] = queue.Queue()
         self._expected = 1
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 
     def submit(self, batch: Batch, request: Request, failed: Failed) -> Future[Response]:
-        """Make a change of engram.db, together with those that wait with it."""
-        change = _Change(batch, request, failed, asyncio.get_running_loop())
+        """Queue a change of engram.db, for the next batch."""
+        change = _QueuedChange(batch, request, failed, asyncio.get_running_loop())
         self._queue.put(change)
         return change.future
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Call a function that makes its own transactions; its result comes after `after_write`."""
-        call = _Call(work, asyncio.get_running_loop())
+        call = _QueuedCall(work, asyncio.get_running_loop())
         self._queue.put(call)
         return call.future
 
     def close(self) -> None:
-        """Make the changes that are waiting, then end."""
+        """Make the queued changes, then stop."""
         self._queue.put(None)
         self._thread.join()
         if self._checkpoints:
@@ -80,9 +80,9 @@ class Writer:
     def _run(self) -> None:
         while gathered := self._gather():
             self._count(len(gathered))
-            changes: list[_Change] = []
+            changes: list[_QueuedChange] = []
             for each in gathered:
-                if isinstance(each, _Call):
+                if isinstance(each, _QueuedCall):
                     self._commit(changes)
                     changes = []
                     self._flush()
@@ -96,15 +96,15 @@ class Writer:
             answer()
         self._flush()
 
-    def _gather(self) -> list[_Change | _Call]:
-        """What waits to be written, once there is something; nothing if there will be no more."""
+    def _gather(self) -> list[_QueuedChange | _QueuedCall]:
+        """Wait for the next batch; empty if the writer is closing."""
         try:
             waiting = self._queue.get(timeout=_QUIET_SECONDS)
         except queue.Empty:
             self._expected = 1
             self._flush()
             waiting = self._queue.get()
-        gathered: list[_Change | _Call] = []
+        gathered: list[_QueuedChange | _QueuedCall] = []
         deadline = time.monotonic() + _GATHERING_SECONDS
         with contextlib.suppress(queue.Empty):
             while waiting:
@@ -124,14 +124,14 @@ class Writer:
             self._checkpoints.due.set()
         self.changes += changes
 
-    def _commit(self, changes: list[_Change]) -> None:
+    def _commit(self, changes: list[_QueuedChange]) -> None:
         if not changes:
             return
         self.transactions += 1
         try:
             with self._shared.lock:
                 if self._checkpoints is None:
-                    self._checkpoints = _started_checkpoints(self._shared.db, self._shared.path)
+                    self._checkpoints = _start_checkpoints(self._shared.db, self._shared.path)
                 if len(changes) == 1:
                     _make(changes, self._shared.db)
                 else:
@@ -166,14 +166,14 @@ class Checkpoints:
                 self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
 
-def _started_checkpoints(db: sqlite3.Connection, path: Path) -> Checkpoints:
-    """Checkpoint in the background from now on, and not after a write of this connection."""
+def _start_checkpoints(db: sqlite3.Connection, path: Path) -> Checkpoints:
+    """Checkpoint in a background thread instead of after writes of this connection."""
     db.execute(f"PRAGMA wal_autocheckpoint = {_MOST_PAGES}")
     db.execute("PRAGMA journal_size_limit = -1")
     return Checkpoints(path)
 
 
-class _Change:
+class _QueuedChange:
     """A request for a change of engram.db, and the future of its answer."""
 
     __slots__ = ("batch", "failed", "future", "loop", "request", "response")
@@ -190,7 +190,7 @@ class _Change:
         self.future.set_result(self.response)
 
 
-class _Call:
+class _QueuedCall:
     """A function that writes by itself, and the future of its result."""
 
     __slots__ = ("_error", "_result", "_work", "future", "loop")
@@ -215,22 +215,22 @@ class _Call:
             self.future.set_result(self._result)
 
 
-def _make(changes: list[_Change], db: sqlite3.Connection) -> None:
-    for batch, alike in itertools.groupby(changes, lambda each: each.batch):
-        row = list(alike)
-        responses = batch([each.request for each in row], db)
-        for each, response in zip(row, responses, strict=True):
+def _make(changes: list[_QueuedChange], db: sqlite3.Connection) -> None:
+    for batch, group in itertools.groupby(changes, lambda each: each.batch):
+        queued = list(group)
+        responses = batch([each.request for each in queued], db)
+        for each, response in zip(queued, responses, strict=True):
             each.response = response
 
 
-def _answer(made: list[_Change | _Call]) -> None:
-    """Have the answers delivered, once."""
+def _answer(made: list[_QueuedChange | _QueuedCall]) -> None:
+    """Deliver the answers in the event loop, once."""
     if made:
         made[0].loop.call_soon_threadsafe(_deliver, [*made])
         made.clear()
 
 
-def _deliver(made: list[_Change | _Call]) -> None:
+def _deliver(made: list[_QueuedChange | _QueuedCall]) -> None:
     for each in made:
         if not each.future.cancelled():
             each.deliver()

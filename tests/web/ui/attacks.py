@@ -1,4 +1,4 @@
-"""Texts of hostile notes: what could run, load, navigate, hide or deceive in a page of a careless renderer."""
+"""Texts of hostile notes, which could run, load, navigate, hide or deceive in a careless renderer."""
 
 from __future__ import annotations
 

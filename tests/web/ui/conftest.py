@@ -37,7 +37,7 @@ def fill(home: Path) -> dict[str, str]:
 
 
 def leave_to_review(home: Path) -> None:
-    """Write a conflict, a proposal of a dream, and a note from elsewhere."""
+    """Write a conflict, a proposal of a dream, and an imported note."""
     with MemoryStore(home) as store:
         base = Memory("retrying", "semantic", "Retry policy", "one\ntwo\n", created_at="2026-01-01T00:00:00+00:00")
         this = replace(base, body="one\nof desk\n", updated_at="2026-01-03T00:00:00+00:00")

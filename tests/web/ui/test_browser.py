@@ -87,21 +87,21 @@ def test_many_notes_are_tagged_at_once_and_undone(watched: Open) -> None:
     page.check("[data-all]")
     page.select_option("[name=what]", "tag")
     page.fill("[name=value]", "seen")
-    page.click("text=Do it")
+    page.click("text=Apply")
     expect(page.locator(".done")).to_contain_text("4 notes are changed")
     expect(page.locator("a.tag:has-text('seen')")).to_have_count(4)
     page.click("text=Undo")
     expect(page.locator("a.tag:has-text('seen')")).to_have_count(0)
 
 
-def test_what_another_program_writes_appears_by_itself(watched: Open, tmp_path: Path) -> None:
+def test_a_note_of_another_program_appears_by_itself(watched: Open, tmp_path: Path) -> None:
     page = watched().open("/ui/notes")
     with MemoryStore(tmp_path) as store:
         store.write(type="semantic", title="Written elsewhere", body="By a script.")
     expect(page.locator("text=Written elsewhere")).to_be_visible(timeout=20_000)
 
 
-def test_changes_appear_during_a_search_and_wait_for_what_somebody_reads(watched: Open, tmp_path: Path) -> None:
+def test_changes_appear_during_a_search_but_wait_while_a_box_is_checked(watched: Open, tmp_path: Path) -> None:
     page = watched().open("/ui/notes")
     page.focus("[data-search]")
     with MemoryStore(tmp_path) as store:
@@ -213,7 +213,7 @@ def test_only_tabs_that_are_seen_keep_a_connection(visited: Open) -> None:
 
 
 def test_2000_nodes_are_drawn_as_hairlines_and_circles(visited: Open) -> None:
-    """The time of a frame depends on the machine; what makes it long without a graphics card are wide lines."""
+    """The time of a frame depends on the machine. Without a graphics card, wide lines make it long."""
     page = visited().open("/ui/graph")
     wait_until(lambda: page.evaluate("nodes.size") > 4)
     drawn = page.evaluate(

@@ -1,4 +1,4 @@
-"""What pages read of the index: as much in a large memory as in a small one."""
+"""Pages read as much of the index in a large memory as in a small one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anamnesis.vault import Vault
 from anamnesis.web.lanes import Lanes
 from anamnesis.web.ui.background import Background
 from anamnesis.web.ui.site import VIEWS
-from anamnesis.web.ui.view import Asked, Site
+from anamnesis.web.ui.view import PageRequest, Site
 
 FEW, MANY = 300, 3_000
 
@@ -53,7 +53,7 @@ def steps_for(site: Site, path: str, query: dict[str, str]) -> int:
         return 0
 
     index = site.vault.notes._index
-    asked = Asked({"id": note(7).id}, query)
+    asked = PageRequest({"id": note(7).id}, query)
     view.read(site, asked)  # what is learned once
     index.read(lambda db: db.set_progress_handler(step, 100))
     view.read(site, asked)
@@ -86,6 +86,6 @@ def test_facets_are_counted_by_two_statements(site: Site) -> None:
         statements: list[str] = []
         index = site.vault.notes._index
         index.read(lambda db: db.set_trace_callback(statements.append))  # noqa: B023  it is used at once
-        view.read(site, Asked({}, query))
+        view.read(site, PageRequest({}, query))
         index.read(lambda db: db.set_trace_callback(None))
         assert sum("count(*)" in each for each in statements) == 2, statements

@@ -1,4 +1,4 @@
-"""What a person types is saved as typed, and never lost by an error."""
+"""Typed text is saved as typed, and never lost by an error."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_note_from_a_form_has_the_line_ends_of_other_notes(editing: Daemon) ->
         ("/ui/notes/new", {"title": "T", "body": TYPED, "form_token": "of another process"}, 403),
     ],
 )
-def test_what_was_typed_is_shown_again_if_it_cannot_be_saved(
+def test_typed_text_is_shown_again_if_it_cannot_be_saved(
     editing: Daemon, path: str, changed: dict[str, str], status: int
 ) -> None:
     answer = post(editing, path, **{**form(editing, "plain"), **changed})
@@ -84,7 +84,7 @@ def test_what_was_typed_is_shown_again_if_it_cannot_be_saved(
     assert again[1] == form(editing, "plain")["form_token"]
 
 
-def test_a_page_says_only_what_its_own_forms_did(editing: Daemon) -> None:
+def test_a_page_shows_only_messages_of_its_own_forms(editing: Daemon) -> None:
     forged = editing.ask("GET", "/ui/?done=Call+this+number&undo=trash+plain", Accept=HTML)
     assert "Call this number" not in forged.text
     assert 'action="/ui/undo"' not in forged.text
@@ -93,7 +93,7 @@ def test_a_page_says_only_what_its_own_forms_did(editing: Daemon) -> None:
     assert "1 note is changed." in editing.ask("GET", answer.headers["location"], Accept=HTML).text
 
 
-def test_a_note_in_the_trash_is_said_to_be_there(editing: Daemon) -> None:
+def test_the_page_of_a_deleted_note_names_the_trash(editing: Daemon) -> None:
     token = form(editing, "windows")["form_token"]
     post(editing, "/ui/notes/change", form_token=token, id="windows", what="delete")
     page = editing.ask("GET", "/ui/notes/windows", Accept=HTML)

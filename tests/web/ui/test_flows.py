@@ -1,4 +1,4 @@
-"""What people do in the dashboard, without a browser: review and undo, sync, agents, sessions, export."""
+"""The flows of the dashboard, without a browser: review and undo, sync, agents, sessions, export."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_filters_stay_through_a_search_a_change_and_its_undo(filled: dict[str, s
     assert f'name="back" value="{path}"' in daemon.ask("GET", f"{path}&done=It+is.&undo=x", Accept=HTML).text
 
 
-def test_a_note_names_its_session_and_turn_and_who_was_told_it(daemon: Daemon) -> None:
+def test_a_note_names_its_session_its_turn_and_the_sessions_that_used_it(daemon: Daemon) -> None:
     for path, content in (
         ("sessions", {"id": "s-1", "project": "acme", "directory": "/w"}),
         ("prompts", {"session_id": "s-1", "project": "acme", "content": "Why is it locked?"}),
@@ -147,7 +147,7 @@ def test_the_agents_of_this_machine_are_listed_with_the_state_of_each_hook(tmp_p
         assert "agents" in {each["kind"] for each in visitor.data("/ui/")["attention"]}
 
 
-def test_a_sync_that_fails_says_why_and_what_to_do_until_one_succeeds(tmp_path: Path) -> None:
+def test_a_failed_sync_is_shown_with_its_fix_until_one_succeeds(tmp_path: Path) -> None:
     remote = tmp_path / "remote.git"
     with running(tmp_path / "home", ANAMNESIS_GIT_REMOTE=str(remote)) as daemon:
         visitor = Visitor(daemon)
@@ -176,7 +176,7 @@ def test_the_notes_of_a_list_are_exported_as_lines_and_as_files(filled: dict[str
     assert daemon.ask("GET", "/ui/notes/export?format=exe", Accept=HTML).status == 400
 
 
-def test_what_a_session_would_be_told_has_a_reason_for_each_note(filled: dict[str, str], daemon: Daemon) -> None:
+def test_the_context_of_a_session_has_a_reason_for_each_note(filled: dict[str, str], daemon: Daemon) -> None:
     told = Visitor(daemon).data("/ui/told?project=acme/api")["start"]
     assert told["tokens"] > 0
     reasons = {note["title"]: note["reason"] for note in told["notes"]}

@@ -1,4 +1,4 @@
-"""What pages make of texts, versions and times, without a daemon."""
+"""The rendering of texts, versions and times in pages, without a daemon."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_equal_lines_far_from_a_change_are_folded_and_none_is_lost() -> None:
     assert [*folded(beside("a\nb", "a\nc"))] == [([("a", "a", True)], 0), ([("b", "c", False)], 0)]
 
 
-def test_a_link_without_a_host_is_no_link() -> None:
+def test_a_link_without_a_host_is_not_rendered() -> None:
     for address in ("http:stats", "https:/stats", "http:///stats", "/stats", "//example.com", "ftp://example.com"):
         assert "href" not in rendered(f"[x]({address}) ![x]({address})"), address
     assert 'href="https://example.com/"' in rendered("[x](https://example.com/)")

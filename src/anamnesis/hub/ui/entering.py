@@ -13,7 +13,7 @@ from anamnesis.hub.refusal import NotAuthenticated
 from anamnesis.hub.routes import Hub, address_of, body_of, hub_of, refuse_other_origins
 from anamnesis.hub.ui.visit import COOKIE, LOGIN, rendered
 from anamnesis.web.guard import PAGES
-from anamnesis.web.ui.action import Given, fields_in, own_page
+from anamnesis.web.ui.action import FormInput, fields_in, own_page
 
 _SECONDS = 12 * 3600
 _ASKED_FOR = "Your token of this hub (anh_…)"
@@ -28,7 +28,7 @@ async def enter(request: Request) -> Response:
     refuse_other_origins(request)
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
-    given = Given({}, fields_in(await body_of(request)))
+    given = FormInput({}, fields_in(await body_of(request)))
     token = given.text("token").strip()
     try:
         if not token.startswith(PREFIX):

@@ -10,7 +10,7 @@ from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal
 from anamnesis.hub.tenancy import ROLES, Held
 from anamnesis.hub.ui.reading import spaces_of
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
-from anamnesis.web.ui.action import Given
+from anamnesis.web.ui.action import FormInput
 
 _ENTRIES = 100
 
@@ -41,7 +41,7 @@ def space(visit: Visit) -> Data:
     }
 
 
-def change_member(visit: Visit, given: Given) -> Next:
+def change_member(visit: Visit, given: FormInput) -> Next:
     """Add a member, give one another role, or remove one."""
     held = visit.caller.space(given.path["space"], "keeper")
     name = given.text("user").strip()
@@ -63,7 +63,7 @@ def change_member(visit: Visit, given: Given) -> Next:
     return Next(f"spaces/{held.name}", f"{name} is a {role} now.")
 
 
-def change_project(visit: Visit, given: Given) -> Next:
+def change_project(visit: Visit, given: FormInput) -> Next:
     held = visit.caller.space(given.path["space"], "keeper")
     in_space, project = Space(held.id, held.name), given.text("project").strip()
     if given.text("remove"):
@@ -90,7 +90,7 @@ def tokens(visit: Visit) -> Data:
     return {"tokens": accounts.list_tokens(visit.db, User(visit.caller.id, visit.caller.name))}
 
 
-def revoke(visit: Visit, given: Given) -> Next:
+def revoke(visit: Visit, given: FormInput) -> Next:
     number = given.path["id"]
     if not number.isdecimal() or len(number) > 18:
         raise NotFound(f"There is no token {number[:40]!r}.")
@@ -102,7 +102,7 @@ def device(visit: Visit) -> Data:
     return {"user": visit.caller.name}
 
 
-def approve(visit: Visit, given: Given) -> Next:
+def approve(visit: Visit, given: FormInput) -> Next:
     if "write" not in visit.caller.scopes:
         raise NotAllowed(
             "Your token allows less than the machine would get.", "Log in with one that has the scope write."

@@ -12,7 +12,7 @@ from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
-from anamnesis.web.ui.action import Given
+from anamnesis.web.ui.action import FormInput
 from anamnesis.web.ui.markdown import rendered
 
 _RECENT, _PAGE, _MOST_PAGES = 12, 30, 100
@@ -110,12 +110,12 @@ def review(visit: Visit) -> Data:
     return {"conflicts": [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)], "redacted": redacted}
 
 
-def delete(visit: Visit, given: Given) -> Next:
+def delete(visit: Visit, given: FormInput) -> Next:
     note = visit.store.delete(given.path["id"], space=given.text("space") or None)
     return Next("notes", f"Deleted “{note.title}”; its versions stay.")
 
 
-def restore(visit: Visit, given: Given) -> Next:
+def restore(visit: Visit, given: FormInput) -> Next:
     """Write an earlier version again, on top of the last one."""
     held = visit.caller.space(given.text("space"), "writer")
     number = given.text("version")

@@ -20,7 +20,7 @@ from anamnesis.hub.refusal import NotAuthenticated, TooMany, status_of
 from anamnesis.hub.routes import hub_of
 from anamnesis.hub.ui import entering, keeping, reading
 from anamnesis.hub.ui.visit import COOKIE, LOGIN, Visit, entering_of_visit, rendered
-from anamnesis.web.ui.site import Headers, static_folder
+from anamnesis.web.ui.site import PageHeaders, static_folder
 from anamnesis.web.ui.view import wants_json
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def build_site(hub: Hub) -> Starlette:
     static = Mount("/static", StaticFiles(directory=static_folder()))
     site = Starlette(
         routes=[*entering.ROUTES, live, *pages, *forms, static],
-        middleware=[Middleware(Headers)],
+        middleware=[Middleware(PageHeaders)],
         exception_handlers=dict[Any, Any]([(AnamnesisError, _refused), (HTTPException, _refused_http)]),
     )
     site.state.hub = hub

@@ -20,7 +20,7 @@ from anamnesis.hub.routes import Hub, address_of, bearer_of, body_of, hub_of, re
 from anamnesis.hub.store import HubStore
 from anamnesis.hub.tenancy import Caller
 from anamnesis.web.guard import PAGES
-from anamnesis.web.ui.action import Fields, Given, fields_in
+from anamnesis.web.ui.action import Fields, FormInput, fields_in
 from anamnesis.web.ui.templating import environment
 from anamnesis.web.ui.view import wants_json
 
@@ -96,13 +96,13 @@ class Form(NamedTuple):
     """What a form does. A browser proves with a token in it that the page was ours."""
 
     path: str
-    do: Callable[[Visit, Given], Next]
+    do: Callable[[Visit, FormInput], Next]
 
     async def answer(self, request: Request) -> Response:
         refuse_other_origins(request)
         hub, token = _logged_in(request)
         fields = fields_in(await body_of(request))
-        given = Given(request.path_params, fields)
+        given = FormInput(request.path_params, fields)
         if not bearer_of(request):
             wanted = form_token_of(hub.key, token)
             if not hmac.compare_digest(given.text(_FORM_TOKEN).encode(), wanted.encode()):
@@ -115,7 +115,7 @@ class Form(NamedTuple):
     def _do(self, hub: Hub, token: bytes, request: Request, fields: Fields) -> Next:
         with hub.database.entered(token) as (db, caller):
             visit = Visit(hub, db, caller, request.path_params, request.query_params)
-            return self.do(visit, Given(request.path_params, fields))
+            return self.do(visit, FormInput(request.path_params, fields))
 
 
 def rendered(template: str, data: Mapping[str, Any]) -> str:

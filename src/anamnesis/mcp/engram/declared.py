@@ -7,17 +7,17 @@ from dataclasses import replace
 from anamnesis.mcp.engram.tool import TextTool, number, text, yes_or_no
 
 _FILTERS = {
-    "project": text("Only of this project. Without it: the project that the server was started in."),
+    "project": text("Only of this project. By default, the project that the server was started in."),
     "scope": text("Only of this scope: project or personal."),
 }
-_PROJECT = {"project": text("The project's name. Without it: the project that the server was started in.")}
-_SESSION = {"session_id": text("The session it belongs to. Without it: manual-save-{project}.")}
+_PROJECT = {"project": text("The project's name. By default, the project that the server was started in.")}
+_SESSION = {"session_id": text("The session it belongs to. By default, manual-save-{project}.")}
 _OF_SESSION = {**_PROJECT, **_SESSION}
 TOOLS = (
     TextTool(
         "mem_search",
         "Search Memory",
-        """Find what earlier sessions kept: decisions, fixes, patterns, discoveries. Every word has to occur.
+        """Find memories of earlier sessions: decisions, fixes, patterns, discoveries. Every word has to occur.
 
         Results are previews; read one in full with mem_get_observation. A topic key such as architecture/auth-model
         finds the memory of that topic first.""",
@@ -25,7 +25,7 @@ TOOLS = (
         {
             "query": text("The words to look for, or a topic key."),
             "type": text("Only of this type, such as decision, architecture, bugfix, pattern, config, manual."),
-            "limit": number("How many results at the most: 10 without it, never more than 20."),
+            "limit": number("The most results: 10 by default, never more than 20."),
             **_FILTERS,
         },
         ("query",),
@@ -35,11 +35,11 @@ TOOLS = (
     TextTool(
         "mem_context",
         "Get Memory Context",
-        """Tell what went on lately in a project: recent sessions, prompts and memories.
+        """Return the recent sessions, prompts and memories of a project.
 
         Call it when a session starts, and after the conversation was compacted.""",
         "Failed to get context: {}",
-        {"limit": number("How many memories at the most: the 20 newest without it."), **_FILTERS},
+        {"limit": number("The most memories: by default, the 20 newest."), **_FILTERS},
         read_only=True,
         idempotent=True,
     ),
@@ -56,12 +56,12 @@ TOOLS = (
     TextTool(
         "mem_timeline",
         "Memory Timeline",
-        "Show what was kept just before and after a memory in the same session, to understand how it came about.",
+        "Show the memories just before and after a memory in the same session, to understand its context.",
         "Timeline error: {}",
         {
             "observation_id": number("The id of the memory in the middle."),
-            "before": number("How many before it: 5 without it."),
-            "after": number("How many after it: 5 without it."),
+            "before": number("How many before it: by default, 5."),
+            "after": number("How many after it: by default, 5."),
         },
         ("observation_id",),
         read_only=True,
@@ -80,12 +80,12 @@ TOOLS = (
     TextTool(
         "mem_suggest_topic_key",
         "Suggest Topic Key",
-        """Make a topic_key out of a title or a content, always the same one. Saving with it later replaces the memory
+        """Make a topic_key from a title or a content, always the same one. Saving with it later replaces the memory
         of that topic instead of adding another.""",
         properties={
             "type": text("The type that the memory will have."),
-            "title": text("Its title: the best to make a key of."),
-            "content": text("Its content, used where there is no title."),
+            "title": text("Its title, the best source of a key."),
+            "content": text("Its content, used if there is no title."),
         },
         read_only=True,
         idempotent=True,
@@ -94,7 +94,7 @@ TOOLS = (
     TextTool(
         "mem_save",
         "Save Memory",
-        """Keep something that a later session will need. Do it at once and unasked, after a decision, a fixed bug, a
+        """Save something that a later session will need. Do it at once and unasked, after a decision, a fixed bug, a
         new convention, a change of configuration, a discovery or a trap.
 
         Give a short title that can be searched for, such as "JWT auth middleware", and a content in four parts:
@@ -107,9 +107,9 @@ TOOLS = (
             "title": text('Short, with the words to search for, such as "Fixed N+1 query in user list".'),
             "content": text("The memory, in the parts **What**, **Why**, **Where** and **Learned**."),
             "type": text(
-                "decision, architecture, bugfix, pattern, config, discovery, learning, or manual, which it is without."
+                "decision, architecture, bugfix, pattern, config, discovery, learning, or manual, the default."
             ),
-            "scope": text("project, which it is without, or personal."),
+            "scope": text("project, the default, or personal."),
             "topic_key": text("The topic whose memory this replaces, such as architecture/auth-model."),
             **_OF_SESSION,
         },
@@ -118,7 +118,7 @@ TOOLS = (
     TextTool(
         "mem_update",
         "Update Memory",
-        "Correct a memory by its id. What is not given stays as it is; the revision is counted.",
+        "Correct a memory by its id. Omitted fields are unchanged; the revision is counted.",
         "Failed to update memory: {}",
         {
             "id": number("The id of the memory."),
@@ -135,11 +135,11 @@ TOOLS = (
     TextTool(
         "mem_delete",
         "Delete Memory",
-        "Delete a memory by its id: hidden at first, and gone for good only with hard_delete.",
+        "Delete a memory by its id: it is hidden, and removed permanently only with hard_delete.",
         "Failed to delete memory: {}",
         {
             "id": number("The id of the memory."),
-            "hard_delete": yes_or_no("Whether to delete it for good."),
+            "hard_delete": yes_or_no("Whether to delete it permanently."),
         },
         ("id",),
         destructive=True,
@@ -148,7 +148,7 @@ TOOLS = (
     TextTool(
         "mem_save_prompt",
         "Save User Prompt",
-        "Keep what the user asked for, so that a later session knows what the work was about.",
+        "Save the user's request, so that a later session knows the purpose of the work.",
         "Failed to save prompt: {}",
         {"content": text("What the user wrote."), **_OF_SESSION},
         ("content",),
@@ -156,7 +156,7 @@ TOOLS = (
     TextTool(
         "mem_session_summary",
         "Save Session Summary",
-        """Sum up a session that ends, for whoever takes up the work. Do it before you say that you are done.
+        """Summarise a session that ends, for the next session. Do it before you say that you are done.
 
         Write it under these headings, short but with names of files, error messages and decisions: ## Goal (one
         sentence), ## Instructions (how the user wants things done), ## Discoveries (findings and traps: the most
@@ -192,10 +192,10 @@ TOOLS = (
     TextTool(
         "mem_capture_passive",
         "Capture Learnings",
-        """Take the learnings out of a text and keep each as a memory of its own: the numbered or bulleted items under a
-        heading such as "## Key Learnings:" or "## Aprendizajes Clave:".
+        """Extract the learnings from a text and save each as a memory of its own: the numbered or bulleted items under
+        a heading such as "## Key Learnings:" or "## Aprendizajes Clave:".
 
-        What is kept already is left out, so the same text may be given again.""",
+        Saved learnings are skipped, so the same text may be sent again.""",
         "Passive capture failed: {}",
         {
             "content": text("The text with the heading and the items."),
@@ -209,11 +209,11 @@ TOOLS = (
     TextTool(
         "mem_merge_projects",
         "Merge Projects",
-        """Give everything of some projects the name of another, where one project got several names over time
+        """Rename projects to another one, if one project got several names over time
         (Engram, engram-memory, ENGRAM). It cannot be undone.""",
         "Merge failed: {}",
         {
-            "from": text("The names to give up, separated by commas."),
+            "from": text("The names to replace, separated by commas."),
             "to": text("The name to keep."),
         },
         ("from", "to"),
@@ -224,13 +224,13 @@ TOOLS = (
 )
 
 _ENGRAMS = {tool.name: tool for tool in TOOLS}
-# Reverie's names for what Engram's tools do, with the same arguments; and what only Reverie has.
+# Reverie's names for Engram's tools, with the same arguments, and Reverie's own tools.
 REVERIE = (
     replace(
         _ENGRAMS["mem_search"],
         name="search_memory",
         title="Search memory",
-        description="""Find what earlier sessions kept: decisions, fixes, patterns, discoveries. Every word has to
+        description="""Find memories of earlier sessions: decisions, fixes, patterns, discoveries. Every word has to
         occur.
 
         The best come first, each with up to 2,000 characters. A topic key such as architecture/auth-model finds the
@@ -240,10 +240,10 @@ REVERIE = (
     TextTool(
         "smart_context",
         "Smart context",
-        """Tell what matters in a project: six tenths recent memories, three tenths that were revised or repeated three
-        times or more, one tenth personal. Call it when a session starts.""",
+        """Return what matters in a project: six tenths recent memories, three tenths that were revised or repeated
+        three times or more, one tenth personal. Call it when a session starts.""",
         "Failed to get context: {}",
-        {**_PROJECT, "limit": number("How many memories at the most: 15 without it, never more than 100.")},
+        {**_PROJECT, "limit": number("The most memories: 15 by default, never more than 100.")},
         read_only=True,
         idempotent=True,
         is_reverie=True,
@@ -259,7 +259,7 @@ REVERIE = (
     TextTool(
         "dream_status",
         "Dream status",
-        """Report the last dream, which tidies the memory while nobody works, how many notes have changed since, and
+        """Report the last dream, which tidies the memory in the background, how many notes have changed since, and
         how many proposals wait for the next dream or for the user.""",
         "Failed to read the dreams: {}",
         read_only=True,
@@ -269,7 +269,7 @@ REVERIE = (
     TextTool(
         "dream_last_report",
         "Report of the last dream",
-        "Give the report of the last dream in markdown: what it merged, linked or marked, why, and how to undo it.",
+        "Return the report of the last dream in markdown: what it merged, linked or marked, why, and how to undo it.",
         "Failed to read the dreams: {}",
         read_only=True,
         idempotent=True,

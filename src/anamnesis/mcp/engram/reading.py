@@ -8,18 +8,18 @@ from anamnesis.engram import context, observations, projects, search, timeline, 
 from anamnesis.engram import text as texts
 from anamnesis.engram.record import SearchResult
 from anamnesis.engram.strings import trim_space
-from anamnesis.mcp.engram.tool import Arguments, Memory, Unusable
+from anamnesis.mcp.engram.tool import Arguments, EngramMemory, Unusable
 
 _NOT_ALL_WORDS = "No memory has all of these words. These are found by meaning:"
 
 
-def mem_search(memory: Memory, given: Arguments) -> str:
-    notice, results = found(memory, given)
+def mem_search(memory: EngramMemory, given: Arguments) -> str:
+    notice, results = find(memory, given)
     return notice + texts.found(given.as_sent("query"), results, is_tool=True)
 
 
-def found(memory: Memory, given: Arguments) -> tuple[str, list[SearchResult]]:
-    """What the arguments of a search find, after a notice if not by words; "" else."""
+def find(memory: EngramMemory, given: Arguments) -> tuple[str, list[SearchResult]]:
+    """The results of a search, with a notice if they were found by meaning, else ""."""
     query = given.as_sent("query")
     if not trim_space(query):
         raise Unusable("query is required")
@@ -38,7 +38,7 @@ def found(memory: Memory, given: Arguments) -> tuple[str, list[SearchResult]]:
     return "", results
 
 
-def mem_context(memory: Memory, given: Arguments) -> str:
+def mem_context(memory: EngramMemory, given: Arguments) -> str:
     with memory.database() as db:
         limit = 0 if memory.strict else given.number("limit")
         shown = functools.partial(memory.used, "injected")
@@ -52,7 +52,7 @@ def mem_context(memory: Memory, given: Arguments) -> str:
     )
 
 
-def mem_get_observation(memory: Memory, given: Arguments) -> str:
+def mem_get_observation(memory: EngramMemory, given: Arguments) -> str:
     id = required_id(given, "id")
     with memory.database() as db:
         found = observations.get(db, id)
@@ -62,13 +62,13 @@ def mem_get_observation(memory: Memory, given: Arguments) -> str:
     return texts.whole(found)
 
 
-def mem_timeline(memory: Memory, given: Arguments) -> str:
+def mem_timeline(memory: EngramMemory, given: Arguments) -> str:
     id = required_id(given, "observation_id")
     with memory.database() as db:
         return texts.around(timeline.timeline(db, id, given.number("before", 5), given.number("after", 5)))
 
 
-def mem_stats(memory: Memory, _: Arguments) -> str:
+def mem_stats(memory: EngramMemory, _: Arguments) -> str:
     with memory.database() as db:
         counts = projects.stats(db)
     return (
@@ -77,7 +77,7 @@ def mem_stats(memory: Memory, _: Arguments) -> str:
     )
 
 
-def mem_suggest_topic_key(_: Memory, given: Arguments) -> str:
+def mem_suggest_topic_key(_: EngramMemory, given: Arguments) -> str:
     title, content = given.text("title"), given.text("content")
     if not trim_space(title) and not trim_space(content):
         raise Unusable("provide title or content to suggest a topic_key")

@@ -1,4 +1,4 @@
-"""The functions of Reverie's tools: those of Engram under Reverie's names, and what dreams do."""
+"""The functions of Reverie's tools: those of Engram under Reverie's names, and the reports on dreams."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from anamnesis.engram import context
 from anamnesis.engram import text as texts
 from anamnesis.engram.strings import shorten
-from anamnesis.mcp.engram.reading import found
-from anamnesis.mcp.engram.tool import Arguments, Memory, Structured, Unusable
+from anamnesis.mcp.engram.reading import find
+from anamnesis.mcp.engram.tool import Arguments, EngramMemory, Structured, Unusable
 from anamnesis.mcp.engram.writing import mem_capture_passive as add_observation_passive
 from anamnesis.mcp.engram.writing import mem_save as add_observation
 from anamnesis.plural import counted
@@ -26,23 +26,23 @@ __all__ = [
 ]
 
 _LONGEST = 2_000
-_NONE_YET = "No dream has run yet. The daemon dreams when nobody works; `anamnesis dream` does it now."
+_NONE_YET = "No dream has run yet. The daemon dreams when it is idle; `anamnesis dream` starts one now."
 
 
-def search_memory(memory: Memory, given: Arguments) -> str:
-    """What mem_search finds, with more of each memory: here, no other tool reads one in full."""
-    notice, results = found(memory, given)
+def search_memory(memory: EngramMemory, given: Arguments) -> str:
+    """The results of mem_search, with more of each memory, as no other tool of Reverie reads one in full."""
+    notice, results = find(memory, given)
     if not results:
         return texts.found(given.as_sent("query"), results, is_tool=True)
     return notice + "\n\n".join(shorten(texts.whole(each), _LONGEST) for each in results)
 
 
-def smart_context(memory: Memory, given: Arguments) -> str:
+def smart_context(memory: EngramMemory, given: Arguments) -> str:
     with memory.database() as db:
         return context.smart_context(db, memory.project(given), given.number("limit")) or texts.NOTHING_YET
 
 
-def dream_status(memory: Memory, _: Arguments) -> Structured:
+def dream_status(memory: EngramMemory, _: Arguments) -> Structured:
     from anamnesis.dream.dream_journal import status
 
     facts = status(_notes(memory))
@@ -55,7 +55,7 @@ def dream_status(memory: Memory, _: Arguments) -> Structured:
     return Structured("\n".join(lines), facts)
 
 
-def dream_last_report(memory: Memory, _: Arguments) -> str:
+def dream_last_report(memory: EngramMemory, _: Arguments) -> str:
     from anamnesis.dream.dream_journal import last_dream, report
 
     store = _notes(memory)
@@ -63,7 +63,7 @@ def dream_last_report(memory: Memory, _: Arguments) -> str:
     return report(store, change) if change else _NONE_YET
 
 
-def _notes(memory: Memory) -> MemoryStore:
+def _notes(memory: EngramMemory) -> MemoryStore:
     if memory.notes is None:
-        raise Unusable("This server has no notes, so that nothing is known about dreams")
+        raise Unusable("This server has no notes, so nothing is known about dreams")
     return memory.notes()

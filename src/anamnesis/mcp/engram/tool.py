@@ -1,4 +1,4 @@
-"""A tool of Engram's dialect: it returns one text, and reads its arguments as Go's type assertions do."""
+"""A tool of Engram's dialect: it returns one text, and treats its arguments as Go's type assertions do."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """The memory of the tools: a connection for each call, and the default project of calls without one.
+class EngramMemory:
+    """What the tools work on: a connection for each call, and the default project of calls without one.
 
-    Unless it is `strict`, `recall` finds what a search by words does not. `notes` are what dreams tidy, and `used`
-    records a use of observations.
+    Unless it is `strict`, `recall` is used if a search by words finds nothing. `notes` is the store that dreams tidy,
+    and `used` records a use of observations.
     """
 
     database: Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -47,7 +47,7 @@ class Memory:
         return given.text("project") or given.cleaning(self.default_project())
 
     def project(self, given: Arguments) -> str:
-        from anamnesis.engram import projects  # takes 20 ms, which the list of tools need not wait for
+        from anamnesis.engram import projects  # takes 20 ms, which the list of tools does not need
 
         return projects.normalise(self.raw_project(given))
 
@@ -67,7 +67,7 @@ class Arguments:
         return self.cleaning(valid(value)) if isinstance(value, str) else None
 
     def as_sent(self, name: str) -> str:
-        """A text that is only compared, unredacted: the store may hold secrets from before they were redacted."""
+        """A text that is only compared, and so not redacted: the store may hold older, unredacted secrets."""
         value = self.sent.get(name)
         return valid(value) if isinstance(value, str) else ""
 
@@ -85,13 +85,13 @@ class Arguments:
 
 
 class Structured(NamedTuple):
-    """The text of a tool, with the values in it that a program would look for."""
+    """The text of a tool, and its values for programs."""
 
     text: str
     values: Message
 
 
-Call = Callable[[Memory, Arguments], str | Structured]
+Call = Callable[[EngramMemory, Arguments], str | Structured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class BoundTool:
     """A tool together with the memory that it works on."""
 
     tool: TextTool
-    memory: Memory
+    memory: EngramMemory
 
     @property
     def name(self) -> str:
@@ -159,18 +159,18 @@ class BoundTool:
         return cast("Call", getattr(reading if self.tool.read_only else writing, self.tool.name))
 
     def result(self, arguments: object) -> Message:
-        # takes 40 ms, which the list of tools need not wait for
+        # takes 40 ms, which the list of tools does not need
         from anamnesis.notes.cleaning import Cleaning, warning
 
         call = self._call()
         given = Arguments(arguments if isinstance(arguments, Mapping) else {}, Cleaning(strict=self.memory.strict))
         try:
-            said = call(self.memory, given)
-            answer = said if isinstance(said, Structured) else Structured(said, {})
-            told = "" if self.tool.read_only else warning(given.cleaning.kinds)
+            returned = call(self.memory, given)
+            answer = returned if isinstance(returned, Structured) else Structured(returned, {})
+            redacted = "" if self.tool.read_only else warning(given.cleaning.kinds)
             # The database may hold invalid UTF-8, but an answer must not.
-            text = valid(answer.text) + (f"\n⚠ {told}" if told else "")
-            # A host shows a model the text or the structure: the structure holds the text, too.
+            text = valid(answer.text) + (f"\n⚠ {redacted}" if redacted else "")
+            # A host shows a model either the text or the structure, so the structure holds the text, too.
             structure = {"structuredContent": {**answer.values, "result": text}} if answer.values else {}
             return {**text_result(text), **structure}
         except Unusable as error:

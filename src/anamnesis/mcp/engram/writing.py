@@ -11,12 +11,12 @@ from anamnesis.engram.normal import MOST_BYTES
 from anamnesis.engram.observations import NewObservation
 from anamnesis.engram.strings import byte_length, shorten, trim_space
 from anamnesis.mcp.engram.reading import required_id
-from anamnesis.mcp.engram.tool import Arguments, Memory, Structured, Unusable
+from anamnesis.mcp.engram.tool import Arguments, EngramMemory, Structured, Unusable
 
 _FIELDS = ("type", "title", "content", "project", "scope", "topic_key")
 
 
-def mem_save(memory: Memory, given: Arguments) -> str | Structured:
+def mem_save(memory: EngramMemory, given: Arguments) -> str | Structured:
     raw = memory.raw_project(given)
     project = projects.normalise(raw)
     new = NewObservation(
@@ -45,7 +45,7 @@ def mem_save(memory: Memory, given: Arguments) -> str | Structured:
 
 
 def _similar(db: sqlite3.Connection, project: str) -> list[str]:
-    """A warning that a project without memories has a name similar to that of another one."""
+    """A warning that the name of a project without memories is similar to another project's."""
     if not project or projects.count(db, project):
         return []
     return [
@@ -56,7 +56,7 @@ def _similar(db: sqlite3.Connection, project: str) -> list[str]:
 
 
 def _cut(content: str) -> list[str]:
-    """A warning that a content is too long, and was truncated."""
+    """A warning that the content was truncated."""
     length = byte_length(content)
     if length <= MOST_BYTES:
         return []
@@ -66,7 +66,7 @@ def _cut(content: str) -> list[str]:
     ]
 
 
-def mem_update(memory: Memory, given: Arguments) -> str:
+def mem_update(memory: EngramMemory, given: Arguments) -> str:
     id = required_id(given, "id")
     changes = {name: given.optional(name) for name in _FIELDS}
     if all(value is None for value in changes.values()):
@@ -78,7 +78,7 @@ def mem_update(memory: Memory, given: Arguments) -> str:
     return "\n".join([first, *_cut(given.text("content"))])
 
 
-def mem_delete(memory: Memory, given: Arguments) -> str:
+def mem_delete(memory: EngramMemory, given: Arguments) -> str:
     id = required_id(given, "id")
     hard = given.flag("hard_delete")
     with memory.database() as db:
@@ -86,7 +86,7 @@ def mem_delete(memory: Memory, given: Arguments) -> str:
     return f"Memory #{id} {'permanently deleted' if hard else 'soft-deleted'}"
 
 
-def mem_save_prompt(memory: Memory, given: Arguments) -> str:
+def mem_save_prompt(memory: EngramMemory, given: Arguments) -> str:
     project = memory.project(given)
     content = given.text("content")
     session = given.text("session_id") or sessions.default_session(project)
@@ -96,7 +96,7 @@ def mem_save_prompt(memory: Memory, given: Arguments) -> str:
     return f"Prompt saved: {quote(shorten(content, 80))}"
 
 
-def mem_session_summary(memory: Memory, given: Arguments) -> str:
+def mem_session_summary(memory: EngramMemory, given: Arguments) -> str:
     project = memory.project(given)
     session = given.text("session_id") or sessions.default_session(project)
     new = NewObservation(
@@ -114,7 +114,7 @@ def mem_session_summary(memory: Memory, given: Arguments) -> str:
     return f"Session summary saved for project {quote(project)}"
 
 
-def mem_session_start(memory: Memory, given: Arguments) -> str:
+def mem_session_start(memory: EngramMemory, given: Arguments) -> str:
     id = given.text("id")
     if not id:
         raise Unusable("id is required")
@@ -124,14 +124,14 @@ def mem_session_start(memory: Memory, given: Arguments) -> str:
     return f"Session {quote(id)} started for project {quote(project)}"
 
 
-def mem_session_end(memory: Memory, given: Arguments) -> str:
+def mem_session_end(memory: EngramMemory, given: Arguments) -> str:
     id = given.text("id")
     with memory.database() as db:
         sessions.end(db, id, given.text("summary"))
     return f"Session {quote(id)} completed"
 
 
-def mem_capture_passive(memory: Memory, given: Arguments) -> str:
+def mem_capture_passive(memory: EngramMemory, given: Arguments) -> str:
     project = memory.project(given)
     content = given.text("content")
     if not content:
@@ -145,7 +145,7 @@ def mem_capture_passive(memory: Memory, given: Arguments) -> str:
     return f"Passive capture complete: extracted={result.extracted} saved={result.saved} duplicates={result.duplicates}"
 
 
-def mem_merge_projects(memory: Memory, given: Arguments) -> str:
+def mem_merge_projects(memory: EngramMemory, given: Arguments) -> str:
     sources, target = given.as_sent("from"), given.text("to")
     if not sources or not target:
         raise Unusable("both 'from' and 'to' are required")

@@ -1,1 +1,1 @@
-"""The dashboard: pages on the memory, mounted under /ui. It calls the vault and holds no logic of its own."""
+"""The dashboard: pages on the memory, mounted under /ui. It calls the vault and has no logic of its own."""

@@ -1,4 +1,4 @@
-"""An action: what a form does. It runs in the thread of the one writer, and answers with the page to show next."""
+"""An action: what a form does. It runs in the writer's thread, and answers with the page to show next."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OUTDATED = "This form is from before the daemon was restarted."
 Fields = Mapping[str, list[str]]
 
 
-class Given(NamedTuple):
-    """What a form sends: the names in its path, and its fields."""
+class FormInput(NamedTuple):
+    """The input of a form: the names in its path, and its fields."""
 
     path: Mapping[str, str]
     fields: Fields
@@ -47,30 +47,30 @@ def fields_in(body: bytes) -> Fields:
     try:
         return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise HTTPException(400, "This is not the content of a form.") from error
+        raise HTTPException(400, "The body is not the content of a form.") from error
 
 
 def own_page(address: str) -> str:
-    """What follows /ui/ in the address of a page of the dashboard; "" for any other address."""
+    """The part after /ui/ of the address of a dashboard page; "" for any other address."""
     is_ours = address.startswith(f"{PAGES}/") and "//" not in address and "\\" not in address and address.isprintable()
     return address.removeprefix(f"{PAGES}/").rstrip("?") if is_ours else ""
 
 
-class Next(NamedTuple):
-    """The page to go to, under the dashboard, and what it says was done; `undo` names the change that can be undone."""
+class NextPage(NamedTuple):
+    """The dashboard page to go to, and the message that it shows; `undo` names the change that can be undone."""
 
     page: str
     done: str = ""
     undo: str = ""
 
     def address(self, site: Site) -> str:
-        said = {"done": self.done, "undo": self.undo, "sign": site.sign(self.done, self.undo)} if self.done else {}
+        message = {"done": self.done, "undo": self.undo, "sign": site.sign(self.done, self.undo)} if self.done else {}
         joint = "&" if "?" in self.page else "?"
-        return f"{PAGES}/{self.page}{joint + urlencode(said) if said else ''}"
+        return f"{PAGES}/{self.page}{joint + urlencode(message) if message else ''}"
 
 
-class Shown(NamedTuple):
-    """A page to show instead, for instance because something has to be decided first."""
+class ShownPage(NamedTuple):
+    """A page to show instead, for instance because the user has to decide first."""
 
     template: str
     data: Data
@@ -78,32 +78,32 @@ class Shown(NamedTuple):
 
 
 class Action(NamedTuple):
-    """What the form at a path does."""
+    """The form at a path, and its function."""
 
     path: str
-    do: Callable[[Site, Given], Next | Shown]
+    do: Callable[[Site, FormInput], NextPage | ShownPage]
     lane: Lane = Lane.WRITE
-    # The form again, with what was typed, and with why it was refused.
-    again: Callable[[Given, str], Shown] | None = None
+    # Shows the form again, with the typed values and the reason for the refusal.
+    again: Callable[[FormInput, str], ShownPage] | None = None
 
     async def answer(self, site: Site, request: Request) -> Response:
-        given = Given(request.path_params, await fields_of(request))
-        found = await self._found(site, given)
-        if isinstance(found, Next):
+        form = FormInput(request.path_params, await fields_of(request))
+        found = await self._result(site, form)
+        if isinstance(found, NextPage):
             address = found.address(site)
             if wants_json(request):
                 return JSONResponse({"page": address, "done": found.done, "undo": found.undo})
             return RedirectResponse(address, 303)
         return HTMLResponse(render(found.template, {**found.data, **site.frame(request)}), found.status)
 
-    async def _found(self, site: Site, given: Given) -> Next | Shown:
-        if not hmac.compare_digest(given.text(_TOKEN).encode(), site.form_token.encode()):
+    async def _result(self, site: Site, form: FormInput) -> NextPage | ShownPage:
+        if not hmac.compare_digest(form.text(_TOKEN).encode(), site.form_token.encode()):
             if self.again is None:
                 raise HTTPException(403, f"{_OUTDATED} Load its page again.")
-            return self.again(given, f"{_OUTDATED} Save it again.")._replace(status=403)
+            return self.again(form, f"{_OUTDATED} Save it again.")._replace(status=403)
         try:
-            return await site.lanes.call(self.lane, lambda: self.do(site, given))
+            return await site.lanes.call(self.lane, lambda: self.do(site, form))
         except AnamnesisError as error:
             if self.again is None:
                 raise
-            return self.again(given, str(error))
+            return self.again(form, str(error))

@@ -1,4 +1,4 @@
-"""What the dashboard does while nobody waits for it: a sync that a person started, and checks that take long."""
+"""The background work of the dashboard: a sync that the user started, and slow checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Clock:
-    """Counts what pages show besides notes: steps of a sync, and results of checks. Open pages follow it."""
+    """Counts the changes that pages show besides notes: steps of a sync, and results of checks."""
 
     def __init__(self) -> None:
         self.ticks = 0
@@ -34,7 +34,7 @@ class Clock:
 
 
 class Check(Generic[T]):
-    """A check that takes long, with its last result."""
+    """A slow check, with its last result."""
 
     def __init__(self, work: Callable[[], T], clock: Clock) -> None:
         self.known: T | None = None
@@ -44,7 +44,7 @@ class Check(Generic[T]):
         self._running = threading.Lock()
 
     def result(self, seconds: float) -> T:
-        """The last result, or a new one if that is older than `seconds`. Concurrent callers share the new one."""
+        """The last result, or a new one if it is older than `seconds`. Concurrent callers share the new one."""
         with self._running:
             if self.known is None or time.monotonic() - self._ended > seconds:
                 before, self.known = self.known, self._work()
@@ -54,13 +54,13 @@ class Check(Generic[T]):
             return self.known
 
     def renew(self, lanes: Lanes, seconds: float) -> None:
-        """Check again in the background if the last result is older; pages learn of a change by the clock."""
+        """Check again in the background if the last result is older; the clock announces a change to pages."""
         if not self._running.locked() and time.monotonic() - self._ended > seconds:
             lanes.start(Lane.GIT, lambda: self.result(seconds))
 
 
 class Syncing:
-    """The sync that a person started here: what it is doing now, and what it did."""
+    """The sync that the user started here: its current step, and its outcome."""
 
     def __init__(self, clock: Clock) -> None:
         self.step = ""
@@ -69,7 +69,7 @@ class Syncing:
         self._running = threading.Lock()
 
     def start(self, vault: Vault, settings: Settings, lanes: Lanes) -> None:
-        """Sync in the background. A sync that was started before goes on, and no second one begins."""
+        """Sync in the background, unless a sync is running."""
         if not self._running.acquire(blocking=False):
             return
         try:
@@ -82,7 +82,7 @@ class Syncing:
     def _sync(self, vault: Vault, settings: Settings) -> None:
         self.outcome = None
         try:
-            # A failure is on record, and the page shows it.
+            # The failure is recorded, and the page shows it.
             with contextlib.suppress(AnamnesisError, sqlite3.Error, OSError):
                 backend = configured_backend(vault.notes, settings, announce=self._announce)
                 self.outcome = vault.sync(backend, settings, announce=self._announce).report(vault.notes)

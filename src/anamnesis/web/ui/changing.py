@@ -1,4 +1,4 @@
-"""What a person changes: a new note, an edit, many notes at once, the trash; and undo."""
+"""Changes by a person: a new note, an edit, many notes at once, the trash; and undo."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from anamnesis.store import MemoryStore, changeset
 from anamnesis.store.facets import named_note
 from anamnesis.store.ids import utcnow
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, Given, Next, Shown, own_page
+from anamnesis.web.ui.action import Action, FormInput, NextPage, ShownPage, own_page
 from anamnesis.web.ui.markdown import rendered
-from anamnesis.web.ui.view import Asked, Data, Site, View
+from anamnesis.web.ui.view import Data, PageRequest, Site, View
 
 _KIND = "edit"
 _LONGEST = 80
-# What browsers put into a form in the place of a character that HTML cannot hold.
+# The characters that HTML cannot hold; a browser sends U+FFFD instead.
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _BLANK = Memory(id="", type="semantic", title="", body="", machine_id="")
 
 
-def _new(site: Site, asked: Asked) -> Data:
-    project = asked.query.get("project") or "global"
-    draft = _draft(replace(_BLANK, project=project, title=asked.query.get("title", "")))
+def _new(site: Site, request: PageRequest) -> Data:
+    project = request.query.get("project") or "global"
+    draft = _draft(replace(_BLANK, project=project, title=request.query.get("title", "")))
     return {"draft": draft, "projects": sorted(site.vault.notes.projects()), "preview": "", "fault": ""}
 
 
-def _create(site: Site, given: Given) -> Next | Shown:
-    if given.text("preview"):
-        shown = _new_again(given, "")
-        return Shown(shown.template, {**shown.data, "preview": str(rendered(given.text("body")))})
-    draft = {name: _lines(given.text(name)) for name in ("title", "body", "type", "project", "scope")}
-    tags = given.text("tags").replace(",", " ").split()
+def _create(site: Site, form: FormInput) -> NextPage | ShownPage:
+    if form.text("preview"):
+        shown = _new_again(form, "")
+        return ShownPage(shown.template, {**shown.data, "preview": str(rendered(form.text("body")))})
+    draft = {name: _lines(form.text(name)) for name in ("title", "body", "type", "project", "scope")}
+    tags = form.text("tags").replace(",", " ").split()
     note = site.vault.write(tags=tags, machine_id=site.settings.machine_id, **draft)  # type: ignore[arg-type]
-    return Next(f"notes/{note.id}", "Saved.")
+    return NextPage(f"notes/{note.id}", "Saved.")
 
 
-def _new_again(given: Given, fault: str) -> Shown:
-    draft = {name: given.text(name) for name in ("title", "body", "type", "project", "scope", "tags")}
-    return Shown("new.html", {"draft": draft, "projects": [], "preview": "", "fault": fault}, 400 if fault else 200)
+def _new_again(form: FormInput, fault: str) -> ShownPage:
+    draft = {name: form.text(name) for name in ("title", "body", "type", "project", "scope", "tags")}
+    return ShownPage("new.html", {"draft": draft, "projects": [], "preview": "", "fault": fault}, 400 if fault else 200)
 
 
 def _draft(note: Memory) -> Data:
@@ -55,76 +55,78 @@ def _draft(note: Memory) -> Data:
     return {**fields, "tags": " ".join(note.tags)}
 
 
-def _edit(site: Site, asked: Asked) -> Data:
-    note = site.vault.get(check_id(asked.path["id"]))
+def _edit(site: Site, request: PageRequest) -> Data:
+    note = site.vault.get(check_id(request.path["id"]))
     return _form(note.id, render(note), render(note), title=note.title)
 
 
 def _form(note_id: str, text: str, base: str, **also: object) -> Data:
-    """The form that edits a note; `theirs` compares what was typed with what the note is now."""
+    """The form that edits a note; `theirs` compares the typed text with the current note."""
     blank = {"title": note_id, "theirs": [], "preview": "", "fault": ""}
     return {**blank, "id": note_id, "text": text, "base": base, **also}
 
 
-def _edit_again(given: Given, fault: str) -> Shown:
-    return Shown("edit.html", _form(given.path["id"], _lines(given.text("text")), given.text("base"), fault=fault), 400)
+def _edit_again(form: FormInput, fault: str) -> ShownPage:
+    return ShownPage(
+        "edit.html", _form(form.path["id"], _lines(form.text("text")), form.text("base"), fault=fault), 400
+    )
 
 
-def _save(site: Site, given: Given) -> Next | Shown:
+def _save(site: Site, form: FormInput) -> NextPage | ShownPage:
     """Save an edit. If the note has changed since it was opened, both changes are merged and shown again."""
-    note_id = check_id(given.path["id"])
-    text, base = _lines(given.text("text")), _lines(given.text("base"))
-    if given.text("preview"):
+    note_id = check_id(form.path["id"])
+    text, base = _lines(form.text("text")), _lines(form.text("base"))
+    if form.text("preview"):
         note = editing.parse_edited(note_id, text)
-        return Shown("edit.html", _form(note_id, text, base, title=note.title, preview=str(rendered(note.body))))
+        return ShownPage("edit.html", _form(note_id, text, base, title=note.title, preview=str(rendered(note.body))))
     now = site.vault.get(note_id)
     current = render(now)
     if _as_sent(current) == base:
         editing.save_text(site.vault.notes, now, text.replace("\n", "\r\n") if "\r\n" in now.body else text)
-        return Next(f"notes/{note_id}", "Saved.")
+        return NextPage(f"notes/{note_id}", "Saved.")
     mine, theirs = editing.parse_edited(note_id, text), parse(_as_sent(current))
     both = editing.merged_edit(parse(base), mine, theirs)
     merged = replace(both.note, body=both.note.body if both.other is None else _both_bodies(mine, theirs))
     compared = beside(text_of(mine), text_of(theirs))
-    return Shown("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared), 409)
+    return ShownPage("edit.html", _form(note_id, render(merged), current, title=merged.title, theirs=compared), 409)
 
 
 def _both_bodies(mine: Memory, theirs: Memory) -> str:
-    """Both texts, where the same lines were changed: the person decides."""
+    """Both texts, if the same lines were changed, for the user to decide."""
     return f"{mine.body.rstrip()}\n\n---\n\n{theirs.body}"
 
 
 def _lines(text: str) -> str:
-    """A text as a form sends it, with line feeds alone."""
+    """A form's text, with LF as line ends."""
     return text.replace("\r\n", "\n")
 
 
 def _as_sent(text: str) -> str:
-    """A text as it comes back in a form that shows it: with line feeds, and without what HTML cannot hold."""
+    """A text as a form sends it back: with line feeds, and without characters that HTML cannot hold."""
     return _UNSENDABLE.sub("\ufffd", _lines(text).replace("\r", "\n"))
 
 
-def _change_many(site: Site, given: Given) -> Next:
+def _change_many(site: Site, form: FormInput) -> NextPage:
     """Tag, pin, move or delete the chosen notes, as one change that can be undone."""
     store = site.vault.notes
-    ids = [check_id(id) for id in dict.fromkeys(given.texts("id"))]
-    back = _back(given)
+    ids = [check_id(id) for id in dict.fromkeys(form.texts("id"))]
+    back = _back(form)
     if not ids:
-        raise InvalidArgument("No note is chosen.", "Choose some with their boxes first.")
-    what = given.text("what")
+        raise InvalidArgument("No note is chosen.", "Check the boxes of some notes first.")
+    what = form.text("what")
     if what == "delete":
         for id in ids:
             site.vault.delete(id)
-        return Next(back, f"{counted(len(ids), 'note is', 'notes are')} in the trash.", f"trash {' '.join(ids)}")
-    change = _change_of(what, given.text("value").strip())
+        return NextPage(back, f"{counted(len(ids), 'note is', 'notes are')} in the trash.", f"trash {' '.join(ids)}")
+    change = _change_of(what, form.text("value").strip())
     notes = [store.get(id) for id in ids]
     pairs = [(note, replace(note, **change(note))) for note in notes]
-    edits = what not in ("pin", "unpin")  # who pins a note does not answer for its text
+    edits = what not in ("pin", "unpin")  # pinning does not make the note the user's own
     after = [replace(as_edited(old, new) if edits else new, updated_at=utcnow()) for old, new in pairs if new != old]
     if not after:
-        return Next(back, "Nothing had to change.")
+        return NextPage(back, "Nothing had to change.")
     made = changeset.apply(store, after, kind=_KIND, reason=f"{what.capitalize()} by a person.")
-    return Next(back, f"{counted(len(after), 'note is', 'notes are')} changed.", made.id)
+    return NextPage(back, f"{counted(len(after), 'note is', 'notes are')} changed.", made.id)
 
 
 def _change_of(what: str, value: str) -> editing.Change:
@@ -134,38 +136,44 @@ def _change_of(what: str, value: str) -> editing.Change:
         return (editing.with_tags if what == "tag" else editing.without_tags)([value])
     if what in ("project", "type", "scope") and value:
         return lambda _: {what: value}
-    raise InvalidArgument(f"{what!r} is nothing that can be done to notes.", "Choose from the list.")
+    raise InvalidArgument(f"{what!r} is not a change of notes.", "Choose from the list.")
 
 
-def _supersede(site: Site, given: Given) -> Next:
-    """Let a note replace another one, which no search finds any more; it stays where it is."""
-    note = site.vault.get(check_id(given.path["id"]))
-    named = given.text("other").strip()
+def _supersede(site: Site, form: FormInput) -> NextPage:
+    """Make a note supersede another one, which searches then no longer find."""
+    note = site.vault.get(check_id(form.path["id"]))
+    named = form.text("other").strip()
     other = site.vault.get(named_note(site.vault.notes, named) or check_id(named))
     if other.id == note.id:
         raise InvalidArgument("A note cannot replace itself.", "Give the id or the title of the other one.")
     after = as_edited(note, replace(note, supersedes=[*note.superseded, other.id], updated_at=utcnow()))
     made = changeset.apply(site.vault.notes, [after], kind=_KIND, reason="Superseded by a person.")
-    return Next(f"notes/{note.id}", f"It replaces {one_line(other.title, _LONGEST)}.", made.id)
+    return NextPage(f"notes/{note.id}", f"It replaces {one_line(other.title, _LONGEST)}.", made.id)
 
 
-def _undo(site: Site, given: Given) -> Next:
-    """Undo what a form did; `undo` names a change, notes in the trash, or what was reviewed."""
+def _undo(site: Site, form: FormInput) -> NextPage:
+    """Undo a form's change; `undo` names a changeset, notes in the trash, or a review."""
     store = site.vault.notes
-    kind, _, rest = given.text("undo").partition(" ")
+    kind, _, rest = form.text("undo").partition(" ")
     if kind == "proposal":
         reviewing.relist(store, rest)
-        return Next(_back(given), "It is listed again.")
+        return NextPage(_back(form), "It is listed again.")
     if kind == "review":
         review.reopen(store, check_id(rest))
-        return Next(_back(given), "It waits for a review again.")
-    change, _, trashed = given.text("undo").partition("trash ")
+        return NextPage(_back(form), "It waits for review again.")
+    change, _, trashed = form.text("undo").partition("trash ")
     outcome = _undo_change(store, change.strip()) if change else changeset.UndoResult([], [])
     ids = [check_id(id) for id in trashed.split()]
     for id in ids:
         site.vault.restore(id)
-    kept = f" {counted(len(outcome.kept), 'note has', 'notes have')} changed since and stay." if outcome.kept else ""
-    return Next(_back(given), f"Undone: {counted(len({*ids, *outcome.restored}), 'note is', 'notes are')} back.{kept}")
+    kept = (
+        f" {counted(len(outcome.kept), 'note has', 'notes have')} changed since and are left alone."
+        if outcome.kept
+        else ""
+    )
+    return NextPage(
+        _back(form), f"Undone: {counted(len({*ids, *outcome.restored}), 'note is', 'notes are')} restored.{kept}"
+    )
 
 
 def _undo_change(store: MemoryStore, change_id: str) -> changeset.UndoResult:
@@ -173,22 +181,22 @@ def _undo_change(store: MemoryStore, change_id: str) -> changeset.UndoResult:
     return reviewing.undo_accept(store, change) if change.kind == reviewing.KIND else changeset.undo(store, change_id)
 
 
-def _back(given: Given) -> str:
-    """The page that a form came from, as its own field says: a page of the dashboard, never another site."""
-    return own_page(given.text("back")) or "notes"
+def _back(form: FormInput) -> str:
+    """The page that a form came from, by its field; only a page of the dashboard."""
+    return own_page(form.text("back")) or "notes"
 
 
-def _restore(site: Site, given: Given) -> Next:
-    note = site.vault.restore(check_id(given.path["id"]))
-    return Next(f"notes/{note.id}", "It is back.")
+def _restore(site: Site, form: FormInput) -> NextPage:
+    note = site.vault.restore(check_id(form.path["id"]))
+    return NextPage(f"notes/{note.id}", "Restored.")
 
 
-def _restore_revision(site: Site, given: Given) -> Next:
+def _restore_revision(site: Site, form: FormInput) -> NextPage:
     store: MemoryStore = site.vault.notes
-    note_id, number = check_id(given.path["id"]), int(given.path["number"])
+    note_id, number = check_id(form.path["id"]), int(form.path["number"])
     done = restoring.restore(store, site.vault.history(note_id), number)
-    said = f"The note is as in revision {number}." if done.diff else "The note says that already."
-    return Next(f"notes/{note_id}", said)
+    message = f"The note is as in revision {number}." if done.diff else "The note already is as in that revision."
+    return NextPage(f"notes/{note_id}", message)
 
 
 VIEWS = (View("/notes/new", "new.html", _new), View("/notes/{id}/edit", "edit.html", _edit))

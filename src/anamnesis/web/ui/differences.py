@@ -1,4 +1,4 @@
-"""How two versions of a text are shown side by side: what is equal is folded, and the words that differ are marked."""
+"""Shows two versions of a text side by side: equal lines are folded, and differing words are marked."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from markupsafe import Markup, escape
 from anamnesis.plain import plain
 
 Row = tuple[str | None, str | None, bool]
-# Equal lines that are shown on either side of a change.
+# The equal lines that are shown on either side of a change.
 _AROUND = 3
-# Longer lines are not compared word by word: that takes a time that grows with the square of them.
+# Longer lines are not compared word by word, which takes quadratic time.
 _MOST_WORDS = 300
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def folded(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], int]]:
-    """The rows in parts: those to show, or how many equal ones are folded in their place."""
+    """The rows in parts: rows to show, or the number of equal ones that are folded."""
     parts = [(same, [*part]) for same, part in groupby(rows, key=lambda row: row[2])]
     for place, (same, part) in enumerate(parts):
         before = _AROUND if place else 0
@@ -35,7 +35,7 @@ def folded(rows: Sequence[Row]) -> Iterator[tuple[Sequence[Row], int]]:
 
 
 def marked(one: str | None, other: str | None) -> tuple[Markup, Markup]:
-    """Both lines, with the words that differ marked if the lines have some in common."""
+    """Both lines, with differing words marked if the lines have enough words in common."""
     old, new = (_WORDS.findall(plain(line or "")) for line in (one, other))
     compared = difflib.SequenceMatcher(None, old, new, autojunk=False)
     if one is None or other is None or max(len(old), len(new)) > _MOST_WORDS or compared.ratio() < 0.5:

@@ -1,4 +1,4 @@
-"""The notes of a list as a file, streamed: JSON lines, or a zip of markdown files as they are in the store."""
+"""Streams the notes of a list as a file: JSON lines, or a zip of their markdown files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from anamnesis.errors import InvalidArgument
 from anamnesis.notes import Memory, as_dict, render
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.notes import selected
-from anamnesis.web.ui.view import Asked, Site
+from anamnesis.web.ui.view import PageRequest, Site
 
 _AT_ONCE = 200
 
 
 class _Lines:
-    """A note in each line, as JSON."""
+    """JSON lines, one note per line."""
 
     type = "application/x-ndjson"
 
@@ -51,13 +51,13 @@ class _Zip:
     def add(self, notes: Iterable[Memory]) -> bytes:
         for note in notes:
             self._zip.writestr(f"{note.type}/{note.id}.md", render(note))
-        return self._taken()
+        return self._take()
 
     def end(self) -> bytes:
         self._zip.close()
-        return self._taken()
+        return self._take()
 
-    def _taken(self) -> bytes:
+    def _take(self) -> bytes:
         parts, self._parts = self._parts, []
         return b"".join(parts)
 
@@ -65,8 +65,8 @@ class _Zip:
 _FORMATS: dict[str, type[_Lines | _Zip]] = {"jsonl": _Lines, "zip": _Zip}
 
 
-class Export:
-    """Answers with the notes that a filter selects; of a search, with those that its pages show."""
+class NoteExport:
+    """Answers with the notes of a list, or with the hits on all pages of a search."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -74,10 +74,10 @@ class Export:
     async def answer(self, request: Request) -> Response:
         name = request.query_params.get("format", "")
         if name not in _FORMATS:
-            raise InvalidArgument(f"{name[:20]!r} is no format of an export.", f"Give {' or '.join(_FORMATS)}.")
+            raise InvalidArgument(f"{name[:20]!r} is not an export format.", f"Give {' or '.join(_FORMATS)}.")
         file = _FORMATS[name]()
-        asked = Asked({}, request.query_params)
-        ids = await self._site.lanes.call(Lane.SEARCH, partial(selected, self._site.vault.notes, asked))
+        page_request = PageRequest({}, request.query_params)
+        ids = await self._site.lanes.call(Lane.SEARCH, partial(selected, self._site.vault.notes, page_request))
         place = f'attachment; filename="anamnesis-{datetime.now(UTC):%Y-%m-%d}.{name}"'
         headers = {"Content-Disposition": place}
         return StreamingResponse(self._content(ids, file), media_type=file.type, headers=headers)

@@ -1,4 +1,4 @@
-"""The machines that write to this memory, what is not synced yet, a sync by hand, and the agents of this machine."""
+"""The machines that write to this memory, unsynced changes, a sync by hand, and the agents of this machine."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from anamnesis.sync import configured_backend
 from anamnesis.sync.failure import last_failure
 from anamnesis.sync.machines import last_syncs
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, Given, Next
-from anamnesis.web.ui.view import Asked, Data, Site, View
+from anamnesis.web.ui.action import Action, FormInput, NextPage
+from anamnesis.web.ui.view import Data, PageRequest, Site, View
 
 if TYPE_CHECKING:
-    from anamnesis.doctor.agents import Checked
+    from anamnesis.doctor.agents import AgentCheck
     from anamnesis.store import MemoryStore
 
-# The steps of a sync show the page again and again: the agents are not checked for each.
+# Each step of a sync reloads the page; the agents are not checked every time.
 _AGENTS_SECONDS = 5.0
 
 
-def _read(site: Site, _asked: Asked) -> Data:
+def _read(site: Site, _request: PageRequest) -> Data:
     store = site.vault.notes
     failure = last_failure(store.root)
     return {
@@ -47,7 +47,7 @@ def _machines(store: MemoryStore, this: str) -> list[Data]:
     ]
 
 
-def _agent(checked: Checked) -> Data:
+def _agent(checked: AgentCheck) -> Data:
     """An agent: the states of its MCP server and hooks, its faults, and the command that sets it up or repairs it."""
     agent = checked.agent
     faults = [{"subject": each.subject, "fault": each.fault, "fix": each.fix} for each in checked.findings]
@@ -55,10 +55,10 @@ def _agent(checked: Checked) -> Data:
     return {**about, **checked.states, "faults": faults, "command": checked.command}
 
 
-def _sync(site: Site, _given: Given) -> Next:
+def _sync(site: Site, _form: FormInput) -> NextPage:
     """Start a sync; the page shows its steps."""
     site.background.syncing.start(site.vault, site.settings, site.lanes)
-    return Next("fleet")
+    return NextPage("fleet")
 
 
 VIEWS = (View("/fleet", "fleet.html", _read, Lane.GIT),)

@@ -1,4 +1,4 @@
-"""The notes, tags, projects and links around one of them: a start that a click extends."""
+"""The graph of notes, tags, projects and links around one of them, which a click extends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anamnesis.store import MemoryStore
 from anamnesis.store.facets import Link, links, named_notes
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.notes import page_of
-from anamnesis.web.ui.view import Asked, Data, Site, View
+from anamnesis.web.ui.view import Data, PageRequest, Site, View
 
 _MOST = 24
 _RELATED = 8
@@ -36,8 +36,8 @@ class _Graph:
         if (other, one) not in self.links:
             self.links.setdefault((one, other), how)
 
-    def shown(self, around: str) -> Data:
-        """The nodes, each with the keys of those it is linked to and how it is linked to the one in the middle."""
+    def as_dict(self, around: str) -> Data:
+        """The nodes, each with the keys of its neighbours and its link to the node in the middle."""
         to: dict[str, dict[str, str]] = {key: {} for key in self.nodes}
         for (one, other), how in self.links.items():
             to[one][other] = to[other][one] = how
@@ -48,9 +48,9 @@ class _Graph:
         }
 
 
-def _read(site: Site, asked: Asked) -> Data:
+def _read(site: Site, request: PageRequest) -> Data:
     store = site.vault.notes
-    around, page = asked.query.get("around", ""), page_of(asked)
+    around, page = request.query.get("around", ""), page_of(request)
     if around and ":" not in around:  # an id alone
         around = f"note:{around}"
     kind, _, name = around.partition(":")
@@ -69,10 +69,10 @@ def _read(site: Site, asked: Asked) -> Data:
         for note in newest[:_MOST]:
             graph.link(graph.note(note), center, kind)
     else:
-        raise InvalidArgument(f"{around[:80]!r} is nothing to start from.", "Give note:ID, tag:NAME or project:NAME.")
+        raise InvalidArgument(f"{around[:80]!r} is not a node.", "Give note:ID, tag:NAME or project:NAME.")
     title = graph.nodes[around]["label"] if around in graph.nodes else ""
     more = len(found) > _MOST
-    return {"around": around, "kind": kind, "title": title, "page": page, "more": more, **graph.shown(around)}
+    return {"around": around, "kind": kind, "title": title, "page": page, "more": more, **graph.as_dict(around)}
 
 
 def _place(graph: _Graph, note: Memory) -> str:
@@ -84,7 +84,7 @@ def _place(graph: _Graph, note: Memory) -> str:
 
 
 def _around_note(store: MemoryStore, graph: _Graph, note_id: str, start: int) -> list[Link]:
-    """Add a note with its project, tags, links from `start` on, and what is about the same; returns the links."""
+    """Add a note with its project, tags, links from `start` on, and related notes; returns the links."""
     note = store.get(note_id)
     key = _place(graph, note)
     known = named_notes(store, named(note.body))

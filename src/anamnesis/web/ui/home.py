@@ -1,4 +1,4 @@
-"""The first page: what was learned lately, how the memory grows, and what needs a person."""
+"""The first page: new notes, the growth of the memory, and what needs the user's attention."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from anamnesis.review import waiting_ids
 from anamnesis.store import MemoryStore
 from anamnesis.sync.failure import GIT, HUB, last_failure
 from anamnesis.timeline import recently_received, utc
-from anamnesis.web.ui.view import Asked, Data, Site, View, summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
 
 _RECENT = 12
 _DAYS = 60
 _MOST_PROJECTS = 10
-# How old the results of checks may be.
+# The maximum age of results of checks.
 _CHECK_SECONDS = 60.0
 
 
-def _read(site: Site, _asked: Asked) -> Data:
+def _read(site: Site, _request: PageRequest) -> Data:
     store = site.vault.notes
     stats = store.stats()
     projects = sorted(stats.by_project.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -41,9 +41,9 @@ def _read(site: Site, _asked: Asked) -> Data:
 
 
 def _attention(site: Site) -> list[Data]:
-    """What needs a person, each with how many there are and the page to go to.
+    """What needs the user's attention, each with a count and a page.
 
-    Checks run in the background: their last results are shown, and a page that is open gets new ones.
+    Checks run in the background: the last results are shown, and open pages get new ones.
     """
     store, glance, agents = site.vault.notes, site.background.glance, site.background.agents
     for check in (glance, agents):
@@ -53,15 +53,21 @@ def _attention(site: Site) -> list[Data]:
         ("conflicts", len(store.tagged(CONFLICT_TAG)), "review", "note in two versions", "notes in two versions"),
         ("review", len(waiting_ids(store)), "review", "note to review", "notes to review"),
         ("proposals", len(listed(store, date.today())), "review", "proposal of dreams", "proposals of dreams"),
-        ("stale", len(store.tagged(GONE)), f"notes?tag={GONE}", "note about gone code", "notes about gone code"),
+        (
+            "stale",
+            len(store.tagged(GONE)),
+            f"notes?tag={GONE}",
+            "note about code that is gone",
+            "notes about code that is gone",
+        ),
         ("faults", len(glance.known or ()), "health", "fault in the memory", "faults in the memory"),
         ("agents", len(broken), "fleet", "agent with a broken setup", "agents with a broken setup"),
         (
             "sync",
             sum(bool(last_failure(store.root, each)) for each in (GIT, HUB)),
             "fleet",
-            "sync that failed",
-            "syncs that failed",
+            "failed sync",
+            "failed syncs",
         ),
     ]
     return [
@@ -77,7 +83,7 @@ def _sessions(site: Site) -> list[Data]:
 
 
 def _days(store: MemoryStore) -> Data:
-    """How many notes were written, and how many uses of notes there were, on each of the last days."""
+    """The number of written notes and of uses of notes on each of the last days."""
     today = datetime.now(UTC).date()
     days = [today - timedelta(days=back) for back in reversed(range(_DAYS))]
     written, first = store.activity(days[0].isoformat()), (days[0] - date(1970, 1, 1)).days

@@ -1,4 +1,4 @@
-"""Server-sent events: every open page learns within a second that what it shows has changed, whoever changed it."""
+"""Server-sent events: every open page is notified of changes within a second, whoever made them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.view import Site
 
 _LOOK_SECONDS = 0.5
-# A comment that keeps the connection open, and lets a closed one be noticed.
+# The interval of comments that keep the connection open and detect a closed one.
 _ALIVE_SECONDS = 15.0
 
 
-class Live:
-    """What pages show now, looked up for all of them together, and only while one is open."""
+class LiveEvents:
+    """The state that pages show, polled once for all pages, and only while one is open."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -29,7 +29,7 @@ class Live:
         self._looking: asyncio.Task[None] | None = None
 
     async def answer(self, request: Request) -> Response:
-        """A stream of the changes after the one that a page has seen; it ends when the page is closed."""
+        """A stream of the changes after the last one that the page has seen, until the page is closed."""
         seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
         return StreamingResponse(self._events(seen), media_type="text/event-stream")
 
@@ -54,6 +54,6 @@ class Live:
 
     async def _look(self) -> None:
         while self._pages:
-            with suppress(AnamnesisError, sqlite3.Error):  # the index is rebuilt, for instance: look again
+            with suppress(AnamnesisError, sqlite3.Error):  # for instance while the index is rebuilt; try again
                 self._last = await self._site.lanes.call(Lane.LIST, self._site.moment)
             await asyncio.sleep(_LOOK_SECONDS)

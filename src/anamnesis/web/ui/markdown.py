@@ -1,6 +1,6 @@
 """The text of a note as HTML. Notes are hostile: nothing in them runs, loads, navigates or hides.
 
-Raw HTML is shown as text, images become links, every link to another host names it, and what markdown-it makes is
+Raw HTML is shown as text, images become links, every link to another host names it, and the output of markdown-it is
 sanitised again.
 """
 
@@ -22,7 +22,7 @@ from anamnesis.notes.links import LINK
 from anamnesis.plain import plain
 from anamnesis.web.guard import PAGES
 
-# Longer texts are shown as they are: what is made to be slow takes 2 s at this length, and 7 s at twice that.
+# Longer texts are shown unrendered: a text that is built to be slow takes 2 s at this length, and 7 s at twice it.
 _LONGEST = 100_000
 _TAGS = {
     *("h1", "h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s", "a"),
@@ -36,7 +36,7 @@ Resolve = Callable[[str], str | None]
 
 
 def rendered(text: str, resolve: Resolve | None = None) -> Markup:
-    """The text as HTML that is safe in a page. Wiki links go where `resolve` says."""
+    """The text as HTML that is safe in a page. `resolve` gives the targets of wiki links."""
     shown = plain(text)
     if len(shown) > _LONGEST:
         return Markup("<pre>{}</pre>").format(shown)
@@ -97,7 +97,7 @@ def _note_link(address: str | None, text: str) -> str:
 
 
 def _image(self: RendererProtocol, tokens: list[Token], place: int, _options: object, _env: object) -> str:
-    """A link in the place of an image: showing it would tell its host that the note was read."""
+    """A link instead of an image, as loading it would tell its host that the note was read."""
     address = str(tokens[place].attrGet("src") or "")
     host = _host(address)
     if not host or not _is_safe(address):
@@ -131,13 +131,13 @@ def _is_safe(address: str) -> bool:
         parts = urlsplit(address)
     except ValueError:
         return False
-    if parts.scheme:  # without a host, browsers would take `http:x` for a path on this one
+    if parts.scheme:  # browsers treat `http:x`, without a host, as a path on this one
         return parts.scheme == "mailto" or (parts.scheme in _SCHEMES and bool(parts.hostname))
     return address.startswith((f"{PAGES}/", "#"))
 
 
 def _host(address: str) -> str:
-    """The host of an address as name servers know it: look-alike letters of other scripts show."""
+    """The host of an address in ASCII (IDNA), so that look-alike letters of other scripts are visible."""
     try:
         name = urlsplit(address).hostname or ""
         return name.encode("idna").decode("ascii")

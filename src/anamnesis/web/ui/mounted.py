@@ -1,4 +1,4 @@
-"""Where the dashboard is, without importing it: the first request does."""
+"""Mounts the dashboard without importing it; the first request does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from anamnesis.vault import Vault
     from anamnesis.web.lanes import Lanes
 
-# The longest note that a form can save, as text in a form.
+# The longest form, which limits the longest note that can be saved.
 _LONGEST_FORM = 8 << 20
 
 
@@ -22,7 +22,7 @@ def dashboard(vault: Callable[[], Vault], lanes: Lanes, settings: Settings) -> M
     """The dashboard of a daemon."""
 
     def make() -> Application:
-        from anamnesis.web.ui.site import build_site  # Starlette and Jinja2: a tenth of a second and 20 MB
+        from anamnesis.web.ui.site import build_site  # imports Starlette and Jinja2: a tenth of a second and 20 MB
 
         return build_site(vault, lanes, settings)
 

@@ -17,14 +17,14 @@ from anamnesis.web.guard import PAGES
 from anamnesis.web.lanes import Lane
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.timeline import turn
-from anamnesis.web.ui.view import Asked, Data, Site, View
+from anamnesis.web.ui.view import Data, PageRequest, Site, View
 
 _RELATED = 6
 
 
-def _read(site: Site, asked: Asked) -> Data:
+def _read(site: Site, request: PageRequest) -> Data:
     store = site.vault.notes
-    note = _found(store, check_id(asked.path["id"]))
+    note = _get(store, check_id(request.path["id"]))
     related = store.related(note.id, k=_RELATED, warm=True)
     known = named_notes(store, named(note.body))
 
@@ -43,19 +43,19 @@ def _read(site: Site, asked: Asked) -> Data:
     }
 
 
-def _found(store: MemoryStore, note_id: str) -> Memory:
+def _get(store: MemoryStore, note_id: str) -> Memory:
     try:
         return store.get(note_id)
     except NoteNotFound as error:
         if any(each.id == note_id for each in deleted_notes(store)):
             raise NoteNotFound(
-                f"The note {note_id} is in the trash.", "The page of the trash brings it back."
+                f"The note {note_id} is in the trash.", "Restore it on the page of the trash."
             ) from error
         raise
 
 
 def _marks(store: MemoryStore, note: Memory) -> list[Data]:
-    """The marks of a note; the notes that one names, with their titles."""
+    """The marks of a note, with the titles of the notes that they name."""
     marks = marks_of(note)
     titles = store.ranking.headings([id for name in LINKS for id in marks.get(name, "").split()])
     return [
@@ -72,16 +72,16 @@ def _marks(store: MemoryStore, note: Memory) -> list[Data]:
 
 
 def _use(store: MemoryStore, note: Memory) -> Data:
-    """What the note was used for, by whom and when."""
+    """The uses of the note: kind, session and time."""
     store.usage.take_in()
     return use_report(note, store.usage.of([note.id]).get(note.id), store.usage.events(note.id), time.time())
 
 
-def _history(site: Site, asked: Asked) -> Data:
-    note_id = check_id(asked.path["id"])
+def _history(site: Site, request: PageRequest) -> Data:
+    note_id = check_id(request.path["id"])
     revisions = site.vault.history(note_id)
     if not revisions:
-        raise NoteNotFound(f"No note has the id {note_id}.", "The list of notes has those that there are.")
+        raise NoteNotFound(f"No note has the id {note_id}.", "The list of notes shows the ids.")
     return {
         "id": note_id,
         "title": next((each.version.note.title for each in reversed(revisions) if each.version.note), note_id),

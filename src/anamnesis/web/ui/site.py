@@ -18,12 +18,12 @@ from starlette.staticfiles import StaticFiles
 
 from anamnesis.errors import AnamnesisError, InvalidArgument, InvalidNote, NoteNotFound
 from anamnesis.web.mount import Application, Message, Receive, Send
-from anamnesis.web.ui import changing, deciding, fleet, graph, home, note, notes, telling, timeline, upkeep
+from anamnesis.web.ui import changing, context, fleet, graph, home, note, notes, review, timeline, upkeep
 from anamnesis.web.ui.action import Action
 from anamnesis.web.ui.background import Background
-from anamnesis.web.ui.entering import Entrance
-from anamnesis.web.ui.exporting import Export
-from anamnesis.web.ui.live import Live
+from anamnesis.web.ui.exporting import NoteExport
+from anamnesis.web.ui.live import LiveEvents
+from anamnesis.web.ui.login_page import LoginPage
 from anamnesis.web.ui.templating import render
 from anamnesis.web.ui.view import Site, View, wants_json
 
@@ -38,14 +38,14 @@ VIEWS = (
     *notes.VIEWS,
     *changing.VIEWS,
     *note.VIEWS,
-    *telling.VIEWS,
+    *context.VIEWS,
     *timeline.VIEWS,
-    *deciding.VIEWS,
+    *review.VIEWS,
     *fleet.VIEWS,
     *graph.VIEWS,
     *upkeep.VIEWS,
 )
-ACTIONS = (*changing.ACTIONS, *deciding.ACTIONS, *fleet.ACTIONS, *upkeep.ACTIONS)
+ACTIONS = (*changing.ACTIONS, *review.ACTIONS, *fleet.ACTIONS, *upkeep.ACTIONS)
 _POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = [
     (b"content-security-policy", _POLICY.encode()),
@@ -60,20 +60,20 @@ def build_site(open_vault: Callable[[], Vault], lanes: Lanes, settings: Settings
     site = Site(open_vault, lanes, settings, Background(settings))
     views = [Route(view.path, partial(_answer, view, site), methods=["GET"]) for view in VIEWS]
     actions = [Route(action.path, partial(_answer, action, site), methods=["POST"]) for action in ACTIONS]
-    export = Route("/notes/export", Export(site).answer, methods=["GET"])
-    live = Route("/live", Live(site).answer, methods=["GET"])
-    entrance = Entrance(settings.token)
-    login = [Route("/login", entrance.show, methods=["GET"]), Route("/login", entrance.enter, methods=["POST"])]
+    export = Route("/notes/export", NoteExport(site).answer, methods=["GET"])
+    live = Route("/live", LiveEvents(site).answer, methods=["GET"])
+    login_page = LoginPage(settings.token)
+    login = [Route("/login", login_page.show, methods=["GET"]), Route("/login", login_page.enter, methods=["POST"])]
     static = StaticFiles(directory=static_folder())
     return Starlette(
         routes=[export, *views, *actions, live, *login, Mount("/static", static)],
-        middleware=[Middleware(Headers), Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM)],
+        middleware=[Middleware(PageHeaders), Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM)],
         exception_handlers=dict[Any, Any]([(HTTPException, _refused), (AnamnesisError, _failed), (Exception, _broken)]),
     )
 
 
 def static_folder() -> Path:
-    """Where the stylesheet and the scripts are."""
+    """The folder of the stylesheet and the scripts."""
     return Path(__file__).with_name("static")
 
 
@@ -83,7 +83,7 @@ async def _answer(page: View | Action, site: Site, request: Request) -> Response
 
 async def _refused(request: Request, error: HTTPException) -> Response:
     if error.status_code == 404:
-        return _error_page(request, 404, "There is no such page.", "The navigation has all of them.")
+        return _error_page(request, 404, "There is no such page.", "The navigation lists all pages.")
     return _error_page(request, error.status_code, error.detail, "")
 
 
@@ -92,8 +92,8 @@ async def _failed(request: Request, error: AnamnesisError) -> Response:
 
 
 async def _broken(request: Request, _error: Exception) -> Response:
-    """The page for a defect; the server logs its trace."""
-    return _error_page(request, 500, "Something went wrong inside.", "The log under ANAMNESIS_HOME says what.")
+    """The page for an unexpected error; the server logs its traceback."""
+    return _error_page(request, 500, "An internal error occurred.", "See the log under ANAMNESIS_HOME.")
 
 
 def _status(error: AnamnesisError) -> int:
@@ -109,20 +109,20 @@ def _error_page(request: Request, status: int, message: str, hint: str) -> Respo
     return HTMLResponse(render("error.html", page), status)
 
 
-class Headers:
-    """Adds the headers that keep pages to themselves. Browsers keep static files, and ask whether they have changed."""
+class PageHeaders:
+    """Adds security and caching headers. Browsers cache static files, and revalidate them."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        # Before the routes change the root of the scope.
+        # Computed before the routes change the root of the scope.
         is_static = scope["type"] == "http" and scope["path"].startswith(f"{scope['root_path']}/static/")
-        kept = (b"cache-control", b"no-cache" if is_static else b"no-store")
+        caching = (b"cache-control", b"no-cache" if is_static else b"no-store")
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS, kept]
+                message["headers"] = [*message["headers"], *_HEADERS, caching]
             await send(message)
 
         await self._app(scope, receive, with_headers)

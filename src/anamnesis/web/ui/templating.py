@@ -1,4 +1,4 @@
-"""The templates of the pages, and what they show of notes, times and figures. Every value is escaped."""
+"""The templates of the pages, and their filters for notes, times and numbers. Every value is escaped."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from anamnesis.plain import one_line, plain
 from anamnesis.plural import counted
+from anamnesis.web.ui.charts import area, bars, share
 from anamnesis.web.ui.differences import folded, marked
 from anamnesis.web.ui.markdown import rendered
-from anamnesis.web.ui.pictures import area, bars, share
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _LONGEST_LINE = 160
 _LONGEST_EXCERPT = 300
-# What marks a text up in an excerpt: code, emphasis, headings, quotes, tables and links.
+# Markup that excerpts omit: code, emphasis, headings, quotes, tables and links.
 _MARKUP = re.compile(r"`+|\*\*?|^#+ |^> |\||\[\[|\]\]", re.MULTILINE)
 _UNITS = ((60, "s"), (60, "min"), (24, "h"), (7, "d"), (5, "w"))
 
@@ -32,8 +32,8 @@ def render(template: str, data: Mapping[str, Any]) -> str:
 
 @cache
 def environment(*more: Path) -> Environment:
-    """The templates of this folder, and those of other sites that use them."""
-    made = Environment(
+    """The templates of this folder and of `more` folders, whose sites extend them."""
+    templates = Environment(
         loader=FileSystemLoader([_TEMPLATES, *more]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -42,7 +42,7 @@ def environment(*more: Path) -> Environment:
         auto_reload=False,
         finalize=lambda value: "" if value is None else value,
     )
-    made.filters |= {
+    templates.filters |= {
         "line": lambda text: one_line(text, _LONGEST_LINE),
         "plain": plain,
         "markdown": rendered,
@@ -58,9 +58,9 @@ def environment(*more: Path) -> Environment:
         "number": lambda value: f"{value:,}",
         "percent": lambda value: f"{value:.0%}",
     }
-    made.globals |= {"with_query": with_query, "area": area, "bars": bars, "share": share, "counted": counted}
-    made.globals |= {"folded": folded, "marked": marked}
-    return made
+    templates.globals |= {"with_query": with_query, "area": area, "bars": bars, "share": share, "counted": counted}
+    templates.globals |= {"folded": folded, "marked": marked}
+    return templates
 
 
 def short(project: str) -> str:
@@ -70,7 +70,7 @@ def short(project: str) -> str:
 
 
 def local(moment: str, form: str) -> str:
-    """A moment in the time of this machine; as it is if it is none."""
+    """A moment in the local time of this machine; unchanged if it is not a time."""
     try:
         return datetime.fromisoformat(moment).astimezone().strftime(form)
     except (ValueError, OverflowError):
@@ -84,7 +84,7 @@ def day(moment: str) -> str:
 
 
 def with_query(asked: Mapping[str, str], **changes: str | int | None) -> str:
-    """The query of this page with some values changed, for a link; without empty ones and what was done before it."""
+    """The query of this page with changed values, for a link; without empty values and the message of the last form."""
     query = {
         **asked,
         "done": "",
@@ -96,13 +96,13 @@ def with_query(asked: Mapping[str, str], **changes: str | int | None) -> str:
 
 
 def since(moment: str) -> str:
-    """How long ago a moment was, or on which day."""
+    """The time since a moment with "ago", or its day."""
     elapsed = ago(moment)
     return f"on {elapsed}" if elapsed == moment[:10] else f"{elapsed} ago"
 
 
 def ago(moment: str) -> str:
-    """The time since a moment in one unit, or its day if it is long ago."""
+    """The time since a moment in one unit, or its day if it is more than weeks ago."""
     try:
         elapsed = (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
     except (ValueError, TypeError, OverflowError):

@@ -1,4 +1,4 @@
-"""The timeline: sessions, prompts and notes in the order of time, of everything, of a project or of one session."""
+"""The timeline: sessions, prompts and notes in order of time, of all projects, of one, or of one session."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from anamnesis.store.recording import session_hash
 from anamnesis.store.sessions import known_sessions, named, notes_of
 from anamnesis.timeline import TimelineEvent, utc
 from anamnesis.web.ui.notes import page_of
-from anamnesis.web.ui.view import Asked, Data, Site, View, summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
 
 _MOST_SESSIONS = 30
 _MOST_TOLD = 100
-# A page reads those before it, too.
+# Each page also reads all pages before it.
 _MOST_PAGES = 100
 
 
-def _read(site: Site, asked: Asked) -> Data:
-    """What happened, the newest first."""
-    project, session = asked.query.get("project", ""), asked.query.get("session", "")
+def _read(site: Site, request: PageRequest) -> Data:
+    """The entries, the newest first."""
+    project, session = request.query.get("project", ""), request.query.get("session", "")
     store = site.vault.notes
     db = site.lanes.connection() if site.lanes.has_engram else None
-    page, has_older = min(page_of(asked), _MOST_PAGES), False
+    page, has_older = min(page_of(request), _MOST_PAGES), False
     if session:
         session = _named(store, db, session)
         happened = _of_session(store, db, session)
     else:
         found, has_older = timeline.page_of(store, db, project, most=_MOST_SESSIONS, page=page)
-        happened = [_shown(each) for each in found]
+        happened = [_as_dict(each) for each in found]
     happened.sort(key=lambda each: each["at"], reverse=True)
     return {
         "project": project,
@@ -52,8 +52,8 @@ def _named(store: MemoryStore, db: sqlite3.Connection | None, given: str) -> str
 
 
 def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str) -> list[Data]:
-    """What a session wrote, its prompts, and the notes that were injected into it."""
-    found = [*map(_note, notes_of(store, session)), *_told(store, {session, session_hash(session)})]
+    """The notes that a session wrote, its prompts, and the notes that it used."""
+    found = [*map(_note, notes_of(store, session)), *_uses(store, {session, session_hash(session)})]
     if db is None:
         return found
     about = sessions.get(db, session)
@@ -61,7 +61,7 @@ def _of_session(store: MemoryStore, db: sqlite3.Connection | None, session: str)
     return [*found, *started, *map(_prompt, prompts.of_session(db, session))]
 
 
-def _told(store: MemoryStore, names: set[str]) -> list[Data]:
+def _uses(store: MemoryStore, names: set[str]) -> list[Data]:
     store.usage.take_in()
     events = [event for name in names for event in store.usage.of_session(name)][:_MOST_TOLD]
     titles = store.ranking.headings([note_id for note_id, _ in events])
@@ -78,23 +78,25 @@ def _told(store: MemoryStore, names: set[str]) -> list[Data]:
 
 
 def turn(db: sqlite3.Connection, note: Memory) -> Data | None:
-    """The prompt of a note's session that came before it, and its number; None if none is known."""
+    """The last prompt of a note's session before the note, and its number; None if none is known."""
     until = note.created_at[: len("2026-01-01T00:00:00")].replace("T", " ")
-    asked = prompts.of_session(db, note.prov_session, until) if note.prov_session else []
-    return {"number": len(asked), "at": utc(asked[-1].created_at), "prompt": asked[-1].content} if asked else None
+    earlier = prompts.of_session(db, note.prov_session, until) if note.prov_session else []
+    return (
+        {"number": len(earlier), "at": utc(earlier[-1].created_at), "prompt": earlier[-1].content} if earlier else None
+    )
 
 
-def _shown(each: TimelineEvent) -> Data:
+def _as_dict(each: TimelineEvent) -> Data:
     what = summary(each.what) if isinstance(each.what, Memory) else asdict(each.what)
     return {"at": each.at, "kind": each.kind, **what}
 
 
 def _note(note: Memory) -> Data:
-    return _shown(TimelineEvent(note.created_at, "note", note))
+    return _as_dict(TimelineEvent(note.created_at, "note", note))
 
 
 def _prompt(prompt: Prompt) -> Data:
-    return _shown(TimelineEvent(utc(prompt.created_at), "prompt", prompt))
+    return _as_dict(TimelineEvent(utc(prompt.created_at), "prompt", prompt))
 
 
 VIEWS = (View("/timeline", "timeline.html", _read),)

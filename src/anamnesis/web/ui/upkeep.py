@@ -10,36 +10,36 @@ from anamnesis.setting import ResolvedSetting
 from anamnesis.store.deleted import deleted_notes
 from anamnesis.sync.remote import without_password
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, Given, Next
-from anamnesis.web.ui.view import Asked, Data, Site, View
+from anamnesis.web.ui.action import Action, FormInput, NextPage
+from anamnesis.web.ui.view import Data, PageRequest, Site, View
 
-# A check that has just ended is not made again, for instance for a second tab.
+# The maximum age of results of checks, for instance for a second tab.
 _FRESH_SECONDS = 2.0
 
 
-def _projects(site: Site, _asked: Asked) -> Data:
+def _projects(site: Site, _request: PageRequest) -> Data:
     by_project = site.vault.notes.stats().by_project
     return {"projects": sorted(([name, count] for name, count in by_project.items()), key=lambda pair: -pair[1])}
 
 
-def _trash(site: Site, _asked: Asked) -> Data:
+def _trash(site: Site, _request: PageRequest) -> Data:
     return {"notes": [asdict(each) for each in deleted_notes(site.vault.notes)]}
 
 
-def _health(site: Site, _asked: Asked) -> Data:
+def _health(site: Site, _request: PageRequest) -> Data:
     checks = site.background
     found = [*checks.memory.result(_FRESH_SECONDS), *checks.agents.result(_FRESH_SECONDS).findings]
     return {"findings": [{"subject": each.subject, "fault": each.fault, "fix": each.fix} for each in found]}
 
 
-def _settings(site: Site, _asked: Asked) -> Data:
-    """The values in force, and those that config.json has by now: a daemon reads them when it starts."""
+def _settings(site: Site, _request: PageRequest) -> Data:
+    """The values in force, and the current ones of config.json, which a daemon reads when it starts."""
     saved = read_config(site.settings.home)
     return {"settings": [_setting(each, saved.get(each.setting.name)) for each in site.settings.found]}
 
 
 def _setting(found: ResolvedSetting, saved: object) -> Data:
-    """A setting; a secret, also one in an address, is neither shown nor changed here."""
+    """A setting. Secrets, also in addresses, are neither shown nor changed here."""
     setting, holds_secret = found.setting, found.setting.is_secret or _has_secret(found.value) or _has_secret(saved)
     return {
         "name": setting.name,
@@ -57,13 +57,13 @@ def _has_secret(value: object) -> bool:
     return isinstance(value, str) and without_password(value) != value
 
 
-def _change_setting(site: Site, given: Given) -> Next:
-    """Save a setting, checked; an empty value removes it."""
-    name, value = given.path["name"], given.text("value").strip()
+def _change_setting(site: Site, form: FormInput) -> NextPage:
+    """Check and save a setting; an empty value removes it."""
+    name, value = form.path["name"], form.text("value").strip()
     if setting(name).is_secret:
         raise InvalidArgument(f"{name} is a secret.", f"Set it on a terminal: anamnesis config set {name} VALUE")
     change_config(site.settings.home, name, value or None)
-    return Next("settings", f"{name} is saved. Restart the daemon and running agents to use it.")
+    return NextPage("settings", f"{name} is saved. Restart the daemon and running agents to use it.")
 
 
 VIEWS = (

@@ -29,7 +29,7 @@ _EXCERPT = 300
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the pages work on. `form_token` is in every form: a page of another site cannot read it."""
+    """What the pages work on. `form_token` is in every form; pages of other sites cannot read it."""
 
     open_vault: Callable[[], Vault]
     lanes: Lanes
@@ -42,15 +42,15 @@ class Site:
         return self.open_vault()
 
     def moment(self) -> str:
-        """Names what pages show now: another text as soon as a note, a sync or the result of a check changes."""
+        """The version of what pages show; changes with every note, step of a sync or result of a check."""
         return f"{last_change(self.vault.notes)}.{self.background.clock.ticks}"
 
     def sign(self, done: str, undo: str) -> str:
-        """Proves that what a page says was done is from here, and not from a link of somebody else."""
+        """Signs the message of a form, so that a link of somebody else cannot forge it."""
         return hmac.new(self.form_token.encode(), f"{done}\0{undo}".encode(), "sha256").hexdigest()[:32]
 
     def frame(self, request: Request) -> Data:
-        """What every page gets besides its data; `said` is what the last form did, and what undoes it."""
+        """The data of every page; `said` is the message of the last form, and what undoes it."""
         query = request.query_params
         done, undo = query.get("done", ""), query.get("undo", "")
         is_ours = hmac.compare_digest(query.get("sign", "").encode(), self.sign(done, undo).encode())
@@ -58,8 +58,8 @@ class Site:
         return {"asked": dict(query), "said": said, "here": request.url.path, "form_token": self.form_token}
 
 
-class Asked(NamedTuple):
-    """What a page was asked for: the names in its path, and its query."""
+class PageRequest(NamedTuple):
+    """The request for a page: the names in its path, and its query."""
 
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -71,23 +71,23 @@ def summary(note: Memory) -> Data:
 
 
 class View(NamedTuple):
-    """A page that reads: `read` runs in a thread of the lane, the template in one of the lists, which are short."""
+    """A page. `read` runs in a thread of the lane, the template in a thread for short reads."""
 
     path: str
     template: str
-    read: Callable[[Site, Asked], Data]
+    read: Callable[[Site, PageRequest], Data]
     lane: Lane = Lane.LIST
-    # What takes longer than the rest: the page asks for it by a second request, its JSON has it at once.
-    later: Callable[[Site, Asked], Data] | None = None
+    # The slow part: a page loads it by a second request, its JSON contains it at once.
+    later: Callable[[Site, PageRequest], Data] | None = None
 
     async def answer(self, site: Site, request: Request) -> Response:
-        asked = Asked(request.path_params, request.query_params)
+        page_request = PageRequest(request.path_params, request.query_params)
         as_json = wants_json(request)
 
         def work() -> tuple[str, Data]:
-            moment = site.moment()  # before reading: a change during the read is a later one
-            data = self.read(site, asked)
-            return moment, {**data, **self.later(site, asked)} if self.later and as_json else data
+            moment = site.moment()  # before reading, so that a change during the read counts as newer
+            data = self.read(site, page_request)
+            return moment, {**data, **self.later(site, page_request)} if self.later and as_json else data
 
         moment, data = await site.lanes.call(self.lane, work)
         if as_json:
@@ -102,6 +102,6 @@ def last_change(store: MemoryStore) -> int:
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a client asks for the data of a page instead of the page; browsers do not."""
+    """Whether a client requests the data of a page instead of HTML; browsers do not."""
     accepted = request.headers.get("accept", "")
     return "application/json" in accepted and "text/html" not in accepted

@@ -1,5 +1,5 @@
-// Draws the list of nodes as a graph. A click on a node, or on its name in the list, adds what is around it.
-// In each frame some nodes at random push each other away, so that 2,000 of them stay smooth.
+// Draws the list of nodes as a graph. A click on a node, or on its name in the list, adds its neighbours.
+// In each frame, random pairs of nodes repel each other, so that 2,000 nodes stay smooth.
 "use strict";
 const [canvas, list] = [one("canvas"), one("[data-nodes]")];
 const [nodes, links] = [new Map(), new Map()];

@@ -1,4 +1,4 @@
-// Search as you type, keys, live changes, and the part of a page that takes longer. Every page works without this.
+// Search as you type, keys, live changes, and the slow part of a page. Every page works without this script.
 "use strict";
 let newest = 0, pending, source, stale, typed;
 const one = (selector, inside = document) => inside.querySelector(selector);
@@ -15,7 +15,7 @@ async function complete() {
   if (page) part.replaceChildren(...one("[data-later]", page).childNodes);
 }
 
-// Replace the live part of this page by that of an address, which is shown then.
+// Replace the live part of this page by that of an address, and show the address.
 async function show(address) {
   const turn = ++newest;
   const page = await load(address);
@@ -32,7 +32,7 @@ async function show(address) {
 }
 
 document.addEventListener("input", ({ target }) => {
-  typed ||= target.matches("[data-keep]"); // not lost by a slip
+  typed ||= target.matches("[data-keep]"); // warn before it is lost
   if (target.matches("[data-all]")) for (const box of all("[name=id]")) box.checked = target.checked;
   if (!target.matches("[data-search]") || location.pathname !== "/ui/notes") return;
   clearTimeout(pending);
@@ -41,14 +41,14 @@ document.addEventListener("input", ({ target }) => {
 addEventListener("submit", () => (typed = false));
 addEventListener("beforeunload", (event) => typed && event.preventDefault());
 
-// What somebody is in the middle of: a new page would take it away, so it waits.
+// What the user is doing. A refresh would discard it, so it waits.
 const doing = "details[open]:not([data-first]), input:checked, :is(input:not([type=checkbox]), textarea, select):focus";
 function refresh() {
   if (!stale || one(`[data-live] :is(${doing})`) || !getSelection().isCollapsed) return;
   stale = false;
   show(location.href);
 }
-// A browser has six connections to a host for all of its tabs: only those that are seen keep one.
+// A browser has six connections to a host for all of its tabs, so only visible tabs keep one.
 function listen() {
   source?.close();
   const live = one("[data-live]");
@@ -77,7 +77,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   keys[event.key]();
 });
-const here = one("nav [aria-current]"); // on a phone it may be beyond the edge
+const here = one("nav [aria-current]"); // on a phone it may be outside the screen
 if (here) here.parentElement.scrollLeft = here.offsetLeft - 100;
 document.addEventListener("visibilitychange", listen);
 setInterval(refresh, 200);

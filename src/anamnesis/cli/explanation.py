@@ -58,10 +58,10 @@ def draw_explained(screen: Screen, hits: Sequence[Hit]) -> None:
 def _summary(hit: Hit) -> Text:
     from rich.text import Text
 
-    told = f"score {hit.score:.3f}"
+    summary = f"score {hit.score:.3f}"
     if hit.fit is not None:
-        told += f" · fits with a probability of {hit.fit:.0%}"
-    return Text(told, "yellow" if hit.is_weak else "green")
+        summary += f" · fits with a probability of {hit.fit:.0%}"
+    return Text(summary, "yellow" if hit.is_weak else "green")
 
 
 def _bars(why: Why, most: float, width: int) -> Iterator[Text]:
@@ -78,16 +78,16 @@ def _bars(why: Why, most: float, width: int) -> Iterator[Text]:
 def _reasons(why: Why) -> Iterator[Text]:
     from rich.text import Text
 
-    told = why.shown()
-    if told["words"]:
-        words = " · ".join(f"{word} {weight:.2f}" for word, weight in told["words"].items())
+    facts = why.shown()
+    if facts["words"]:
+        words = " · ".join(f"{word} {weight:.2f}" for word, weight in facts["words"].items())
         yield Text.assemble(("words: ", "dim"), words)
     if why.evidence:
         covered, close, usual = (why.evidence[name] for name in ("coverage", "closeness", "average"))
         holds = f"{covered:.0%} of what was asked, by weight; {close - usual:+.2f} from the average in meaning"
         yield Text.assemble(("holds: ", "dim"), holds)
-    if use := told["use"]:
+    if use := facts["use"]:
         times = f"{counted(int(use['uses']), 'use')} in {counted(int(use['sessions']), 'session')}"
         yield Text.assemble(("used: ", "dim"), f"{times} · strength {use['strength']:.2f}")
-    if told["passage"]:
-        yield Text.assemble(("passage: ", "dim"), in_a_line(told["passage"]))
+    if facts["passage"]:
+        yield Text.assemble(("passage: ", "dim"), in_a_line(facts["passage"]))

@@ -1,4 +1,4 @@
-"""The login of a browser, where the daemon has a token: a cookie that proves its knowledge and ends with its time."""
+"""The login of a browser to a daemon with a token: a cookie that proves knowledge of the token and expires."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ SECONDS = 30 * 86_400
 
 
 def signed(token: str, until: int) -> str:
-    """The value of a cookie that is valid until a time."""
+    """The value of a cookie that expires at `until`."""
     proof = hmac.new(token.encode(), f"dashboard {until}".encode(), "sha256").hexdigest()
     return f"{until}.{proof}"
 
 
 def is_valid(token: str, header: str) -> bool:
-    """Whether the cookies of a request hold one that was signed with this token and has not ended."""
+    """Whether a request has a cookie that was signed with this token and has not expired."""
     try:
         found = SimpleCookie(header).get(COOKIE)
     except CookieError:

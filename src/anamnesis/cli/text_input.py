@@ -1,4 +1,4 @@
-"""Text that a person gives: decoded, with a sentence on what had to be done for it, or typed in an editor."""
+"""The user's text, from a pipe, an argument or an editor; a sentence reports any decoding other than UTF-8."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPLACEMENT = "\ufffd"
 
 
 def decoded(data: bytes) -> tuple[str, str]:
-    """The text, and one sentence if it is not UTF-8. Without any character in UTF-8, it is Latin-1."""
+    """The text, and a sentence if it is not UTF-8. Text in which no non-ASCII byte is valid UTF-8 is Latin-1."""
     try:
         if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return data.decode("utf-16"), "The text is not UTF-8; it was read as UTF-16."
@@ -27,7 +27,7 @@ def decoded(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError:
         pass
     if _BINARY.search(data):
-        raise InvalidNote("The input is not text, but binary.", "Give the note as text.")
+        raise InvalidNote("The input is binary, not text.", "Give the note as text.")
     text = data.decode("utf-8-sig", "replace")
     if text.replace(_REPLACEMENT, "").isascii():
         return _latin_1(data), "The text is not UTF-8; it was read as Latin-1."
@@ -37,7 +37,7 @@ def decoded(data: bytes) -> tuple[str, str]:
 
 
 def decoded_argument(text: str) -> tuple[str, str]:
-    """An argument, in which Python has put lone surrogates for bytes that are not UTF-8."""
+    """Decode an argument, in which Python puts lone surrogates for bytes that are not UTF-8."""
     try:
         text.encode()
         return text, ""
@@ -46,7 +46,7 @@ def decoded_argument(text: str) -> tuple[str, str]:
 
 
 def _latin_1(data: bytes) -> str:
-    """Latin-1 as it is used: with the quotes and dashes of Windows where they are defined."""
+    """Decode as Windows-1252, which has quotes and dashes; where that is undefined, as Latin-1."""
     try:
         return data.decode("cp1252")
     except UnicodeDecodeError:
@@ -57,7 +57,7 @@ def edited(text: str) -> str | None:
     """The text as the user edited it; None if nothing was saved."""
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program and not sys.stdin.isatty():
-        raise InvalidArgument("No editor is named.", "Name one in VISUAL or EDITOR.")
+        raise InvalidArgument("No editor is set.", "Name one in VISUAL or EDITOR.")
     try:
         return click.edit(text, extension=".md", require_save=True)
     except (ValueError, click.ClickException) as error:

@@ -1,4 +1,4 @@
-"""The daemon's own application for any ASGI server, with the same answers as from the daemon's."""
+"""The daemon's application for any ASGI server, with the same answers as the daemon's own server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AsgiApp:
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
         elif scope["type"] == "http" and self._app:
             await self._answer(self._app, scope, receive, send)
         elif scope["type"] == "websocket":
@@ -32,7 +32,7 @@ class AsgiApp:
         else:
             raise RuntimeError("The memory is not open: the server has to run the application's lifespan.")
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         with ExitStack() as stack:
             try:

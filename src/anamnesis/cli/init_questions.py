@@ -83,7 +83,7 @@ def ask_agents(found: Sequence[Agent]) -> list[Agent]:
             return list(found) if words == ["all"] else []
         unknown = [word for word in words if word not in names]
         if unknown:
-            raise click.UsageError(f"{unknown[0]} is none of them.")
+            raise click.UsageError(f"{unknown[0]} is not in the list.")
         return [agent for agent in found if agent in [names[word] for word in words]]
 
     answer: list[Agent] = click.prompt("Set up which (numbers, names, all or none)", default="all", value_proc=chosen)
@@ -104,18 +104,18 @@ def draw_agents(found: Sequence[Agent]) -> None:
         table.add_row(Text(str(number), "dim"), Text(agent.title, "bold"), *ticks(agent), Text(state, "dim"))
     screen.print(table)
     screen.print(
-        "At start and prompt, it is told the notes that matter; at its end, a session becomes one.", style="dim"
+        "At start and prompt, an agent gets relevant notes; at its end, a session becomes a note.", style="dim"
     )
 
 
 def ask_instructions(agents: Sequence[Agent]) -> list[Agent]:
     """Ask whether to add a line to the instructions of agents without hooks; returns these agents, or none."""
-    silent = [agent for agent in agents if agent.instructions]
-    if not silent:
+    without_hooks = [agent for agent in agents if agent.instructions]
+    if not without_hooks:
         return []
-    names = listed(agent.title for agent in silent)
-    question = f"Only instructions can tell {names} of the memory. Add a line there?"
-    return silent if click.confirm(question, default=True) else []
+    names = listed(agent.title for agent in without_hooks)
+    question = f"{names}: no hooks. Add a line about the memory to the instructions?"
+    return without_hooks if click.confirm(question, default=True) else []
 
 
 def ask_remote() -> dict[str, str | None]:
@@ -131,17 +131,17 @@ def ask_reflection() -> dict[str, str | None]:
     if not click.confirm(question, default=False):
         return {}
     answers: dict[str, str | None] = {"reflection_provider": "openai"}
-    for name, asked in (
+    for name, question in (
         ("reflection_base_url", "Address of an OpenAI-compatible endpoint"),
         ("reflection_model", "Model"),
     ):
-        answers[name] = _ask(name, asked, default=setting(name).default)
+        answers[name] = _ask(name, question, default=setting(name).default)
     key = _ask("reflection_api_key", "API key, which is not shown (empty: none)", default="", hide_input=True)
     return answers | ({"reflection_api_key": key} if key else {})
 
 
 def _ask(name: str, question: str, *, default: str, hide_input: bool = False) -> str:
-    """Ask for the value of a setting, until it can be used."""
+    """Ask for the value of a setting until it is valid."""
 
     def checked(answer: str) -> str:
         try:
@@ -167,7 +167,7 @@ def confirm(plan: Plan) -> bool:
     more = f"and {count - _MOST_FILES} more; " if count > _MOST_FILES else ""
     command = click.get_current_context().info_name
     click.echo(f"  {more}`anamnesis {command} --print` shows every change as a diff.")
-    return click.confirm(f"Go on with {these(count, 'file')}?", default=True)
+    return click.confirm(f"Change {these(count, 'file')}?", default=True)
 
 
 def shortened(path: Path) -> str:

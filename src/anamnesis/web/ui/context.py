@@ -1,4 +1,4 @@
-"""What sessions are told: a preview for a folder and a prompt, and the log of what was."""
+"""The context that sessions get: a preview for a folder and a prompt, and the log of injections."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from anamnesis.project import GLOBAL, find_project
 from anamnesis.store import MemoryStore
 from anamnesis.timeline import recently_received
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.notes import shown_hit
-from anamnesis.web.ui.view import Asked, Data, Site, View, summary
+from anamnesis.web.ui.notes import hit_summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
 
 _MOST_EVENTS = 60
 _MOST_HITS = 10
 _LONGEST_PROMPT = 20_000
 
 
-def _read(site: Site, asked: Asked) -> Data:
+def _read(site: Site, request: PageRequest) -> Data:
     store, settings = site.vault.notes, site.settings
-    folder, prompt = asked.query.get("folder", "").strip(), asked.query.get("prompt", "").strip()[:_LONGEST_PROMPT]
-    project, hints = asked.query.get("project") or GLOBAL, list[str]()
+    folder, prompt = request.query.get("folder", "").strip(), request.query.get("prompt", "").strip()[:_LONGEST_PROMPT]
+    project, hints = request.query.get("project") or GLOBAL, list[str]()
     if folder:
         place = _folder(folder)
         project, hints = find_project(place, settings.home, settings.user_home).key, at_hand(place)
@@ -42,30 +42,30 @@ def _read(site: Site, asked: Asked) -> Data:
         "project": project,
         "hints": hints,
         "budget": budget,
-        "start": _told(reasons, text),
-        "prompt": _told(_explained(store, prompt, project, at_prompt), render_recall(at_prompt)),
+        "start": _section(reasons, text),
+        "prompt": _section(_explained(store, prompt, project, at_prompt), render_recall(at_prompt)),
         "log": recently_received(store, _MOST_EVENTS),
     }
 
 
 def _folder(given: str) -> Path:
-    """A folder of this machine that a person names, to know its project."""
+    """The folder that the user names, whose project is used."""
     place = Path(given)
     if not place.is_absolute() or not place.is_dir():
-        raise InvalidArgument(f"{given[:200]!r} is no folder of this machine.", "Give its full path.")
+        raise InvalidArgument(f"{given[:200]!r} is not a folder of this machine.", "Give its full path.")
     return place
 
 
-def _told(notes: list[Data], text: str) -> Data:
+def _section(notes: list[Data], text: str) -> Data:
     return {"notes": notes, "text": text, "tokens": estimate_tokens(text)}
 
 
 def _explained(store: MemoryStore, prompt: str, project: str, notes: Sequence[Memory]) -> list[Data]:
-    """The notes that a prompt brings, each with what a search by the prompt says about it."""
+    """The notes that a prompt adds, each with the explanation of a search for the prompt."""
     places = dict.fromkeys((project, GLOBAL)) if notes else ()
     hits = [hit for place in places for hit in store.hits(prompt, project=place, k=_MOST_HITS, explain=True)]
-    found = {hit.memory.id: shown_hit(hit) for hit in hits}
+    found = {hit.memory.id: hit_summary(hit) for hit in hits}
     return [found.get(note.id, summary(note)) for note in notes]
 
 
-VIEWS = (View("/told", "told.html", _read, Lane.SEARCH),)
+VIEWS = (View("/told", "context.html", _read, Lane.SEARCH),)

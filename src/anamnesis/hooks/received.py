@@ -1,4 +1,4 @@
-"""Which notes a session has received, so that none is injected twice. One small file per session, kept for a week."""
+"""The notes that each session has received, so that none is injected twice. A file per session, kept for a week."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anamnesis.light import blake2b
 _KEPT_SECONDS = 7 * 86_400
 
 
-def told(home: Path, session: str) -> set[str]:
+def received_notes(home: Path, session: str) -> set[str]:
     """The ids of the notes that a session has received."""
     try:
         known = json.loads(_file(home, session).read_text("utf-8"))
@@ -22,7 +22,7 @@ def told(home: Path, session: str) -> set[str]:
     return {each for each in known if isinstance(each, str)} if isinstance(known, list) else set()
 
 
-def tell(home: Path, session: str, ids: set[str]) -> None:
+def record_received(home: Path, session: str, ids: set[str]) -> None:
     """Record the notes that a session has received."""
     if not session:
         return
@@ -31,17 +31,17 @@ def tell(home: Path, session: str, ids: set[str]) -> None:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         if not path.exists():
             _forget_old(path.parent)
-        # A lost file means a note injected twice, which is no reason for a prompt to wait for the disk.
+        # Not durable: a lost file only means that a note is injected twice.
         write_atomically(path, json.dumps(sorted(ids)).encode(), durable=False)
 
 
-def is_told(home: Path, session: str) -> bool:
-    """Whether a session has started: notes were injected, or there were none. Without an id, nobody knows."""
+def has_started(home: Path, session: str) -> bool:
+    """Whether notes were injected into a session, or there were none. A session without an id counts as started."""
     return not session or _file(home, session).exists()
 
 
 def forget(home: Path, session: str) -> None:
-    """Let a session start again: a compaction has dropped what it received."""
+    """Forget what a session received, as a compaction has dropped it."""
     with contextlib.suppress(OSError):
         _file(home, session).unlink()
 

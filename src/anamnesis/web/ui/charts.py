@@ -1,4 +1,4 @@
-"""Charts as SVG, drawn on the server: the stylesheet colours them, no script is needed."""
+"""Charts as SVG, drawn on the server and coloured by the stylesheet, without a script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 from markupsafe import Markup
 
 _BAR, _GAP, _HEIGHT = 10, 3, 48
-# Growth is drawn from half of the total, or from less if there was less.
+# The axis of growth starts at half of the total, or below if the first value is less.
 _BASE = 0.5
 
 
@@ -31,7 +31,7 @@ def bars(values: Sequence[tuple[str, int]], label: str) -> Markup:
 
 
 def area(added: Sequence[tuple[str, int]], total: int, label: str) -> Markup:
-    """How a total has grown by what was added each day: the line begins at what there was before."""
+    """The growth of a total by daily additions; the line starts at the total before them."""
     start = total - sum(value for _, value in added)
     sums = [*accumulate((value for _, value in added), initial=start)]
     low = min(start, round(total * _BASE))

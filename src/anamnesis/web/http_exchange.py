@@ -12,7 +12,7 @@ from anamnesis.web.mount import ASGI, Message, Mount
 from anamnesis.web.response_head import REASONS
 
 if TYPE_CHECKING:
-    from anamnesis.web.connection import Connection
+    from anamnesis.web.connection import HttpConnection
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
@@ -27,7 +27,7 @@ class ClientGone(OSError):
 class Exchange:
     """A request that a mounted application answers, in a task of its own."""
 
-    def __init__(self, connection: Connection, mount: Mount, request: Request) -> None:
+    def __init__(self, connection: HttpConnection, mount: Mount, request: Request) -> None:
         self.mount = mount
         self.request = request
         self.is_started = False
@@ -38,44 +38,44 @@ class Exchange:
         self.keeps_alive = True
         self._connection = connection
         self._parts: list[bytes] = []
-        self._was_body_given = False
+        self._was_body_received = False
         self._is_client_gone = False
-        self._news = asyncio.Event()
-        self._left: int | None = None  # bytes that the response still has to have, if it said how many
+        self._changed = asyncio.Event()
+        self._left: int | None = None  # bytes that the response still has to send, if it has a Content-Length
         self._is_chunked = False
         self._sends_body = request.method != "HEAD"
         self.task = asyncio.ensure_future(mount(self._scope(), self.receive, self.send))
 
     @property
     def is_stream(self) -> bool:
-        """Whether the response has begun and may go on without end."""
+        """Whether the response has started and has no known end."""
         return self.is_started and not self.is_complete and self._left is None
 
     def add(self, part: bytes, *, is_last: bool) -> None:
-        """Take a part of the request's body."""
+        """Add a part of the request's body."""
         if part:
             self._parts.append(part)
             self.unread += len(part)
         self.has_body = is_last
-        self._news.set()
+        self._changed.set()
 
     def disconnect(self) -> None:
-        """Let the application know that nobody waits for the response any more."""
+        """Tell the application that the client has gone."""
         self._is_client_gone = True
-        self._news.set()
+        self._changed.set()
 
     async def receive(self) -> Message:
-        while not self._parts and not (self.has_body and not self._was_body_given):
+        while not self._parts and not (self.has_body and not self._was_body_received):
             if self._is_client_gone or self.is_complete:
                 return {"type": "http.disconnect"}
-            self._news.clear()
+            self._changed.clear()
             if not self.has_body:
                 self.awaits_body = True
                 self._connection.ask_for_body()
-            await self._news.wait()
+            await self._changed.wait()
         self.awaits_body = False
         body, self._parts, self.unread = b"".join(self._parts), [], 0
-        self._was_body_given = self.has_body
+        self._was_body_received = self.has_body
         return {"type": "http.request", "body": body, "more_body": not self.has_body}
 
     async def send(self, message: Message) -> None:
@@ -95,7 +95,7 @@ class Exchange:
         names = set()
         for name, value in headers:
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-                raise RuntimeError(f"{name!r}: {value!r} cannot be a header of a response.")
+                raise RuntimeError(f"{name!r}: {value!r} is not a valid header of a response.")
             names.add(lowered := name.lower())
             if lowered == b"content-length":
                 self._left = int(value)
@@ -111,7 +111,7 @@ class Exchange:
                 lines.append(b"Transfer-Encoding: chunked\r\n")
             else:
                 self.keeps_alive = False
-        # What has not arrived by now of a request's body may never be read.
+        # The rest of a body that has not arrived by now may never be read.
         self.keeps_alive = self.keeps_alive and self.has_body and self._connection.keeps_alive
         self._connection.start_response(self, status, b"".join(lines), has_date=b"date" in names)
 
@@ -120,12 +120,12 @@ class Exchange:
             if self._left is not None:
                 self._left -= len(body)
                 if self._left < 0 or (is_last and self._left):
-                    raise RuntimeError("The body of a response has another length than its Content-Length.")
+                    raise RuntimeError("The length of the response's body differs from its Content-Length.")
             framed = b"%x\r\n%b\r\n" % (len(body), body) if self._is_chunked and body else body
             self._connection.write(framed + b"0\r\n\r\n" if self._is_chunked and is_last else framed)
         if is_last:
             self.is_complete = True
-            self._news.set()
+            self._changed.set()
             self._connection.end_response(self)
 
     def _scope(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a session would be told: in a folder and at a prompt; and what sessions were told lately."""
+"""The context that a session would get, in a folder and at a prompt, and what sessions got lately."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from anamnesis.tui.listing import Listing
 _MOST_EVENTS = 40
 
 
-class Told(NamedTuple):
-    """The notes and the text for the start of a session and for a prompt, and what was injected lately."""
+class SessionContext(NamedTuple):
+    """The notes and the text for the start of a session and for a prompt, and the last injections."""
 
     project: str
     start: list[Memory]
@@ -40,27 +40,27 @@ class Told(NamedTuple):
     log: list[dict[str, Any]]
 
 
-def told(store: MemoryStore, settings: Settings, folder: str, prompt: str) -> Told:
-    """What a session in a folder would be told at its start, and then at a prompt."""
+def session_context(store: MemoryStore, settings: Settings, folder: str, prompt: str) -> SessionContext:
+    """The context of a session in a folder, at its start and then at a prompt."""
     place = Path(folder)
     if not place.is_absolute() or not place.is_dir():
-        raise InvalidArgument(f"{folder[:200]!r} is no folder of this machine.", "Give its full path.")
+        raise InvalidArgument(f"{folder[:200]!r} is not a folder of this machine.", "Give its full path.")
     project, budget = find_project(place, settings.home, settings.user_home).key, settings.inject_budget
     start = select_inject(store, project=project, budget=budget, at_hand=at_hand(place))
     known = {note.id for note in start}
     at_prompt = select_recall(store, prompt, project=project, known=known) if prompt.strip() else []
     text, answer = render_inject(start, budget), render_recall(at_prompt)
-    return Told(project, start, text, at_prompt, answer, recently_received(store, _MOST_EVENTS))
+    return SessionContext(project, start, text, at_prompt, answer, recently_received(store, _MOST_EVENTS))
 
 
 class Section(Listing):
-    """A folder and a prompt to try, and the notes that they bring."""
+    """A folder and a prompt to try, and the notes that the session would get."""
 
-    SECTION = "told"
+    SECTION = "context"
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: Told | None = None
+        self._found: SessionContext | None = None
 
     def parts(self) -> Iterable[Widget]:
         for name, value, hint in (("folder", _here(), "a folder"), ("prompt", "", "a prompt to try")):
@@ -73,10 +73,10 @@ class Section(Listing):
     def reload(self) -> None:
         folder, prompt = self.query_one("#folder", Input).value, self.query_one("#prompt", Input).value
         settings = self.program.settings
-        self.read(lambda store: told(store, settings, folder, prompt), self._show)
+        self.read(lambda store: session_context(store, settings, folder, prompt), self._show)
 
-    def _show(self, found: Told) -> None:
-        self._told = found
+    def _show(self, found: SessionContext) -> None:
+        self._found = found
         tokens = estimate_tokens(found.text)
         title = f"{found.project}: {counted(len(found.start), 'note')} at the start, about {tokens:,} tokens"
         self.show_title(title)
@@ -86,14 +86,14 @@ class Section(Listing):
 
     @on(OptionList.OptionHighlighted, "#rows")
     def _show_chosen(self) -> None:
-        if self._told is None:
+        if self._found is None:
             return
         kind, _, id = (self.rows.key or "").partition(" ")
-        notes = {note.id: note for note in (*self._told.start, *self._told.at_prompt)}
-        texts = {"start": self._told.text, "prompt": self._told.answer}
+        notes = {note.id: note for note in (*self._found.start, *self._found.at_prompt)}
+        texts = {"start": self._found.text, "prompt": self._found.answer}
         pane = self.pane
         if not id and kind in texts:
-            pane.show(drawing.said(texts[kind] or "Nothing."))
+            pane.show(drawing.multiline(texts[kind] or "Nothing."))
         elif id in notes:
             pane.show(drawing.note(notes[id]), id)
         else:
@@ -114,16 +114,16 @@ def _here() -> str:
         return ""
 
 
-def _rows(found: Told) -> Iterable[tuple[str, Content]]:
-    yield "start", Content.styled("What it is told at its start", "bold")
+def _rows(found: SessionContext) -> Iterable[tuple[str, Content]]:
+    yield "start", Content.styled("At the start of the session", "bold")
     for note in found.start:
         yield f"start {note.id}", drawing.row(note)
     if found.at_prompt or found.answer:
-        yield "prompt", Content.styled("What it is told at the prompt", "bold")
+        yield "prompt", Content.styled("At the prompt", "bold")
         for note in found.at_prompt:
             yield f"prompt {note.id}", drawing.row(note)
     if found.log:
-        yield "", Content.styled("Told lately", f"bold {drawing.MUTED}")
+        yield "", Content.styled("Injected lately", f"bold {drawing.MUTED}")
     for number, event in enumerate(found.log):
         age = f"{brief_age(event['at']):>5} "
         title = drawing.line(event["title"] or event["id"])

@@ -1,4 +1,4 @@
-"""What waits for a person: conflicts, proposals of dreams, notes from elsewhere; and the dreams, with undo."""
+"""The review of conflicts, proposals of dreams and imported notes; and the dreams, with undo."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from anamnesis.process import run_in_background
 from anamnesis.store import MemoryStore, changeset
 from anamnesis.sync.conflicts import KEEP, Conflict, find_conflicts, list_conflicts, resolve
 from anamnesis.web.lanes import Lane
-from anamnesis.web.ui.action import Action, Given, Next
+from anamnesis.web.ui.action import Action, FormInput, NextPage
 from anamnesis.web.ui.markdown import rendered
 from anamnesis.web.ui.notes import page_of
-from anamnesis.web.ui.view import Asked, Data, Site, View, summary
+from anamnesis.web.ui.view import Data, PageRequest, Site, View, summary
 
-# Notes from elsewhere are shown whole, and an import may bring thousands.
+# Imported notes are shown whole, and an import may add thousands.
 _PAGE = 30
 
 
-def _read(site: Site, asked: Asked) -> Data:
-    store, page = site.vault.notes, page_of(asked)
+def _read(site: Site, request: PageRequest) -> Data:
+    store, page = site.vault.notes, page_of(request)
     waiting = review.waiting(store)
     here = waiting[(page - 1) * _PAGE : page * _PAGE]
     return {
@@ -58,7 +58,7 @@ def _versions(store: MemoryStore, conflict: Conflict) -> Data:
 
 
 def _proposal(store: MemoryStore, kept: SavedProposal) -> Data:
-    """A proposal, with the titles of its notes and each note as it is and as it would be."""
+    """A proposal, with the titles of its notes, and each note before and after it."""
     proposal = kept.proposal
     titles = store.ranking.headings([*proposal.notes])
     about = [{"id": id, "title": titles.get(id, {}).get("title", id)} for id in proposal.notes]
@@ -71,69 +71,69 @@ def _change(store: MemoryStore, note: Memory) -> Data:
     return {"id": note.id, "title": note.title, "text": render(note), **compared}
 
 
-def _keep(site: Site, given: Given) -> Next:
-    keep = given.text("keep")
+def _keep(site: Site, form: FormInput) -> NextPage:
+    keep = form.text("keep")
     if keep not in KEEP:
-        raise InvalidArgument(f"{keep!r} is no version to keep.", f"Choose one of {', '.join(KEEP)}.")
+        raise InvalidArgument(f"{keep!r} is not a version to keep.", f"Choose one of {', '.join(KEEP)}.")
     store = site.vault.notes
-    conflict = find_conflicts(store, check_id(given.path["id"]))[0]
+    conflict = find_conflicts(store, check_id(form.path["id"]))[0]
     done = resolve(store, conflict, keep)
     undo = " ".join([*filter(None, [done.change]), *(["trash", *done.trashed] if done.trashed else [])])
-    return Next("review", "The conflict is resolved.", undo)
+    return NextPage("review", "The conflict is resolved.", undo)
 
 
-def _decide(site: Site, given: Given) -> Next:
-    """Decide a proposal: accept it, as it is or edited, reject it, or see it again later."""
+def _decide(site: Site, form: FormInput) -> NextPage:
+    """Decide about a proposal: accept it, unchanged or edited, reject it, or postpone it."""
     store = site.vault.notes
-    kept = reviewing.proposal_named(store, given.path["id"])
+    kept = reviewing.proposal_named(store, form.path["id"])
     if kept is None:
-        raise NoteNotFound(f"No proposal has the id {given.path['id']!r}.", "It may have been decided elsewhere.")
-    decision, undo = given.text("decision"), f"proposal {kept.proposal.key}"
+        raise NoteNotFound(f"No proposal has the id {form.path['id']!r}.", "It may have been decided elsewhere.")
+    decision, undo = form.text("decision"), f"proposal {kept.proposal.key}"
     if decision == "accept":
         change = reviewing.accept(store, [kept])
-        return Next("review", "Accepted.", change.id)
+        return NextPage("review", "Accepted.", change.id)
     if decision == "edit":
-        texts = {note.id: given.text(note.id).replace("\r\n", "\n") for note in kept.proposal.after}
+        texts = {note.id: form.text(note.id).replace("\r\n", "\n") for note in kept.proposal.after}
         change = reviewing.accept(store, [reviewing.edited(kept, texts)])
-        return Next("review", "Accepted as you edited it.", change.id)
+        return NextPage("review", "Accepted as you edited it.", change.id)
     if decision == "reject":
         reviewing.reject(store, [kept])
-        return Next("review", "It is not proposed again.", undo)
+        return NextPage("review", "Rejected. It is not proposed again.", undo)
     reviewing.postpone(store, [kept], date.today())
-    return Next("review", "It is listed again in a week.", undo)
+    return NextPage("review", "Postponed. It is listed again in a week.", undo)
 
 
-def _decide_note(site: Site, given: Given) -> Next:
-    note_id = check_id(given.path["id"])
-    if given.text("decision") == "accept":
+def _decide_note(site: Site, form: FormInput) -> NextPage:
+    note_id = check_id(form.path["id"])
+    if form.text("decision") == "accept":
         review.accept(site.vault.notes, note_id)
-        return Next("review", "Accepted.", f"review {note_id}")
+        return NextPage("review", "Accepted.", f"review {note_id}")
     review.reject(site.vault.notes, note_id)
-    return Next("review", "It is in the trash.", f"trash {note_id}")
+    return NextPage("review", "Rejected. It is in the trash.", f"trash {note_id}")
 
 
-def _dreams(site: Site, _asked: Asked) -> Data:
+def _dreams(site: Site, _request: PageRequest) -> Data:
     store = site.vault.notes
     return {"status": status(store), "cycles": entries(store)}
 
 
-def _dream(site: Site, asked: Asked) -> Data:
+def _dream(site: Site, request: PageRequest) -> Data:
     store = site.vault.notes
-    change = changeset.find(store, asked.path["id"])
+    change = changeset.find(store, request.path["id"])
     files = [{"id": file.note, "diff": diff(file.before or "", file.after or "")} for file in change.files]
     return {"cycle": entry(change), "report": str(rendered(report(store, change))), "files": files}
 
 
-def _undo_dream(site: Site, given: Given) -> Next:
-    change = changeset.find(site.vault.notes, given.path["id"])
+def _undo_dream(site: Site, form: FormInput) -> NextPage:
+    change = changeset.find(site.vault.notes, form.path["id"])
     outcome = undo(site.vault.notes, change)
-    kept = f" {counted(len(outcome.kept), 'note')} changed since and stayed." if outcome.kept else ""
-    return Next("dreams", f"Undone: {counted(len(outcome.restored), 'note')} as before.{kept}")
+    kept = f" {counted(len(outcome.kept), 'note')} changed since and left alone." if outcome.kept else ""
+    return NextPage("dreams", f"Undone: {counted(len(outcome.restored), 'note')} as before.{kept}")
 
 
-def _dream_now(site: Site, _given: Given) -> Next:
+def _dream_now(site: Site, _form: FormInput) -> NextPage:
     run_in_background("dream")
-    return Next("dreams", "A dream has started; it is listed here when it has ended.")
+    return NextPage("dreams", "A dream has started; it is listed here when it has ended.")
 
 
 VIEWS = (

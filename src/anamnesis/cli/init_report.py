@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anamnesis.cli.choice import feature_columns, shortened, ticks
 from anamnesis.cli.context import settings
+from anamnesis.cli.init_questions import feature_columns, shortened, ticks
 from anamnesis.cli.output import bare_table, console
 from anamnesis.cli.plans import action
 from anamnesis.onboard import machine
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _DONE = {"create": "new", "change": "changed", "remove": "removed"}
 
 
-def draw_outcome(agents: Sequence[Agent], done: Plan, news: Sequence[str]) -> None:
-    """Draw the agents that were set up, with `news` of what else was done."""
+def draw_report(agents: Sequence[Agent], done: Plan, news: Sequence[str]) -> None:
+    """Draw the agents that were set up, and the sentences of `news`."""
     from rich.text import Text
 
     screen = console()
@@ -51,12 +51,12 @@ def draw_outcome(agents: Sequence[Agent], done: Plan, news: Sequence[str]) -> No
 
 
 def _gaps(agents: Sequence[Agent], done: Plan) -> Iterator[str]:
-    """What the agents cannot do because they run no hook for it."""
+    """Sentences on the features that the agents lack, as they have no hook for them."""
     known = [agent for agent in agents if agent.name in AGENTS and agent.edits]
-    if untold := [agent for agent in known if not agent.verbs & {"inject", "recall"}]:
-        is_written = any(agent.instructions in change.edits for agent in untold for change in done.changes)
+    if without_notes := [agent for agent in known if not agent.verbs & {"inject", "recall"}]:
+        is_written = any(agent.instructions in change.edits for agent in without_notes for change in done.changes)
         advice = "" if is_written else " `anamnesis init --instructions` adds a line that asks it to."
-        yield f"No hook can give notes to {_titles(untold)}: the model has to search for them.{advice}"
+        yield f"No hook can give notes to {_titles(without_notes)}: the model has to search for them.{advice}"
     if uncaptured := [agent for agent in known if "capture" not in agent.verbs]:
         yield f"No hook reports the end of a session of {_titles(uncaptured)}: their sessions are not captured."
 
@@ -83,16 +83,18 @@ def _count(done: Plan) -> str:
         return "No file had to change."
     counts = Counter(_DONE[action(change)] for change in done.changes)
     parts = ", ".join(f"{number} {what}" for what, number in counts.items())
-    kept = f" What they held before is in {shortened(settings().home / FOLDER)}." if counts["changed"] else ""
-    return f"{counted(len(done.changes), 'file')} written ({parts}).{kept}"
+    saved = f" Their previous contents are in {shortened(settings().home / FOLDER)}." if counts["changed"] else ""
+    return f"{counted(len(done.changes), 'file')} written ({parts}).{saved}"
 
 
 def _draw_program() -> None:
-    """Say which program agents start, if it can go away."""
+    """Print which program agents start, if it may disappear."""
     screen = console()
     program = machine.program(settings())
     if machine.runs_from_cache():
-        screen.print("It runs from a cache that may be emptied: install it, then run this again.", style="yellow")
+        screen.print(
+            "anamnesis runs from a cache that may be cleared: install it, then run this command again.", style="yellow"
+        )
     elif program.runs:
         screen.print(
             f"Agents start {shortened(Path(program.words[0]))}, which runs {program.runs[0]} in a virtual environment."
