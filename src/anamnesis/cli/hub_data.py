@@ -80,6 +80,27 @@ def restore_command(database: str, file: Path, as_json: bool) -> None:
         click.echo(f"Restored {counted(manifest.rows['notes'], 'note')} from {file}.")
 
 
+@click.command(name="new-history")
+@hub_command
+def new_history_command(database: str, as_json: bool) -> None:
+    """Let all machines compare their notes with the hub's, after the database was set back to an earlier state.
+
+    Run it after the restore of a dump or of a snapshot of the disk. Machines believe that the hub has what they sent;
+    now they send again what it lost. `anamnesis hub restore`, a point-in-time recovery and the promotion of a replica
+    need no command: PostgreSQL counts a new timeline, which machines notice.
+
+    JSON: {"hub"}, the new id.
+    """
+    from anamnesis.hub.accounts import name_new_history
+
+    with administration(database) as db:
+        hub = name_new_history(db)
+    if as_json:
+        print_json({"hub": hub})
+    else:
+        click.echo(hub)
+
+
 @click.command(name="export")
 @click.argument("user")
 @click.argument("file", type=click.Path(path_type=Path))

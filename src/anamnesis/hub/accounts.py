@@ -57,6 +57,13 @@ def hub_id(db: Connection) -> str:
     return str(found["id"])
 
 
+def name_new_history(db: Connection, action: str = "hub new history") -> str:
+    """Give the hub another id, so that clients compare everything: versions that they have may be gone."""
+    query = "UPDATE anamnesis.hub SET id = %(id)s RETURNING id"
+    audit.record(db, ADMINISTRATOR, action, hub_id(db))
+    return str((one(db, query, {"id": secrets.token_hex(16)}) or {})["id"])
+
+
 def check_key(db: Connection, key: Key) -> None:
     """Refuse a key under which no token of this hub would be found."""
     if (one(db, "SELECT anamnesis.is_key(%(check)s) AS same", {"check": key.check}) or {})["same"] is False:

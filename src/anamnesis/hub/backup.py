@@ -21,9 +21,7 @@ from psycopg import sql
 
 from anamnesis import __version__
 from anamnesis.errors import InvalidArgument, Unwritable
-from anamnesis.hub import audit
-from anamnesis.hub.accounts import hub_id
-from anamnesis.hub.audit import ADMINISTRATOR
+from anamnesis.hub.accounts import hub_id, name_new_history
 from anamnesis.hub.database import Connection
 from anamnesis.hub.migrations import applied, known, migrate
 from anamnesis.hub.refusal import Refusal
@@ -102,8 +100,7 @@ def restore(db: Connection, file: Path) -> Manifest:
         )
         db.execute(identity.format(name=f"anamnesis.{name}", table=sql.Identifier("anamnesis", name)))
     migrate(db)
-    db.execute("UPDATE anamnesis.hub SET id = %(id)s", {"id": secrets.token_hex(16)})
-    audit.record(db, ADMINISTRATOR, "hub restore", manifest.hub)
+    name_new_history(db, "hub restore")
     return manifest
 
 
