@@ -91,7 +91,7 @@ def accept(db: Connection, caller: Caller, machine: str, changes: Sequence[Incom
     """
     spaces = {name: held for name, held in caller.spaces.items() if not caller.refusal(held, "writer")}
     wanted = [each for each in changes if not each.refused and each.space in spaces]
-    seqs = _lock(db, {spaces[each.space].id for each in wanted})
+    seqs = lock_spaces(db, {spaces[each.space].id for each in wanted})
     current = current_versions(db, [(spaces[each.space].id, each.id) for each in wanted])
     at = moment(datetime.now(UTC))
     results, new = [], []
@@ -127,7 +127,7 @@ def _refusal(caller: Caller, space: str, seqs: Mapping[int, int]) -> str:
     return caller.refusal(held, "writer") or ("" if held.id in seqs else _ABSENT.format(space))
 
 
-def _lock(db: Connection, spaces: set[int]) -> dict[int, int]:
+def lock_spaces(db: Connection, spaces: set[int]) -> dict[int, int]:
     """Lock the spaces until the commit, in one order, so that no two requests wait for each other; their sequences."""
     if not spaces:
         return {}
