@@ -41,7 +41,7 @@ def space_command() -> None:
     \b
     reader  reads
     writer  writes and deletes notes
-    keeper  also manages readers, writers, projects and the review
+    keeper  also manages readers, writers and projects, and sees the audit log
     owner   everything, also erasing
     """
 

@@ -12,6 +12,7 @@ from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
+from anamnesis.notes.foreign import as_reviewed, is_waiting
 from anamnesis.web.ui.action import Given
 from anamnesis.web.ui.markdown import rendered
 
@@ -28,6 +29,7 @@ def home(visit: Visit) -> Data:
         "spaces": spaces_of(visit),
         "recent": [_row(note) for note in visit.store.list(limit=_RECENT)],
         "conflicts": len(visit.store.conflicts(_MOST_REVIEWED)),
+        "waiting": len(visit.store.waiting(_MOST_REVIEWED)),
     }
 
 
@@ -96,6 +98,7 @@ def history(visit: Visit) -> Data:
 
 
 def review(visit: Visit) -> Data:
+    """What a person decides: conflicts and unreviewed notes of the spaces that the caller may write; and redactions."""
     rows = visit.db.execute(
         """
         SELECT v.space, v.id, v.author, v.at, n.title FROM anamnesis.notes n
@@ -107,7 +110,24 @@ def review(visit: Visit) -> Data:
     )
     names = {held.id: held.name for held in visit.caller.spaces.values()}
     redacted = [{**row, "space": names[row["space"]], "at": versions.moment(row["at"])} for row in rows]
-    return {"conflicts": [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)], "redacted": redacted}
+    waiting = [{**_row(each), "html": str(rendered(each.body))} for each in visit.store.waiting(_MOST_REVIEWED)]
+    conflicts = [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)]
+    return {"conflicts": conflicts, "waiting": waiting, "redacted": redacted}
+
+
+def decide(visit: Visit, given: Given) -> Next:
+    """Accept a note that waits for a review, or delete it."""
+    found = visit.store.get(given.path["id"], space=given.text("space") or None)
+    visit.caller.space(found.space, "writer")
+    decision = given.text("decision")
+    if decision not in ("accept", "reject"):
+        raise Refusal(f"{decision[:40]!r} is neither accept nor reject.")
+    if not is_waiting(found):
+        raise Refusal(f"The note {found.id} needs no review.")
+    if decision == "reject":
+        return delete(visit, given)._replace(page="review")
+    visit.store.update(found.id, space=found.space, expected=found, tags=as_reviewed(found).tags)
+    return Next("review", f"Accepted “{found.title}”.")
 
 
 def delete(visit: Visit, given: Given) -> Next:
@@ -151,4 +171,8 @@ PAGES = [
     Page("/notes/{id}/history", "hub/history.html", history),
     Page("/review", "hub/review.html", review),
 ]
-FORMS = [Form("/notes/{id}/delete", delete), Form("/notes/{id}/restore", restore)]
+FORMS = [
+    Form("/notes/{id}/delete", delete),
+    Form("/notes/{id}/restore", restore),
+    Form("/review/notes/{id}", decide),
+]
