@@ -40,7 +40,9 @@ class Client:
 
     def __call__(self, path: str, body: Any = None, method: str = "") -> Answer:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        headers = {"Accept": "application/json, text/event-stream"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         if data is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.url + path, data, headers, method=method or None)

@@ -234,16 +234,16 @@ def list_tokens(db: Connection, user: User | None = None) -> list[dict[str, Any]
     return [_dated(row) for row in rows]
 
 
-def revoke_token(db: Connection, number: int, actor: str = ADMINISTRATOR) -> bool:
-    """End a token at once; False if it had ended."""
-    values = {"id": number}
-    query = "UPDATE anamnesis.tokens SET revoked = now() WHERE id = %(id)s AND revoked IS NULL"
-    revoked = db.execute(query, values).rowcount > 0
-    if not one(db, "SELECT id FROM anamnesis.tokens WHERE id = %(id)s", values):
+def revoke_token(db: Connection, number: int, actor: str = ADMINISTRATOR, owner: User | None = None) -> bool:
+    """End a token at once, one of the `owner` if given; False if it had ended."""
+    values = {"id": number, "owner": owner.id if owner else None}
+    which = "id = %(id)s AND (%(owner)s::bigint IS NULL OR owner = %(owner)s)"
+    revoked = db.execute(f"UPDATE anamnesis.tokens SET revoked = now() WHERE {which} AND revoked IS NULL", values)
+    if not one(db, f"SELECT id FROM anamnesis.tokens WHERE {which}", values):
         raise NotFound(f"There is no token {number}.", "`anamnesis hub token list` shows all.")
-    if revoked:
+    if revoked.rowcount:
         audit.record(db, actor, "token revoke", str(number))
-    return revoked
+    return revoked.rowcount > 0
 
 
 def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:

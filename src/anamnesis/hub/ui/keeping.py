@@ -81,7 +81,11 @@ def log(visit: Visit) -> Data:
     name = visit.query.get("space")
     held = visit.caller.space(name) if name else None
     entries = audit.entries(
-        visit.db, space=held.id if held else None, before=int(before) if before else None, limit=_ENTRIES
+        visit.db,
+        space=held.id if held else None,
+        before=int(before) if before else None,
+        limit=_ENTRIES,
+        caller=visit.caller,
     )
     return {"entries": entries, "before": entries[-1]["id"] if len(entries) == _ENTRIES else None}
 
@@ -94,7 +98,7 @@ def revoke(visit: Visit, given: Given) -> Next:
     number = given.path["id"]
     if not number.isdecimal() or len(number) > 18:
         raise NotFound(f"There is no token {number[:40]!r}.")
-    accounts.revoke_token(visit.db, int(number), visit.caller.name)
+    accounts.revoke_token(visit.db, int(number), visit.caller.name, User(visit.caller.id, visit.caller.name))
     return Next("tokens", "The token does not hold any more.")
 
 
