@@ -75,7 +75,8 @@ class RunningHub:
         self.database = database
         self.hub = Hub(Database(database, connections, wait=2), KEY)
         listener = listen("127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self.address: tuple[str, int] = listener.getsockname()
+        self.url = f"http://127.0.0.1:{self.address[1]}"
         config = uvicorn.Config(build(self.hub), log_config=None, lifespan="off", timeout_graceful_shutdown=5)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listener],))

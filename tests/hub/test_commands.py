@@ -89,6 +89,8 @@ def test_users_spaces_members_and_projects(run: Run) -> None:
     assert refused(run("space", "add", "core")).startswith("There is a space 'core' already.")
     assert refused(run("space", "add", "~you")).startswith("'~you' cannot be the name of a space.")
     assert run("space", "member", "core", "you:king").exit_code == 2
+    assert "Added the user typo, who has no token yet" in run("space", "member", "core", "typo:reader").stdout
+    run("space", "member", "core", "--remove", "typo"), run("user", "leave", "typo"), run("erase", "user", "typo", "-y")
     changed = said(run("space", "member", "core", "mate:reader", "you:owner", "--json"))
     assert (changed["members"], changed["added"]) == (["mate:reader", "you:owner"], ["mate"])
     assert said(run("space", "member", "core", "--remove", "mate", "--json"))["members"] == ["you:owner"]
@@ -287,6 +289,28 @@ def test_the_doctor_finds_what_was_changed_by_hand(run: Run, postgres: Postgres,
 )
 def test_what_cannot_be_done_gets_a_sentence(run: Run, words: tuple[str, ...], sentence: str) -> None:
     assert refused(run(*words)).startswith(sentence)
+
+
+def test_without_a_database_the_commands_say_where_to_name_one(run: Run) -> None:
+    result = run("user", "list", ANAMNESIS_HUB_DATABASE="")
+    assert result.exit_code == 2
+    assert "Give --database postgresql://user@host/name, or set ANAMNESIS_HUB_DATABASE." in result.stderr
+
+
+def test_a_database_without_a_hub_is_initialised_and_not_migrated(run: Run, postgres: Postgres) -> None:
+    new = postgres.url(postgres.new_database())
+    assert refused(run("migrate", "--database", new)).startswith("The database has no hub yet. Run: anamnesis hub init")
+    found = run("doctor", "--json", "--database", new, ANAMNESIS_HUB_KEY="")
+    (fault,) = json.loads(found.stdout)["faults"]
+    assert (fault["subject"], fault["fix"]) == ("schema", "anamnesis hub init")
+
+
+def test_the_doctor_names_a_key_that_is_missing_or_another(run: Run) -> None:
+    for key, fault in (("", "There is no key of a hub in"), ("other" * 8, "The key is not the one of this hub")):
+        result = run("doctor", "--json", ANAMNESIS_HUB_KEY=key)
+        (found,) = json.loads(result.stdout)["faults"]
+        assert (result.exit_code, found["subject"], found["fault"].startswith(fault)) == (1, "key", True)
+        assert found["fix"].startswith("Set ANAMNESIS_HUB_KEY or --key-file")
 
 
 def test_an_old_database_is_not_served(run: Run, postgres: Postgres) -> None:

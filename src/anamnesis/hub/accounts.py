@@ -97,7 +97,7 @@ def add_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> User:
 def find_user(db: Connection, name: str) -> User:
     found = one(db, "SELECT id FROM anamnesis.users WHERE name = %(name)s AND left_at IS NULL", {"name": name})
     if found is None:
-        raise NotFound(f"There is no user {name!r}.", f"Add one: anamnesis hub user add {name}")
+        raise NotFound(f"There is no user {name!r}.", "`anamnesis hub user list` shows all, `user add` adds one.")
     return User(found["id"], name)
 
 

@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Mount
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anamnesis.errors import AnamnesisError
@@ -49,7 +49,13 @@ def _routes() -> Sequence[BaseRoute]:
         *mcp.ROUTES,
         *oauth.ROUTES,
         *live_routes.ROUTES,
+        Route("/", show_dashboard),
     ]
+
+
+async def show_dashboard(_: Request) -> Response:
+    """A person who types the hub's address is led to the dashboard."""
+    return RedirectResponse(f"{PAGES}/")
 
 
 def answer_of(error: AnamnesisError) -> JSONResponse:
@@ -81,8 +87,8 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": sentence, "hint": ""}, error.status_code, error.headers)
 
 
-async def _fail(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+async def _fail(request: Request, _: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path)  # uvicorn logs the trace
     return JSONResponse({"error": "The hub failed at this request.", "hint": "Its log says more."}, 500)
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from anamnesis.hub import changes, exporting, versions
 from anamnesis.hub.incoming import read_changes, read_machine, read_object, whole_number
 from anamnesis.hub.refusal import Refusal
-from anamnesis.hub.routes import Call, address_of, get, hub_of, post, token_of
+from anamnesis.hub.routes import Call, address_of, get, hub_of, number_in, post, token_of
 from anamnesis.hub.tenancy import Held
 
 _MOST_CURSORS = 10_000
@@ -63,10 +63,10 @@ def note_versions(call: Call) -> Any:
 
 def note_version(call: Call) -> Any:
     held = _space(call)
-    text = call.path["version"]
-    if not text.isdecimal() or len(text) > 18:
-        raise Refusal(f"{text[:40]!r} is not a version.", "A version is a whole number.")
-    return {"space": held.name, **versions.past_version(call.db, held, call.path["id"], int(text)).shown()}
+    version = number_in(call.path["version"])
+    if version is None:
+        raise Refusal(f"{call.path['version'][:40]!r} is not a version.", "A version is a whole number.")
+    return {"space": held.name, **versions.past_version(call.db, held, call.path["id"], version).shown()}
 
 
 async def export(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_BODY_BYTES = 10_000_000
 _LONGEST_TOKEN = 200
+_MOST_DIGITS = 18
+# A body of this size takes so long on a slow line; one that takes longer is not worth a connection.
+_BODY_SECONDS = 300
 
 
 class Hub:
@@ -67,9 +71,15 @@ class Call:
         text = self.query.get(name)
         if text is None:
             return default
-        if not text.isdecimal() or not 1 <= int(text) <= most:
+        found = number_in(text)
+        if found is None or not 1 <= found <= most:
             raise Refusal(f"`{name}` {text[:40]!r} is not a whole number from 1 to {most}.")
-        return int(text)
+        return found
+
+
+def number_in(text: str) -> int | None:
+    """A whole number of a path or a query, as PostgreSQL has them; None for any other text."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 class Json(JSONResponse):
@@ -127,11 +137,12 @@ async def body_of(request: Request) -> bytes:
     """The body of a request, which may not be longer than the hub accepts, whatever its head says."""
     data = bytearray()
     try:
-        async for part in request.stream():
-            data += part
-            if len(data) > MOST_BODY_BYTES:
-                raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
-    except ClientDisconnect as error:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for part in request.stream():
+                data += part
+                if len(data) > MOST_BODY_BYTES:
+                    raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
+    except (ClientDisconnect, TimeoutError) as error:
         raise Refusal("The body is not complete.") from error
     return bytes(data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import socket
@@ -10,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.hub.app import build
@@ -63,6 +66,7 @@ def _configured(hub: Hub, address: Address) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         build(hub),
+        http=Protocol,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -80,6 +84,31 @@ def _configured(hub: Hub, address: Address) -> uvicorn.Config:
     except (OSError, ssl.SSLError) as error:
         raise InvalidArgument(f"The certificate {address.certificate} or its key cannot be used: {error}.") from error
     return config
+
+
+class Protocol(H11Protocol):
+    """Closes a connection on which no whole head of a request comes in time: idle ones would use up the limit."""
+
+    head_seconds = 20.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self.head_seconds, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        has_head = self.conn.their_state is not h11.IDLE
+        if has_head and self._timer:
+            self._timer.cancel()
+            self._timer = None
+        elif not has_head and not self._timer:
+            self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer:
+            self._timer.cancel()
+        super().connection_lost(exc)
 
 
 class _Server(uvicorn.Server):

@@ -7,6 +7,7 @@ from anamnesis.hub import accounts, audit
 from anamnesis.hub.accounts import Space, User
 from anamnesis.hub.database import one
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal
+from anamnesis.hub.routes import number_in
 from anamnesis.hub.tenancy import ROLES, Held
 from anamnesis.hub.ui.reading import spaces_of
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
@@ -75,15 +76,16 @@ def change_project(visit: Visit, given: Given) -> Next:
 
 
 def log(visit: Visit) -> Data:
-    before = visit.query.get("before", "")
-    if before and (not before.isdecimal() or len(before) > 18):
-        raise Refusal(f"{before[:40]!r} is not the number of an entry.")
+    text = visit.query.get("before", "")
+    before = number_in(text)
+    if text and before is None:
+        raise Refusal(f"{text[:40]!r} is not the number of an entry.")
     name = visit.query.get("space")
     held = visit.caller.space(name) if name else None
     entries = audit.entries(
         visit.db,
         space=held.id if held else None,
-        before=int(before) if before else None,
+        before=before,
         limit=_ENTRIES,
         caller=visit.caller,
     )
@@ -95,10 +97,10 @@ def tokens(visit: Visit) -> Data:
 
 
 def revoke(visit: Visit, given: Given) -> Next:
-    number = given.path["id"]
-    if not number.isdecimal() or len(number) > 18:
-        raise NotFound(f"There is no token {number[:40]!r}.")
-    accounts.revoke_token(visit.db, int(number), visit.caller.name, User(visit.caller.id, visit.caller.name))
+    number = number_in(given.path["id"])
+    if number is None:
+        raise NotFound(f"There is no token {given.path['id'][:40]!r}.")
+    accounts.revoke_token(visit.db, number, visit.caller.name, User(visit.caller.id, visit.caller.name))
     return Next("tokens", "The token does not hold any more.")
 
 

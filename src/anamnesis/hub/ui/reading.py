@@ -8,6 +8,7 @@ from typing import Any
 from anamnesis.history.diffs import differing
 from anamnesis.hub import search, versions
 from anamnesis.hub.refusal import Refusal
+from anamnesis.hub.routes import number_in
 from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
@@ -138,11 +139,11 @@ def delete(visit: Visit, given: Given) -> Next:
 def restore(visit: Visit, given: Given) -> Next:
     """Write an earlier version again, on top of the last one."""
     held = visit.caller.space(given.text("space"), "writer")
-    number = given.text("version")
-    if not number.isdecimal() or len(number) > 18:
-        raise Refusal(f"{number[:40]!r} is not a version.")
+    number = number_in(given.text("version"))
+    if number is None:
+        raise Refusal(f"{given.text('version')[:40]!r} is not a version.")
     id = given.path["id"]
-    old = versions.past_version(visit.db, held, id, int(number))
+    old = versions.past_version(visit.db, held, id, number)
     if old.text is None:
         raise Refusal("This version has no text.")
     visit.store.put_text(held.name, id, versions.current_version(visit.db, held, id).version, old.text)
@@ -159,9 +160,10 @@ def _space(note: object) -> str:
 
 def _page(visit: Visit) -> int:
     text = visit.query.get("page", "1")
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MOST_PAGES:
+    number = number_in(text)
+    if number is None or not 1 <= number <= _MOST_PAGES:
         raise Refusal(f"{text[:40]!r} is not a page.", f"There are up to {_MOST_PAGES}: search for what is older.")
-    return int(text)
+    return number
 
 
 PAGES = [
