@@ -1,6 +1,6 @@
 """The hub's ASGI application: its routes, and every error as one sentence of JSON.
 
-A new surface is a module with a list of routes, added to `_routes`.
+A new surface is a module with a list of routes, added to `routes`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anamnesis.errors import AnamnesisError
@@ -32,7 +32,7 @@ _NO_SNIFF = (b"x-content-type-options", b"nosniff")
 
 def build(hub: Hub) -> Starlette:
     app = Starlette(
-        routes=[*_routes(), Mount(PAGES, build_site(hub))],
+        routes=[*routes(), Mount(PAGES, build_site(hub))],
         middleware=[Middleware(_Counting, metrics=hub.metrics)],
         exception_handlers={AnamnesisError: _refuse, HTTPException: _refuse_http, Exception: _fail},
     )
@@ -40,7 +40,8 @@ def build(hub: Hub) -> Starlette:
     return app
 
 
-def _routes() -> Sequence[BaseRoute]:
+def routes() -> Sequence[Route]:
+    """Every route but those of the dashboard. Its docstring is its documentation."""
     return [
         *health_routes.ROUTES,
         *exchange_routes.ROUTES,

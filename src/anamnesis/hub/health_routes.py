@@ -16,17 +16,28 @@ from anamnesis.web.metrics import TYPE
 
 
 async def health(_: Request) -> Response:
-    """The process answers; whether the database does is no reason to restart it."""
+    """Whether the process answers; a missing database is no reason to restart it. Without a token.
+
+    Answer: {"status", "version"}
+    """
     return JSONResponse({"status": "ok", "version": __version__})
 
 
 async def ready(request: Request) -> Response:
+    """Whether the database can be used and has the steps of this program; 503 if not. Without a token.
+
+    Answer: {"status"}
+    """
     hub = hub_of(request)
     await hub.run(partial(_check, hub))
     return JSONResponse({"status": "ready"})
 
 
 async def metrics(request: Request) -> Response:
+    """Requests and their times by route, and the use of connections, in the text format of Prometheus. Without a token.
+
+    Do not forward it to other networks: it says how much the hub is used.
+    """
     hub = hub_of(request)
     return PlainTextResponse(hub.metrics.text(**hub.database.gauges()), media_type=TYPE)
 

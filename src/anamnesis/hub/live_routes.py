@@ -22,7 +22,13 @@ _HEARTBEAT_SECONDS = 20.0
 
 
 async def follow(request: Request) -> Response:
-    """At first, and whenever changes may have been missed, an event for each space; then one for each that changes."""
+    """Server-sent events about the spaces that the token may see, at first one for each, then one for each change.
+
+    `change` has the new sequence of a space, `gone` a space that cannot be seen any more, `end` an error, such as a
+    revoked token. Events say that there is something to get, and may be late: POST /v1/sync has the truth.
+
+    Answer: `change` with {"space", "seq"}, `gone` with {"space"}, `end` with {"error"}
+    """
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     entering = await entering_of(request)

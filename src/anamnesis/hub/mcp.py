@@ -140,7 +140,11 @@ def _reflect_tool(store: memory.Opened) -> Tool:
 
 
 async def speak(request: Request) -> Response:
-    """Answer an MCP message or a batch."""
+    """MCP over streamable HTTP: a message or a batch. A GET is answered with 405, as the server sends nothing unasked.
+
+    With a token of the hub, or one of the configured issuer. The tools are in docs/mcp-tools.md; `space` is a filter
+    here, and the space of a new note.
+    """
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     refuse_other_origins(request)

@@ -212,6 +212,10 @@ def _check_url(url: str) -> str:
 
 
 async def show_metadata(request: Request) -> Response:
+    """The metadata of RFC 9728, by which MCP clients find the issuer; 404 without one. Without a token.
+
+    Answer: {"resource", "resource_name", "authorization_servers", "scopes_supported", "bearer_methods_supported"}
+    """
     issuer = hub_of(request).issuer
     if issuer is None:
         raise NotFound("This hub has no OAuth issuer.", "Use a token: anamnesis hub token create")

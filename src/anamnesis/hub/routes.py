@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -155,6 +155,7 @@ def json_of(body: bytes) -> Any:
 
 
 def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
+    @wraps(work)
     async def endpoint(request: Request) -> Response:
         hub = hub_of(request)
         hub.limits.address.take(address_of(request))

@@ -17,10 +17,12 @@ _ENTRIES = 100
 
 
 def spaces(visit: Visit) -> Data:
+    """The caller's spaces, with the role and the number of notes."""
     return {"spaces": spaces_of(visit)}
 
 
 def space(visit: Visit) -> Data:
+    """A space with its members and projects."""
     held = visit.caller.space(visit.path["space"])
     rows = visit.db.execute(
         """
@@ -65,6 +67,7 @@ def change_member(visit: Visit, given: Given) -> Next:
 
 
 def change_project(visit: Visit, given: Given) -> Next:
+    """Give a project to a space, or take it back."""
     held = visit.caller.space(given.path["space"], "keeper")
     in_space, project = Space(held.id, held.name), given.text("project").strip()
     if given.text("remove"):
@@ -76,6 +79,7 @@ def change_project(visit: Visit, given: Given) -> Next:
 
 
 def log(visit: Visit) -> Data:
+    """The audit log of the spaces that the caller keeps, and what the caller did; the newest entries first."""
     text = visit.query.get("before", "")
     before = number_in(text)
     if text and before is None:
@@ -93,10 +97,12 @@ def log(visit: Visit) -> Data:
 
 
 def tokens(visit: Visit) -> Data:
+    """The caller's tokens: not the tokens themselves, which are not kept."""
     return {"tokens": accounts.list_tokens(visit.db, User(visit.caller.id, visit.caller.name))}
 
 
 def revoke(visit: Visit, given: Given) -> Next:
+    """Revoke one of the caller's tokens, at once."""
     number = number_in(given.path["id"])
     if number is None:
         raise NotFound(f"There is no token {given.path['id'][:40]!r}.")
@@ -105,10 +111,12 @@ def revoke(visit: Visit, given: Given) -> Next:
 
 
 def device(visit: Visit) -> Data:
+    """Where a person confirms the login of a machine."""
     return {"user": visit.caller.name}
 
 
 def approve(visit: Visit, given: Given) -> Next:
+    """Confirm the code that a machine shows: it gets a token of the caller."""
     if "write" not in visit.caller.scopes:
         raise NotAllowed(
             "Your token allows less than the machine would get.", "Log in with one that has the scope write."

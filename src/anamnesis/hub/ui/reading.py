@@ -24,6 +24,7 @@ _RELATED = 5
 
 
 def home(visit: Visit) -> Data:
+    """The newest notes, the caller's spaces, and how much waits for a decision."""
     sizes = visit.store.sizes()
     return {
         "total": sum(sizes.values()),
@@ -63,6 +64,7 @@ def notes(visit: Visit) -> Data:
 
 
 def note(visit: Visit) -> Data:
+    """A note with its last version, its marks, and notes about the same."""
     found = visit.store.get(visit.path["id"], space=visit.query.get("space") or None)
     held = visit.caller.spaces[found.space]
     last = versions.current_version(visit.db, held, found.id)
@@ -132,6 +134,7 @@ def decide(visit: Visit, given: Given) -> Next:
 
 
 def delete(visit: Visit, given: Given) -> Next:
+    """Delete a note for everybody who shares its space; its versions stay."""
     note = visit.store.delete(given.path["id"], space=given.text("space") or None)
     return Next("notes", f"Deleted “{note.title}”; its versions stay.")
 
