@@ -22,6 +22,7 @@ from anamnesis.cli import anamnesis
 from anamnesis.errors import AnamnesisError
 from anamnesis.hub import backup
 from anamnesis.hub.database import administrator
+from anamnesis.hub.passages import prepare
 
 Run = Callable[..., Result]
 KEY_TEXT = "tests" * 8
@@ -193,6 +194,20 @@ def test_an_erased_note_is_gone_with_all_versions_and_machines_are_told(run: Run
     assert said(run("erase", "space", "core", "-y", "--json")) == {"space": "core", "notes": 0}
     assert "It goes with its user" in refused(run("erase", "space", "~you", "-y"))
     assert run("erase", "space", "core").exit_code == 1  # nobody to ask
+
+
+def test_nothing_of_an_erased_note_is_left_in_the_vectors(run: Run, hub_url: str) -> None:
+    with administrator(hub_url) as db:
+        if not prepare(db):
+            pytest.skip("This PostgreSQL has no pgvector.")
+    with RunningHub(hub_url) as hub:
+        hub.user("you", core="writer").put("core", "N1", text_of("N1", "Unspeakable."))
+    with administrator(hub_url) as db:
+        db.execute("INSERT INTO anamnesis.passages SELECT space, id, 1, array_fill(1, ARRAY[384]) FROM anamnesis.notes")
+    assert run("erase", "note", "core", "N1", "-y", "--thoroughly").stdout.startswith("Erased the note N1 of core")
+    with administrator(hub_url) as db:
+        left = db.execute("SELECT pg_relation_size('anamnesis.passages') AS bytes").fetchone()
+    assert left == {"bytes": 0}
 
 
 def test_an_export_is_what_the_user_may_see_with_every_version(run: Run, hub_url: str, tmp_path: Path) -> None:
