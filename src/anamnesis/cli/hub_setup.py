@@ -74,9 +74,9 @@ def _from_variable(key_file: Path | None) -> bool:
 @click.command(name="migrate")
 @hub_command
 def migrate_command(database: str, as_json: bool) -> None:
-    """Bring the database to this version of the program: all steps or none. There is no way back but a backup.
+    """Bring the database to this version of the program: all steps or none. Only a backup restores the earlier schema.
 
-    Servers of the version before go on working meanwhile, unless the notes of a release say otherwise.
+    Running servers of the previous version keep working, unless the notes of a release say otherwise.
 
     \b
     In a pipe: the steps that were made, one a line.

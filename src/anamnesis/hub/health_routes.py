@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from anamnesis import __version__
-from anamnesis.hub.migrations import pending
+from anamnesis.hub.migrations import missing
 from anamnesis.hub.refusal import Unavailable
 from anamnesis.hub.routes import Hub, hub_of
 from anamnesis.web.metrics import TYPE
@@ -43,9 +43,10 @@ async def metrics(request: Request) -> Response:
 
 
 def _check(hub: Hub) -> None:
+    """A running server stays ready when the next version migrates: its requests still work."""
     with hub.database.transaction() as db:
-        if missing := pending(db):
-            raise Unavailable(f"The database lacks step {missing[0].number}.", "Run: anamnesis hub migrate")
+        if steps := missing(db):
+            raise Unavailable(f"The database lacks step {steps[0].number}.", "Run: anamnesis hub migrate")
 
 
 ROUTES = [Route("/healthz", health), Route("/readyz", ready), Route("/metrics", metrics)]
