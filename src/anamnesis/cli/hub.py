@@ -1,4 +1,4 @@
-"""`anamnesis hub`: the server that a team shares a memory by, and its administration."""
+"""`anamnesis hub`: the server of a team's memory, and its administration."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 @key_file_option
 @hub_command
 def init_command(database: str, key_file: Path | None, as_json: bool) -> None:
-    """Make the hub's schema in a database, the role of its server, and the key that tokens are hashed by.
+    """Make the hub's schema in a database, the role of its server, and the key that tokens are hashed with.
 
-    May be run again: what is there stays. The user of the database must be allowed to create a schema and, the first
+    May be run again: it keeps what exists. The user of the database must be allowed to create a schema and, the first
     time on a PostgreSQL server, the role anamnesis_hub. Every copy of the server needs the same key, and no token
     works without it: keep it, apart from the database and its backups.
 

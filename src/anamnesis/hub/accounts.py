@@ -32,7 +32,7 @@ class Space(NamedTuple):
 
 
 class Redeemed(NamedTuple):
-    """What became of a device code: `pending`, `expired`, or `redeemed` with the user and a token."""
+    """The state of a device code: `pending`, `expired`, or `redeemed` with the user and a token."""
 
     state: str
     user: str = ""
@@ -40,7 +40,7 @@ class Redeemed(NamedTuple):
 
 
 def make_hub(db: Connection, key: Key) -> str:
-    """Name a new hub and remember by which key its tokens are hashed; a hub that is there keeps its name."""
+    """Create the hub with a new id and the check of its key; an existing hub keeps its id."""
     new = {"id": secrets.token_hex(16), "check": key.check}
     query = "INSERT INTO anamnesis.hub (id, key_check) VALUES (%(id)s, %(check)s) ON CONFLICT DO NOTHING RETURNING id"
     if made := one(db, query, new):
@@ -74,7 +74,7 @@ def check_key(db: Connection, key: Key) -> None:
 
 
 def add_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> User:
-    """A new user with a personal space; one who had left comes back to it."""
+    """A new user with a personal space. A user who had left gets the old personal space back."""
     _check_name(name, "user")
     query = """
         INSERT INTO anamnesis.users AS u (name) VALUES (%(name)s)
@@ -183,7 +183,7 @@ def remove_member(db: Connection, space: Space, user: User, actor: str = ADMINIS
 
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
-    """Let the notes of a project belong to a space."""
+    """Assign a project to a space: notes of the project that its members write go there."""
     if not project.strip() or not project.isprintable() or len(project) > 500:
         raise InvalidArgument(f"{project!r} is not the key of a project.", "`anamnesis project show` prints one.")
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
@@ -257,11 +257,11 @@ def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:
 
 
 def approve_device(db: Connection, user_code: str, user: str) -> str:
-    """Confirm a login as the user who was let in to this transaction; returns the machine."""
+    """Confirm a login as the user of this transaction; returns the name of the machine."""
     query = "SELECT anamnesis.approve_device(%(code)s) AS machine"
     machine = (one(db, query, {"code": plain_user_code(user_code)}) or {}).get("machine")
     if machine is None:
-        raise NotFound(f"No login waits with the code {user_code!r}.", "A code holds for 15 minutes, once.")
+        raise NotFound(f"No login waits with the code {user_code!r}.", "A code works once, within 15 minutes.")
     audit.record(db, user, "device approve", machine)
     return str(machine)
 
@@ -290,7 +290,7 @@ def _record(db: Connection, actor: str, action: str, space: Space, target: str =
 
 
 def _dated(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its moments as texts."""
+    """A row with its timestamps as ISO texts."""
     return {
         name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
         for name, value in row.items()

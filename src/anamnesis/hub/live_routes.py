@@ -17,7 +17,7 @@ from anamnesis.hub.live import Subscription
 from anamnesis.hub.routes import Hub, address_of, hub_of
 from anamnesis.hub.tenancy import Caller
 
-# A comment that keeps proxies from closing the stream, and the time after which it sees that the token was revoked.
+# How often the stream sends a comment, so that proxies keep it open, and checks the token again.
 _HEARTBEAT_SECONDS = 20.0
 
 
@@ -43,7 +43,7 @@ def events_of(hub: Hub, entering: Entering) -> Response:
 
 
 async def _events(hub: Hub, entering: Entering, client: Subscription) -> AsyncIterator[str]:
-    """Each event is preceded by a look at what the caller may see now: rights that end, end here too."""
+    """Check the caller's rights before each event: a revoked token ends the stream, a lost role ends its events."""
     known: dict[str, int] = {}
     changed: dict[int, int] | None = None
     try:

@@ -150,7 +150,7 @@ async def speak(request: Request) -> Response:
     refuse_other_origins(request)
     try:
         entering = await entering_of(request)
-        # Also what needs no note, such as the handshake, is for those whom the hub knows.
+        # The handshake needs no note, but it needs a valid token too.
         received = receive(request.method, request.headers.items(), await body_of(request))
         if isinstance(received, Reply):
             await hub.run(partial(_enter, entering))

@@ -30,7 +30,7 @@ T = TypeVar("T")
 MOST_BODY_BYTES = 10_000_000
 _LONGEST_TOKEN = 200
 _MOST_DIGITS = 18
-# A body of this size takes so long on a slow line; one that takes longer is not worth a connection.
+# The largest body at 35 KB a second; a slower client loses its connection.
 _BODY_SECONDS = 300
 
 
@@ -47,11 +47,11 @@ class Hub:
         self.limits = Limits(rate)
         self.live = Live(database.url)
         self.metrics = Metrics()
-        # As many requests at once as there are connections; the others wait here and not for a connection.
+        # One thread for each connection: further requests wait here, and not for a connection of the pool.
         self.threads = anyio.CapacityLimiter(database.size)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do what waits for the database in a thread. It is finished even if the client hangs up."""
+        """Run blocking work in a thread. It completes even if the client disconnects."""
         return await run_sync(work, limiter=self.threads)
 
 
@@ -175,7 +175,7 @@ def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
 def _call(
     hub: Hub, token: bytes, work: Work, path: Mapping[str, str], query: Mapping[str, str], body: bytes
 ) -> Response:
-    """A request in a thread, with its JSON, which takes long enough to keep others waiting."""
+    """Answer a request, in a thread; a large body takes long to parse, so that is done here too."""
     given = json_of(body)
     with hub.database.entered(token) as (db, caller):
         answer = work(Call(hub, db, caller, path, query, given))

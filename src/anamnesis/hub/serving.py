@@ -1,4 +1,4 @@
-"""Runs the hub under uvicorn: address, TLS, signals. Beyond loopback it speaks TLS, or says that a proxy does."""
+"""Runs the hub under uvicorn: address, TLS, signals. Beyond loopback it requires TLS, by files or by a proxy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOOPBACK = "127.0.0.1"
 # How long requests that are in progress may take after a signal to stop.
 _GRACE_SECONDS = 15
 _MOST_CONNECTIONS = 1_000
-# Where a proxy may be. What it says about a client's address is believed, and what the client says itself is not.
+# The addresses that a proxy may have: a forwarded client address is trusted only if it comes from one of these.
 _PROXIES = "127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7"
 
 
@@ -39,7 +39,7 @@ class Address(NamedTuple):
     behind_proxy: bool = False
 
     def check(self) -> None:
-        """Refuse to send tokens and notes in the clear."""
+        """Refuse to listen beyond loopback without TLS."""
         if (self.certificate is None) != (self.key is None):
             raise InvalidArgument("TLS needs a certificate and its key.", "Give --tls-certificate and --tls-key.")
         if not self.certificate and not self.behind_proxy and not _is_loopback(self.host):
@@ -125,9 +125,9 @@ class _Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._stopping()  # streams would be waited for
+        self._stopping()  # ends the streams, which uvicorn would wait for
         await super().shutdown(sockets)
-        self._captured_signals.clear()  # uvicorn would end by the signal; a server that was asked to stop ends with 0
+        self._captured_signals.clear()  # uvicorn would raise the signal again, and not exit with 0
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -282,7 +282,7 @@ class HubStore:
         note = self.get(memory_id, space=space)
         held = self.caller.space(note.space, "writer")
         if expected and expected.version != note.version:
-            raise _changed_meanwhile(memory_id)
+            raise _conflict_of(memory_id)
         changed = replace(note, **changes)
         if changed == note:
             return note
@@ -310,7 +310,7 @@ class HubStore:
         if "refused" in result:
             raise InvalidArgument(result["refused"])
         if "conflict" in result:
-            raise _changed_meanwhile(id)
+            raise _conflict_of(id)
         row = {"text": change.text or text, "version": result["version"]}
         return SharedNote.of(row, held.name) if text is not None else SharedNote(id, "semantic", "", "")
 
@@ -322,7 +322,7 @@ class HubStore:
                 if "refused" in result:
                     raise InvalidArgument(result["refused"])
                 if "conflict" in result:
-                    raise _changed_meanwhile(change.id)
+                    raise _conflict_of(change.id)
 
     def _where(self, condition: str, spaces: builtins.list[int], most: int, **values: Any) -> builtins.list[SharedNote]:
         """The current notes of some spaces that meet a condition, the last changed first."""
@@ -380,5 +380,5 @@ def _checked_type(type: str | None) -> str | None:
     return type or None
 
 
-def _changed_meanwhile(id: str) -> NoteConflict:
+def _conflict_of(id: str) -> NoteConflict:
     return NoteConflict(f"Somebody else has changed the note {id}.", "Look at it again.")

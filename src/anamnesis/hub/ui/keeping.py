@@ -107,7 +107,7 @@ def revoke(visit: Visit, given: Given) -> Next:
     if number is None:
         raise NotFound(f"There is no token {given.path['id'][:40]!r}.")
     accounts.revoke_token(visit.db, number, visit.caller.name, User(visit.caller.id, visit.caller.name))
-    return Next("tokens", "The token does not hold any more.")
+    return Next("tokens", "The token is revoked.")
 
 
 def device(visit: Visit) -> Data:
@@ -122,7 +122,7 @@ def approve(visit: Visit, given: Given) -> Next:
             "Your token allows less than the machine would get.", "Log in with one that has the scope write."
         )
     machine = accounts.approve_device(visit.db, given.text("code")[:40], visit.caller.name)
-    return Next("device", f"{machine} is let in.")
+    return Next("device", f"{machine} is logged in.")
 
 
 def _roles(visit: Visit, held: Held) -> list[str]:
