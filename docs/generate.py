@@ -6,16 +6,23 @@ import contextlib
 import json
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
 import click
+from starlette.routing import Route
 
 from anamnesis.cli import anamnesis
 from anamnesis.cli.help import help_of
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, HUB_VARIABLES, SETTINGS, read_settings
+from anamnesis.hub import app
+from anamnesis.hub.changes import MOST_PULLED
+from anamnesis.hub.incoming import MOST_CHANGES, MOST_NOTE_BYTES
+from anamnesis.hub.limits import DEFAULT_RATE
+from anamnesis.hub.routes import MOST_BODY_BYTES
+from anamnesis.hub.ui import keeping, reading
 from anamnesis.mcp import engram, memory
 from anamnesis.mcp.answer import BUDGET, KEYS
 from anamnesis.mcp.engram.tool import EngramMemory
@@ -50,6 +57,7 @@ def pages() -> dict[Path, str]:
         DOCS / "agents.md": agents_page(json.loads(LAST_RUN.read_text("utf-8"))),
         DOCS / "cli.md": _cli(),
         DOCS / "configuration.md": _configuration(),
+        DOCS / "hub-api.md": _hub_api(),
         DOCS / "mcp-tools.md": _mcp_tools(),
         DOCS / "anamnesis.1": _man_page(),
     }
@@ -219,6 +227,54 @@ def _mcp_tools() -> str:
     parts += ["## Resources", "`memory://note/{id}`: a note with its front matter, as its file has it."]
     parts += ["## Prompts", *(f"`{prompt['name']}`: {prompt['description']}" for prompt in prompts)]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _hub_api() -> str:
+    """The routes of the hub, each with its docstring; the pages and forms of its dashboard in a table."""
+    sections = [
+        part
+        for route in app.routes()
+        for part in (f"## {_methods(route)} {route.path}", cleandoc(route.endpoint.__doc__ or ""))
+    ]
+    pages = [["GET", f"/ui{page.path}", _first(page.read)] for page in (*reading.PAGES, *keeping.PAGES)]
+    forms = [["POST", f"/ui{form.path}", _first(form.do)] for form in (*reading.FORMS, *keeping.FORMS)]
+    parts = [
+        "# The hub's HTTP API",
+        "Generated from the code by `make docs`. `anamnesis hub serve` answers on port 8437; see"
+        " [why it is so](decisions/hub.md). Bodies and answers are JSON; in the shapes below, a name in capitals stands"
+        " for a value, and a key that does not apply is left out.",
+        "A token of the hub comes as `Authorization: Bearer anh_…`, and stands for its user: a space is visible with a"
+        " role in it and the scope `read`, and can be changed from the role `writer` on with the scope `write`.",
+        'An error is `{"error", "hint"}`, two sentences, with a status: 400 what was sent is wrong, 401 no token that'
+        " holds, 403 the role or the scope does not allow it, 404 there is none, or the caller may not see it, 409"
+        " somebody else has changed the note, 413 too large, 429 too many requests (`Retry-After` says when to try"
+        " again), 503 the database cannot be used now.",
+        _table(["what", "limit"], (list(each) for each in _hub_limits())),
+        *sections,
+        "## The dashboard",
+        "For people, with a login that keeps a token in a cookie. A program gets the data of a page with its token and"
+        " `Accept: application/json`. A form takes fields as a browser sends them.",
+        _table(["method", "path", "what it is"], [*pages, *forms]),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _hub_limits() -> Iterator[tuple[str, str]]:
+    yield "body of a request", f"{MOST_BODY_BYTES:,} bytes"
+    yield "changes in a request", f"{MOST_CHANGES:,}"
+    yield "a note", f"{MOST_NOTE_BYTES:,} bytes"
+    yield "versions in an answer of a sync", f"{MOST_PULLED:,}, and about 4 MB of texts"
+    yield "requests of a token", f"{DEFAULT_RATE:.0f} a second (`--rate`), six times as many at once"
+    yield "requests of an address", "four times as many as of a token"
+
+
+def _methods(route: Route) -> str:
+    return ", ".join(sorted(each for each in route.methods or () if each != "HEAD"))
+
+
+def _first(function: Callable[..., Any]) -> str:
+    """The first sentence of a docstring."""
+    return " ".join(cleandoc(function.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _engram_tools() -> list[str]:

@@ -50,7 +50,7 @@ class Postgres:
         self.folder = Path(tempfile.mkdtemp(prefix="anamnesis-pg-", dir="/tmp"))  # a socket's path must be short
         self._process: subprocess.Popen[bytes] | None = None
         self.log = self.folder / "log"
-        self._settings = _SETTINGS | settings
+        self.settings = _SETTINGS | settings
         if os.getuid() == 0:
             os.chown(self.folder, 65534, 65534)
             binaries = _reachable(binaries, self.folder)
@@ -63,7 +63,7 @@ class Postgres:
         return f"postgresql://{user}@/{database}?host={self.folder}"
 
     def start(self) -> None:
-        settings = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
+        settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         data = str(self.folder / "data")
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import inspect
 import re
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from tests.cli.command import Command
 
 from anamnesis.cli import COMMANDS, anamnesis
 from anamnesis.config import ENGRAM_VARIABLES, HOME_VARIABLE, HUB_VARIABLES, SETTINGS
+from anamnesis.hub.app import routes
+from anamnesis.hub.ui import keeping, reading
 
 ROOT = Path(__file__).parent.parent
 ARCHITECTURE = (ROOT / "docs/architecture.md").read_text("utf-8")
@@ -108,6 +111,17 @@ def test_every_command_has_a_page_section_and_takes_json() -> None:
         assert command
         inside = click.Context(command, info_name=name, parent=context)
         assert all(any(option.name == "as_json" for option in leaf.params) for leaf in leaves(command, inside)), name
+
+
+def test_every_route_of_the_hub_is_described() -> None:
+    page = (ROOT / "docs/hub-api.md").read_text("utf-8")
+    for route in routes():
+        text = inspect.cleandoc(route.endpoint.__doc__ or "")
+        assert text and text in page, route.path
+    pages = [(each.path, each.read.__doc__) for each in (*reading.PAGES, *keeping.PAGES)]
+    forms = [(each.path, each.do.__doc__) for each in (*reading.FORMS, *keeping.FORMS)]
+    for path, described in [*pages, *forms]:
+        assert described and f" | /ui{path} | " in page, path
 
 
 def leaves(command: click.Command, context: click.Context) -> Iterator[click.Command]:

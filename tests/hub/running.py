@@ -40,7 +40,9 @@ class Client:
 
     def __call__(self, path: str, body: Any = None, method: str = "") -> Answer:
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        headers = {"Accept": "application/json, text/event-stream"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         if data is not None:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(self.url + path, data, headers, method=method or None)
@@ -73,7 +75,8 @@ class RunningHub:
         self.database = database
         self.hub = Hub(Database(database, connections, wait=2), KEY)
         listener = listen("127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self.address: tuple[str, int] = listener.getsockname()
+        self.url = f"http://127.0.0.1:{self.address[1]}"
         config = uvicorn.Config(build(self.hub), log_config=None, lifespan="off", timeout_graceful_shutdown=5)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listener],))

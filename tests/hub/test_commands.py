@@ -22,6 +22,7 @@ from anamnesis.cli import anamnesis
 from anamnesis.errors import AnamnesisError
 from anamnesis.hub import backup
 from anamnesis.hub.database import administrator
+from anamnesis.hub.passages import prepare
 
 Run = Callable[..., Result]
 KEY_TEXT = "tests" * 8
@@ -89,6 +90,8 @@ def test_users_spaces_members_and_projects(run: Run) -> None:
     assert refused(run("space", "add", "core")).startswith("There is a space 'core' already.")
     assert refused(run("space", "add", "~you")).startswith("'~you' cannot be the name of a space.")
     assert run("space", "member", "core", "you:king").exit_code == 2
+    assert "Added the user typo, who has no token yet" in run("space", "member", "core", "typo:reader").stdout
+    run("space", "member", "core", "--remove", "typo"), run("user", "leave", "typo"), run("erase", "user", "typo", "-y")
     changed = said(run("space", "member", "core", "mate:reader", "you:owner", "--json"))
     assert (changed["members"], changed["added"]) == (["mate:reader", "you:owner"], ["mate"])
     assert said(run("space", "member", "core", "--remove", "mate", "--json"))["members"] == ["you:owner"]
@@ -193,6 +196,20 @@ def test_an_erased_note_is_gone_with_all_versions_and_machines_are_told(run: Run
     assert run("erase", "space", "core").exit_code == 1  # nobody to ask
 
 
+def test_nothing_of_an_erased_note_is_left_in_the_vectors(run: Run, hub_url: str) -> None:
+    with administrator(hub_url) as db:
+        if not prepare(db):
+            pytest.skip("This PostgreSQL has no pgvector.")
+    with RunningHub(hub_url) as hub:
+        hub.user("you", core="writer").put("core", "N1", text_of("N1", "Unspeakable."))
+    with administrator(hub_url) as db:
+        db.execute("INSERT INTO anamnesis.passages SELECT space, id, 1, array_fill(1, ARRAY[384]) FROM anamnesis.notes")
+    assert run("erase", "note", "core", "N1", "-y", "--thoroughly").stdout.startswith("Erased the note N1 of core")
+    with administrator(hub_url) as db:
+        left = db.execute("SELECT pg_relation_size('anamnesis.passages') AS bytes").fetchone()
+    assert left == {"bytes": 0}
+
+
 def test_an_export_is_what_the_user_may_see_with_every_version(run: Run, hub_url: str, tmp_path: Path) -> None:
     with RunningHub(hub_url) as hub:
         you, mate = hub.user("you", core="writer"), hub.user("mate", core="reader")
@@ -287,6 +304,28 @@ def test_the_doctor_finds_what_was_changed_by_hand(run: Run, postgres: Postgres,
 )
 def test_what_cannot_be_done_gets_a_sentence(run: Run, words: tuple[str, ...], sentence: str) -> None:
     assert refused(run(*words)).startswith(sentence)
+
+
+def test_without_a_database_the_commands_say_where_to_name_one(run: Run) -> None:
+    result = run("user", "list", ANAMNESIS_HUB_DATABASE="")
+    assert result.exit_code == 2
+    assert "Give --database postgresql://user@host/name, or set ANAMNESIS_HUB_DATABASE." in result.stderr
+
+
+def test_a_database_without_a_hub_is_initialised_and_not_migrated(run: Run, postgres: Postgres) -> None:
+    new = postgres.url(postgres.new_database())
+    assert refused(run("migrate", "--database", new)).startswith("The database has no hub yet. Run: anamnesis hub init")
+    found = run("doctor", "--json", "--database", new, ANAMNESIS_HUB_KEY="")
+    (fault,) = json.loads(found.stdout)["faults"]
+    assert (fault["subject"], fault["fix"]) == ("schema", "anamnesis hub init")
+
+
+def test_the_doctor_names_a_key_that_is_missing_or_another(run: Run) -> None:
+    for key, fault in (("", "There is no key of a hub in"), ("other" * 8, "The key is not the one of this hub")):
+        result = run("doctor", "--json", ANAMNESIS_HUB_KEY=key)
+        (found,) = json.loads(result.stdout)["faults"]
+        assert (result.exit_code, found["subject"], found["fault"].startswith(fault)) == (1, "key", True)
+        assert found["fix"].startswith("Set ANAMNESIS_HUB_KEY or --key-file")
 
 
 def test_an_old_database_is_not_served(run: Run, postgres: Postgres) -> None:

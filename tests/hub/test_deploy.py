@@ -10,14 +10,13 @@ from typing import Any
 import click
 import pytest
 import yaml
-from tests.postgres import KEY
+from tests.hub.running import Client
+from tests.hub.test_processes import served
 
 from anamnesis.cli.hub_serve import serve_command
 from anamnesis.cli.hub_setup import init_command
 from anamnesis.config import HUB_VARIABLES
-from anamnesis.hub.app import build
-from anamnesis.hub.database import Database
-from anamnesis.hub.routes import Hub
+from anamnesis.hub.app import routes
 from anamnesis.hub.serving import DEFAULT_PORT
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -36,7 +35,7 @@ def parsed(words: list[str]) -> click.Context:
     return COMMANDS[name].make_context(name, ["--database", "postgresql://x", *options])
 
 
-def test_the_manifest_of_kubernetes_runs_the_server_and_asks_how_it_is(hub_url: str) -> None:
+def test_the_manifest_of_kubernetes_runs_the_server_and_asks_how_it_is() -> None:
     found = kubernetes()
     assert set(found) == {"Job", "Deployment", "Service", "PodDisruptionBudget"}
     pod = found["Deployment"]["spec"]["template"]
@@ -47,14 +46,17 @@ def test_the_manifest_of_kubernetes_runs_the_server_and_asks_how_it_is(hub_url: 
     assert server["ports"][0]["containerPort"] == DEFAULT_PORT
     assert parsed(server["args"]).params["behind_proxy"] is True
     parsed(migration["args"])
-    with Database(hub_url) as database:
-        paths = {getattr(each, "path", "") for each in build(Hub(database, KEY)).routes}
+    paths = {each.path for each in routes()}
     assert {server[f"{probe}Probe"]["httpGet"]["path"] for probe in ("liveness", "readiness")} <= paths
     assert pod["metadata"]["annotations"]["prometheus.io/path"] in paths
     for container in (server, migration):
         assert {each["name"] for each in container["env"]} <= HUB_VARIABLES.keys()
         assert all("secretKeyRef" in each["valueFrom"] for each in container["env"])
-        assert container["securityContext"]["allowPrivilegeEscalation"] is False
+        closed = container["securityContext"]
+        assert (closed["allowPrivilegeEscalation"], closed["readOnlyRootFilesystem"]) == (False, True)
+        assert closed["capabilities"] == {"drop": ["ALL"]}
+    for each in ("Deployment", "Job"):
+        assert found[each]["spec"]["template"]["spec"]["securityContext"]["runAsNonRoot"] is True
 
 
 def test_the_compose_file_starts_a_database_migrates_it_and_serves_on_loopback() -> None:
@@ -63,6 +65,19 @@ def test_the_compose_file_starts_a_database_migrates_it_and_serves_on_loopback()
     assert services["hub"]["ports"] == [f"127.0.0.1:{DEFAULT_PORT}:{DEFAULT_PORT}"]
     assert services["hub"]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
     parsed(services["migrate"]["command"])
+    assert services["hub"]["read_only"] is services["migrate"]["read_only"] is True
+    (path,) = re.findall(r"127\.0\.0\.1:8437(/\w+)'", services["hub"]["healthcheck"]["test"][-1])
+    assert path in {each.path for each in routes()}
+
+
+def test_the_server_needs_no_home_and_writes_no_file(hub_url: str, tmp_path: Path) -> None:
+    """As on a read-only file system: nothing is there, and nothing is made."""
+    home = tmp_path / "missing"
+    with served(hub_url, home) as (url, process):
+        assert Client(url, "")("/readyz").json == {"status": "ready"}
+        process.terminate()
+        assert process.wait(60) == 0
+    assert not home.exists()
 
 
 def test_the_image_runs_the_server_as_nobody_in_particular() -> None:

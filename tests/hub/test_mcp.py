@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -58,7 +59,8 @@ def test_the_tools_are_those_of_a_memory_with_spaces(hub: RunningHub, mode: str)
 
     tools = {tool.name: tool for tool in talk(hub, hub.user("you").token, work, mode).tools}
     assert sorted(tools) == [
-        "memory_delete", "memory_get", "memory_list", "memory_search", "memory_status", "memory_update", "memory_write",
+        "memory_delete", "memory_get", "memory_list", "memory_reflect", "memory_search", "memory_status",
+        "memory_update", "memory_write",
     ]  # fmt: skip
     for name in ("memory_search", "memory_list", "memory_write"):
         assert "space" in tools[name].input_schema["properties"]
@@ -104,6 +106,84 @@ def test_the_notes_of_a_project_are_in_the_space_that_it_was_given_to(hub: Runni
     assert space_of(parse(you(f"/v1/spaces/core/notes/{note['id']}").json["text"])) == ""
 
 
+def test_the_gate_keeps_out_what_a_note_of_the_space_says_also_of_two_writers_at_once(hub: RunningHub) -> None:
+    you = hub.user("gated", gated="writer", also="writer")
+    fields = {"type": "semantic", "title": "Retry policy", "body": "The client retries 3 times."}
+    with ThreadPoolExecutor() as pool:
+        answers = [*pool.map(lambda _: call(hub, you, "memory_write", **fields, space="gated"), range(3))]
+    (first,) = [each for each in answers if "id" in each]
+    for refused in (each for each in answers if each is not first):
+        assert refused["gate"]["decision"] == "reject"
+        assert refused["gate"]["note"] == {"id": first["id"], "title": "Retry policy"}
+        assert "kept" not in refused["gate"]
+    assert "gate" not in call(hub, you, "memory_write", **fields, space="also")
+    assert "gate" not in call(
+        hub, you, "memory_write", **{**fields, "body": "The client retries 4 times."}, space="gated"
+    )
+    longer = call(hub, you, "memory_write", **{**fields, "body": f"{fields['body']}\nThen 503."}, space="gated")
+    assert (longer["gate"]["decision"], longer["id"]) == ("upsert", first["id"])
+    log = (
+        "commit 1f0e1d2c3b4a59687766554433221100ffeeddcc\nAuthor: A <a@x.org>\nDate:   Mon Nov 16 09:30:00 2026 +0000\n"
+    )
+    derived = call(hub, you, "memory_write", type="semantic", title="git log", body=log, space="gated")
+    assert (derived["gate"]["decision"], derived["tags"]) == ("redirect", ["to-review"])
+
+
+def test_the_gate_leaves_a_note_alone_that_a_person_edited_on_a_machine(hub: RunningHub) -> None:
+    you = hub.user("gated", edited="writer")
+    fields = {"type": "semantic", "title": "Backups", "body": "Backups run at night."}
+    note = call(hub, you, "memory_write", **fields, space="edited")
+    sent = you(f"/v1/spaces/edited/notes/{note['id']}").json
+    earlier = sent["text"].replace("2026-", "2025-")  # an editor does not touch the times, and it was long ago
+    version = you.put("edited", note["id"], earlier, base=sent["version"])["version"]
+    you.put("edited", note["id"], earlier.replace("at night", "at 3 in the night"), base=version)
+    more = {**fields, "body": "Backups run at 3 in the night. They take an hour."}
+    assert call(hub, you, "memory_write", **more, space="edited")["id"] != note["id"]
+
+
+def test_an_agent_in_a_loop_is_stopped(hub: RunningHub) -> None:
+    you = hub.user("looping", looping="writer")
+    texts = {f"L{number}": text_of(f"L{number}", f"Number {number}.") for number in range(60)}
+    changes = [{"space": "looping", "id": id, "base": 0, "text": text} for id, text in texts.items()]
+    assert you("/v1/changes", {"machine": "hub", "changes": changes}).status == 200
+    refused = call(hub, you, "memory_write", type="semantic", title="One more", body="And on.", space="looping")
+    assert refused["gate"]["reason"].startswith("60 notes were written in the last minute.")
+
+
+def test_episodes_are_folded_into_notes_of_their_space(hub: RunningHub) -> None:
+    you, mate = hub.user("folding", folded="writer"), hub.user("watching", folded="reader")
+    moment = {"created_at": "2026-11-16T09:30:00+00:00", "updated_at": "2026-11-16T09:30:00+00:00"}
+    for id, body in {"E1": "We chose Postgres.", "E2": "Nothing of note.", "E3": "Pinned by hand."}.items():
+        fields = {"type": "episodic", "project": "acme", "prov_source": "session-end", **moment}
+        you.put("folded", id, text_of(id, body, tags=["pinned"] if id == "E3" else [], **fields))
+
+    async def prompts(client: Client) -> Any:
+        assert [each.name for each in (await client.list_prompts()).prompts] == ["reflect"]
+        content = (await client.get_prompt("reflect", {"project": "acme"})).messages[0].content
+        assert isinstance(content, TextContent)
+        return content.text
+
+    assert "We chose Postgres." in talk(hub, you.token, prompts)
+    assert "We chose Postgres." not in talk(hub, mate.token, prompts)  # a reader cannot tag them
+    lesson = {"title": "Database", "body": "Postgres.", "type": "semantic", "sources": ["E1"]}
+    assert "takes a writer" in call(hub, mate, "memory_reflect", notes=[lesson])
+    assert "pinned or edited the episode E3" in call(hub, you, "memory_reflect", notes=[lesson], done=["E3"])
+    assert "No note has the id" in call(hub, you, "memory_reflect", notes=[{**lesson, "sources": ["E1", "E9"]}])
+    assert you.sync()["folded"]["seq"] == 3  # nothing was written
+    answer = call(hub, you, "memory_reflect", notes=[lesson], done=["E2"], model="m-1")
+    assert sorted(answer["reflected"]) == ["E1", "E2"]
+    (written,) = answer["written"]
+    assert (written["space"], written["project"]) == ("folded", "acme")
+    text = you(f"/v1/spaces/folded/notes/{written['id']}").json["text"]
+    assert parse(text).prov_model == "m-1" and space_of(parse(text)) == "folded"
+    assert "reflected" in parse(you("/v1/spaces/folded/notes/E1").json["text"]).tags
+    assert "reflected already" in call(hub, you, "memory_reflect", done=["E1"])
+
+
+def test_a_nul_in_the_name_of_a_project_is_an_error_of_the_tool(hub: RunningHub) -> None:
+    assert "is not the key of a project" in call(hub, hub.user("you"), "memory_list", project="a\0b")
+
+
 def test_a_stranger_gets_nothing_by_any_tool(hub: RunningHub) -> None:
     you, stranger = hub.user("you"), hub.user("stranger")
     you.put("core", "SHARED", text_of("SHARED", "Only for the core team: xylophone."))
@@ -114,6 +194,7 @@ def test_a_stranger_gets_nothing_by_any_tool(hub: RunningHub) -> None:
         "memory_update": {"id": "SHARED", "body": "Overwritten."},
         "memory_delete": {"id": "SHARED"},
         "memory_status": {},
+        "memory_reflect": {"done": ["SHARED"]},
         "memory_write": {"type": "semantic", "title": "In", "body": "Intruding.", "space": "core"},
     }
     for tool, arguments in asked.items():

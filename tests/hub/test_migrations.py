@@ -7,10 +7,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from click.testing import CliRunner
 from tests.hub.running import Client, RunningHub
 from tests.hub.test_processes import served
 from tests.postgres import KEY, Postgres
 
+from anamnesis.cli import anamnesis
 from anamnesis.hub import accounts
 from anamnesis.hub.database import Database, administrator
 from anamnesis.hub.doctor import examine
@@ -79,13 +81,27 @@ def test_a_step_that_fails_leaves_nothing(postgres: Postgres) -> None:
         assert applied(db) == {}
 
 
-def test_a_database_of_a_newer_program_is_refused_by_everything(hub_url: str) -> None:
-    with administrator(hub_url) as db:
-        db.execute("INSERT INTO anamnesis.migrations (number, name, hash) VALUES (999, 'later', '')")
+def test_a_server_keeps_working_while_the_next_version_migrates_and_no_other_starts(hub_url: str) -> None:
+    """Otherwise no server would be ready between the migration and the start of the new ones."""
+    with RunningHub(hub_url) as hub:
+        with administrator(hub_url) as db:
+            db.execute("INSERT INTO anamnesis.migrations (number, name, hash) VALUES (999, 'later', '')")
+        assert hub.user("you")("/readyz").status == 200
     with pytest.raises(Unavailable, match="newer version"), administrator(hub_url) as db:
         migrate(db)
-    with RunningHub(hub_url) as hub:
-        assert hub.user("you")("/readyz").status == 503
+    variables = {"ANAMNESIS_HUB_DATABASE": hub_url, "ANAMNESIS_HUB_KEY": "tests" * 8}
+    refused = CliRunner(env=variables).invoke(anamnesis, ["hub", "serve", "--port", "0"])
+    assert str(refused.exception).startswith("The database is of a newer version of Anamnesis (step 999).")
+
+
+def test_a_server_is_not_ready_before_its_own_steps_are_made(postgres: Postgres) -> None:
+    url = postgres.url(postgres.new_database())
+    with administrator(url) as db:
+        migrate(db, upto=1)
+        accounts.make_hub(db, KEY)
+    with RunningHub(url) as hub:
+        answer = Client(hub.url, "")("/readyz")
+    assert (answer.status, answer.json["hint"]) == (503, "Run: anamnesis hub migrate")
 
 
 def test_a_database_without_a_hub_is_a_sentence(postgres: Postgres) -> None:

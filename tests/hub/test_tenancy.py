@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlencode
 
 import psycopg
 import pytest
 from psycopg import errors
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from tests.hub.running import Client, RunningHub, text_of
 from tests.postgres import KEY, Postgres
 
+from anamnesis.hub import mcp
 from anamnesis.hub.app import build
 from anamnesis.hub.database import Connection, administrator
 
@@ -30,6 +32,7 @@ def team(postgres: Postgres) -> Iterator[RunningHub]:
     with RunningHub(postgres.url(name)) as hub:
         owner = hub.user("stranger", "admin", foreign="owner")
         owner.put("foreign", "N1", text_of("N1", HIDDEN, title=HIDDEN, project=HIDDEN, supersedes="N0"))
+        owner.put("foreign", "N7", text_of("N7", HIDDEN, type="episodic"))
         owner.put("~stranger", "N1", text_of("N1", HIDDEN))
         for role in ROLES:
             hub.user(role, "admin", core=role)
@@ -42,21 +45,45 @@ def logged(postgres: Postgres) -> str:
 
 
 def routes(hub: RunningHub) -> list[tuple[str, str]]:
-    found = [each for each in build(hub.hub).routes if isinstance(each, Route)]
-    return [(method, each.path) for each in found for method in sorted(each.methods or ()) if method != "HEAD"]
+    """Every route, those of the dashboard too, but for the streams."""
+    app = build(hub.hub)
+    below = [(each.path, each.routes or []) for each in app.routes if isinstance(each, Mount)]
+    found = [
+        (before + each.path, each.methods or ())
+        for before, some in [("", app.routes), *below]
+        for each in some
+        if isinstance(each, Route) and "/live" not in each.path
+    ]
+    return [(method, path) for path, methods in found for method in sorted(methods) if method != "HEAD"]
 
 
 def requests(hub: RunningHub, *spaces: str) -> Iterator[tuple[str, str, Any]]:
-    """Every route, with every way to name these spaces: in the path, in the query, in the body."""
-    for method, path in routes(hub):
-        for space in spaces:
+    """Every route and every tool, with every way to name these spaces: in the path, in the query, in the body."""
+    for space in spaces:
+        for method, path in routes(hub):
             named = path.replace("{space}", space).replace("{id}", "N1").replace("{version}", "1")
             named = re.sub(r"\{[^}]*\}", HIDDEN, named)
             query = f"?q={HIDDEN}&space={space}&project={HIDDEN}&limit=10"
             change = {"space": space, "id": "N1", "base": 1, "text": text_of("N1", "Overwritten.")}
-            body = {"machine": "desk", "cursors": {space: 0}, "changes": [change], "space": space, "id": "N1"}
-            if "/live" not in path:
-                yield method, named + query, body if method != "GET" else None
+            body: Any = {"machine": "desk", "cursors": {space: 0}, "changes": [change], "space": space, "id": "N1"}
+            if path.startswith("/ui/"):
+                form = {"space": space, "version": 1, "user": "visitor", "role": "owner", "project": "x", "code": "x"}
+                body = urlencode({**form, "decision": "reject"}).encode()
+            yield method, named + query, body if method != "GET" else None
+        yield from (("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, **each}) for each in messages(space))
+
+
+def messages(space: str) -> Iterator[dict[str, Any]]:
+    """A message for every tool, prompt and resource, with values for all arguments."""
+    given = {"id": "N7", "space": space, "query": HIDDEN, "type": "semantic", "title": "X", "body": "Overwritten."}
+    values: dict[str, Any] = {**given, "done": ["N7"], "related": 5, "project": HIDDEN}
+    listed = mcp.build_server().answer_one({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}) or {}
+    for tool in listed["result"]["tools"]:
+        arguments = {name: values[name] for name in tool["inputSchema"]["properties"] if name in values}
+        yield {"method": "tools/call", "params": {"name": tool["name"], "arguments": arguments}}
+    yield {"method": "prompts/get", "params": {"name": "reflect", "arguments": {"project": HIDDEN}}}
+    yield {"method": "resources/read", "params": {"uri": "memory://note/N7"}}
+    yield {"method": "resources/list"}
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -65,10 +92,10 @@ def test_no_route_shows_or_changes_anything_of_another_tenant(team: RunningHub, 
     client = team.user(role, "admin")
     for method, path, body in requests(team, "foreign", "~stranger"):
         answer = client(path, body, method)
-        told = answer.body.decode().replace(path.partition("?")[0], "")
+        told = answer.body.decode().replace(path.partition("?")[0], "").replace(f"'{HIDDEN}'", "")  # an echo
         assert HIDDEN not in told, (method, path)
         assert answer.status < 500, (method, path, answer.body)
-        for result in answer.json.get("results", []) if "/changes" in path else []:
+        for result in answer.json.get("results", []) if path.startswith("/v1/changes") else []:
             assert result["refused"].startswith("There is no space")
     assert contents(team) == before
 
@@ -77,6 +104,7 @@ def test_every_query_of_every_route_names_its_spaces(team: RunningHub, postgres:
     """As PostgreSQL logged them: the policies are the backstop, not the rule."""
     client = team.user("visitor", "admin", elsewhere="owner")
     client.put("elsewhere", "N1", text_of("N1", supersedes="N0"))
+    client.put("elsewhere", "N7", text_of("N7", type="episodic"))
     start = len(logged(postgres))
     for method, path, body in requests(team, "elsewhere", "~visitor"):
         client(path, body, method)
@@ -85,14 +113,23 @@ def test_every_query_of_every_route_names_its_spaces(team: RunningHub, postgres:
 
 
 def contents(team: RunningHub) -> list[dict[str, Any]]:
+    """What the foreign spaces hold: versions, members and projects."""
+    query = """
+        SELECT s.name, s.seq, v.id, v.version, v.text,
+            ARRAY(SELECT m::text FROM anamnesis.members m WHERE m.space = s.id) AS members,
+            ARRAY(SELECT p::text FROM anamnesis.projects p WHERE p.space = s.id) AS projects
+        FROM anamnesis.spaces s JOIN anamnesis.versions v ON v.space = s.id
+        WHERE s.name IN ('foreign', '~stranger') ORDER BY 1, 3, 4
+    """
     with administrator(team.database) as db:
-        return db.execute("SELECT space, id, version, text FROM anamnesis.versions ORDER BY 1, 2, 3").fetchall()
+        return db.execute(query).fetchall()
 
 
 def names_its_spaces(statement: str) -> bool:
-    """Whether a query is about rows of spaces; then its condition has to name the spaces."""
-    used = [name for name in TABLES if re.search(rf"\b(?:FROM|JOIN|UPDATE) anamnesis\.{name}\b", statement)]
-    column = "id" if used == ["spaces"] else "space"
+    """Whether a query is about rows of spaces or tokens; then its condition has to name the spaces, or the owner."""
+    tables = (*TABLES, "audit", "tokens")
+    used = [name for name in tables if re.search(rf"\b(?:FROM|JOIN|UPDATE) anamnesis\.{name}\b", statement)]
+    column = {"spaces": "id", "tokens": "owner"}.get(used[0], "space") if len(used) == 1 else "space"
     if used:
         assert re.search(rf"\b{column} = (?:ANY \(|given\.|\$)", statement), statement
     return bool(used)

@@ -149,6 +149,7 @@ def test_a_stranger_sees_nothing_of_a_space(hub: RunningHub, enter: Any) -> None
         "spaces/core/members": {"user": "stranger", "role": "owner"},
         "spaces/~you/members": {"user": "stranger", "role": "owner"},
         "spaces/core/projects": {"project": "x"},
+        "review/notes/PLAN": {"space": "core", "decision": "accept"},
         "tokens/1/revoke": {},
     }
     for page, fields in forms.items():
@@ -170,6 +171,32 @@ def test_a_role_decides_what_a_form_does(enter: Any, page: str) -> None:
     fields, statuses = FORMS[page]
     for name, status in statuses.items():
         assert enter(name).send(page, **fields).status == status, name
+
+
+def test_notes_from_elsewhere_and_those_that_the_gate_sent_wait_for_a_review(hub: RunningHub, enter: Any) -> None:
+    writer = hub.user("you")
+    given: dict[str, dict[str, Any]] = {
+        "FOREIGN": {"prov_source": "import", "machine_id": "mem0", "body": "From <b onclick=x>elsewhere</b>."},
+        "ORDERS": {"tags": ["to-review"]},
+        "SEEN": {"prov_source": "import", "tags": ["reviewed"]},
+        "OWN": {"prov_source": "import", "tags": ["claude-code"]},
+    }
+    for id, fields in given.items():
+        writer.put("core", id, text_of(id, title=f"About {id}", **fields))
+    assert [each["id"] for each in _json(hub, writer, "review")["waiting"]] == ["ORDERS", "FOREIGN"]
+    assert _json(hub, hub.user("mate"), "review")["waiting"] == []  # a reader cannot decide
+    you, mate = enter("you"), enter("mate")
+    page = you.get("review").text
+    assert "About FOREIGN" in page and "<b onclick" not in page and "mem0" in page
+    assert "2 notes to review" in you.get("").text
+    for id, decision, status in (("FOREIGN", "maybe", 400), ("SEEN", "accept", 400), ("NONE", "accept", 404)):
+        assert you.send(f"review/notes/{id}", space="core", decision=decision).status == status
+    assert mate.send("review/notes/FOREIGN", space="core", decision="accept").status == 403
+    assert you.send("review/notes/FOREIGN", space="core", decision="accept").status == 303
+    assert you.send("review/notes/ORDERS", space="core", decision="reject").status == 303
+    assert _json(hub, writer, "review")["waiting"] == []
+    assert "reviewed" in writer("/v1/spaces/core/notes/FOREIGN").json["text"]
+    assert writer("/v1/spaces/core/notes/ORDERS").json["text"] is None
 
 
 def test_a_keeper_manages_readers_and_writers_and_an_owner_everybody(hub: RunningHub, enter: Any) -> None:

@@ -1,4 +1,4 @@
-"""`anamnesis hub`: the server that a team shares a memory by, and its administration."""
+"""`anamnesis hub`: the server of a team's memory, and its administration."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _COMMANDS = {
     "audit": "data",
     "backup": "data",
     "restore": "data",
+    "new-history": "data",
     "export": "data",
     "erase": "erase",
 }
@@ -36,7 +37,7 @@ class _Group(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"anamnesis.cli.hub_{_COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         add_help(command)
         return command
 

@@ -1,4 +1,4 @@
-"""`anamnesis hub audit`, `backup`, `restore` and `export`: what a hub holds, for those who have to account for it."""
+"""`anamnesis hub audit`, `backup`, `restore`, `new-history` and `export`: the log and the data of a hub."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from anamnesis.plural import counted
 @click.command(name="audit")
 @click.option("--space", help="Only what concerns this space.")
 @click.option("--user", help="Only what this user did.")
-@click.option("-n", "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="How many entries at most."
+)
 @hub_command
 def audit_command(database: str, space: str | None, user: str | None, limit: int, as_json: bool) -> None:
     """Show who did what, the newest first. The log is append-only, and holds no text of a note.
@@ -63,8 +65,8 @@ def backup_command(database: str, file: Path, as_json: bool) -> None:
 def restore_command(database: str, file: Path, as_json: bool) -> None:
     """Restore a backup into a new database, and migrate it to this version of the program.
 
-    Tokens work again with the key of the hub that was saved. Machines notice that the hub's history is another one, and
-    compare all notes at the next sync: what they had sent after the backup comes back.
+    Tokens work again with the key of the hub that was saved. The restored hub has another id, so machines compare all
+    notes at the next sync, and send again what they had sent after the backup.
 
     JSON: {"file", "hub", "step", "rows": {TABLE: NUMBER}}
     """
@@ -78,6 +80,27 @@ def restore_command(database: str, file: Path, as_json: bool) -> None:
         print_json({"file": str(file), "hub": hub, "step": manifest.step, "rows": manifest.rows})
     else:
         click.echo(f"Restored {counted(manifest.rows['notes'], 'note')} from {file}.")
+
+
+@click.command(name="new-history")
+@hub_command
+def new_history_command(database: str, as_json: bool) -> None:
+    """Make all machines compare their notes with the hub's, after the database was set back to an earlier state.
+
+    Run it after the restore of a dump or of a snapshot of the disk. Machines believe that the hub has what they sent;
+    now they send again what it lost. `anamnesis hub restore`, a point-in-time recovery and the promotion of a replica
+    need no command: PostgreSQL counts a new timeline, which machines notice.
+
+    JSON: {"hub"}, the new id.
+    """
+    from anamnesis.hub.accounts import name_new_history
+
+    with administration(database) as db:
+        hub = name_new_history(db)
+    if as_json:
+        print_json({"hub": hub})
+    else:
+        click.echo(hub)
 
 
 @click.command(name="export")

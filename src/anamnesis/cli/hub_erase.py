@@ -1,15 +1,18 @@
-"""`anamnesis hub erase`: what must go for good."""
+"""`anamnesis hub erase`: removes a note, a user or a space with every version."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from anamnesis.cli.hub_options import administration, hub_command
 from anamnesis.cli.output import print_json
 from anamnesis.plural import counted
+
+if TYPE_CHECKING:
+    from anamnesis.hub.database import Connection
 
 _thoroughly = click.option(
     "--thoroughly", is_flag=True, help="Rewrite the tables, so that nothing is left in their files; locks them."
@@ -23,7 +26,7 @@ def _erase_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(name="erase")
 def erase_command() -> None:
-    """Erase a note with all its versions, a user who has left, or a space. Nothing brings it back but a backup.
+    """Erase a note with all its versions, a user who has left, or a space. Only a backup can restore it.
 
     Deleted rows stay in PostgreSQL's WAL, replicas and backups until these are rotated.
     """
@@ -33,65 +36,69 @@ def erase_command() -> None:
 @click.argument("space")
 @click.argument("id")
 @_erase_options
-def note(database: str, space: str, id: str, thoroughly: bool, yes: bool, as_json: bool) -> None:
-    """Erase a note: every version goes, with its author. The machines that have it are told to delete it.
+def note(database: str, space: str, id: str, **how: bool) -> None:
+    """Erase a note: every version goes, with its author. Machines that have the note delete it at their next sync.
 
     JSON: {"space", "id", "version"}, the version of the tombstone.
     """
     from anamnesis.hub import accounts, erasure
 
-    _ask(f"Erase the note {id} of {space} with all versions?", yes)
-    with administration(database) as db:
+    def erase(db: Connection) -> dict[str, Any]:
         found = accounts.find_space(db, space)
         erasure.as_owner(db, found)
-        version = erasure.erase_note(db, found, id)
-    erasure.vacuum(database, full=thoroughly)
-    if as_json:
-        print_json({"space": space, "id": id, "version": version})
-    else:
-        click.echo(f"Erased {id} of {space}.")
+        return {"space": space, "id": id, "version": erasure.erase_note(db, found, id)}
+
+    _erase(database, f"the note {id} of {space} with all versions", erase, **how)
 
 
 @erase_command.command()
 @click.argument("name")
 @_erase_options
-def user(database: str, name: str, thoroughly: bool, yes: bool, as_json: bool) -> None:
+def user(database: str, name: str, **how: bool) -> None:
     """Erase a user who has left, with the personal space. What the user wrote in shared spaces stays, with the name.
 
     JSON: {"user", "notes"}
     """
     from anamnesis.hub import erasure
 
-    _ask(f"Erase the user {name} with the personal space?", yes)
-    with administration(database) as db:
-        erased = erasure.erase_user(db, name)
-    erasure.vacuum(database, full=thoroughly)
-    if as_json:
-        print_json(erased)
-    else:
-        click.echo(f"Erased {name} and {counted(erased['notes'], 'note')}.")
+    _erase(database, f"the user {name} with the personal space", lambda db: erasure.erase_user(db, name), **how)
 
 
 @erase_command.command()
 @click.argument("name")
 @_erase_options
-def space(database: str, name: str, thoroughly: bool, yes: bool, as_json: bool) -> None:
+def space(database: str, name: str, **how: bool) -> None:
     """Erase a shared space with all its notes. Machines keep the notes that they have of it.
 
     JSON: {"space", "notes"}
     """
     from anamnesis.hub import erasure
 
-    _ask(f"Erase the space {name} with all its notes?", yes)
-    with administration(database) as db:
-        notes = erasure.erase_space(db, name)
-    erasure.vacuum(database, full=thoroughly)
-    if as_json:
-        print_json({"space": name, "notes": notes})
-    else:
-        click.echo(f"Erased {name} and {counted(notes, 'note')}.")
+    def erase(db: Connection) -> dict[str, Any]:
+        return {"space": name, "notes": erasure.erase_space(db, name)}
+
+    _erase(database, f"the space {name} with all its notes", erase, **how)
 
 
-def _ask(question: str, yes: bool) -> None:
+def _erase(
+    database: str,
+    what: str,
+    erase: Callable[[Connection], dict[str, Any]],
+    *,
+    thoroughly: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Ask, erase in one transaction, remove the rows from the files, and say what was erased."""
+    from anamnesis.hub.erasure import vacuum
+
     if not yes:
-        click.confirm(question, abort=True, err=True)
+        click.confirm(f"Erase {what}?", abort=True, err=True)
+    with administration(database) as db:
+        erased = erase(db)
+    vacuum(database, full=thoroughly)
+    if as_json:
+        print_json(erased)
+    else:
+        notes = f" ({counted(erased['notes'], 'note')})" if "notes" in erased else ""
+        click.echo(f"Erased {what}{notes}.")

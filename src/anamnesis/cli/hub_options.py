@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("psycopg", "psycopg_pool", "uvicorn", "jwt")
 KEY_NAME = "hub.key"
+_ADDRESS = "postgresql://user@host/name"
 
 
 def hub_command(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of every command, and a sentence where the hub's libraries are not installed."""
 
     @functools.wraps(command)
-    def run(*arguments: Any, **values: Any) -> Any:
+    def run(*arguments: Any, database: str | None, **values: Any) -> Any:
+        if not database:
+            raise click.UsageError(f"Give --database {_ADDRESS}, or set {HUB_DATABASE}.")
         try:
-            return command(*arguments, **values)
+            return command(*arguments, database=database, **values)
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in _LIBRARIES:
                 raise
@@ -42,9 +45,8 @@ def hub_command(command: Callable[..., Any]) -> Callable[..., Any]:
     option = click.option(
         "--database",
         envvar=HUB_DATABASE,
-        required=True,
         metavar="URL",
-        help=f"postgresql://user@host/name; also {HUB_DATABASE}.",
+        help=f"{_ADDRESS}; also {HUB_DATABASE}.",
     )
     return option(as_json(run))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,16 +20,21 @@ from anamnesis.cli.hub_options import (
 )
 from anamnesis.cli.output import on_terminal, print_json, print_lines
 from anamnesis.config import HUB_KEY
+from anamnesis.doctor.finding import Finding
+from anamnesis.errors import AnamnesisError, StoreUnavailable
 from anamnesis.plural import counted
+
+if TYPE_CHECKING:
+    from anamnesis.hub.database import Connection
 
 
 @click.command(name="init")
 @key_file_option
 @hub_command
 def init_command(database: str, key_file: Path | None, as_json: bool) -> None:
-    """Make the hub's schema in a database, the role of its server, and the key that tokens are hashed by.
+    """Make the hub's schema in a database, the role of its server, and the key that tokens are hashed with.
 
-    May be run again: what is there stays. The user of the database must be allowed to create a schema and, the first
+    May be run again: it keeps what exists. The user of the database must be allowed to create a schema and, the first
     time on a PostgreSQL server, the role anamnesis_hub. Every copy of the server needs the same key, and no token
     works without it: keep it, apart from the database and its backups.
 
@@ -67,18 +74,20 @@ def _from_variable(key_file: Path | None) -> bool:
 @click.command(name="migrate")
 @hub_command
 def migrate_command(database: str, as_json: bool) -> None:
-    """Bring the database to this version of the program: all steps or none. There is no way back but a backup.
+    """Bring the database to this version of the program: all steps or none. Only a backup restores the earlier schema.
 
-    Servers of the version before go on working meanwhile, unless the notes of a release say otherwise.
+    Running servers of the previous version keep working, unless the notes of a release say otherwise.
 
     \b
     In a pipe: the steps that were made, one a line.
     JSON: {"steps": [STEP]}
     """
-    from anamnesis.hub.migrations import migrate
+    from anamnesis.hub.migrations import applied, migrate
     from anamnesis.hub.passages import prepare
 
     with administration(database) as db:
+        if not applied(db):
+            raise StoreUnavailable("The database has no hub yet.", "Run: anamnesis hub init")
         steps = [f"{step.number:03} {step.name}" for step in migrate(db)]
         prepare(db)  # pgvector may have been installed since
     if as_json:
@@ -87,6 +96,13 @@ def migrate_command(database: str, as_json: bool) -> None:
         click.echo(f"Made {counted(len(steps), 'step')}." if steps else "The database is up to date.")
     else:
         print_lines([(step,) for step in steps])
+
+
+def _faults_of_key(db: Connection, key_file: Path | None) -> Iterator[Finding]:
+    try:
+        checked_key(db, key_file)
+    except AnamnesisError as error:
+        yield Finding("key", error.message, error.hint)
 
 
 @click.command(name="doctor")
@@ -102,8 +118,7 @@ def doctor_command(database: str, key_file: Path | None, as_json: bool) -> None:
     from anamnesis.hub.doctor import examine
 
     with administration(database) as db:
-        faults = examine(db)
-        checked_key(db, key_file)
+        faults = examine(db) or [*_faults_of_key(db, key_file)]
     if as_json:
         shown = [{"subject": each.subject, "fault": each.fault, "fix": each.fix} for each in faults]
         print_json({"faults": shown})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -41,7 +42,7 @@ def space_command() -> None:
     \b
     reader  reads
     writer  writes and deletes notes
-    keeper  also manages readers, writers, projects and the review
+    keeper  also manages readers, writers and projects, and sees the audit log
     owner   everything, also erasing
     """
 
@@ -68,8 +69,7 @@ def add(database: str, name: str, members: tuple[Member, ...], projects: tuple[s
         print_json({"space": name, "members": shown, "projects": [*projects], "added": added})
     else:
         click.echo(f"Added the space {name}.")
-        for user in added:
-            click.echo(f"Added the user {user}, who has no token yet: anamnesis hub token create {user}")
+        _say_added(added)
 
 
 @space_command.command(name="list")
@@ -92,7 +92,7 @@ def list_(database: str, as_json: bool) -> None:
 @click.option("--remove", multiple=True, metavar="USER", help="End a membership; repeatable.")
 @hub_command
 def member(database: str, name: str, members: tuple[Member, ...], remove: tuple[str, ...], as_json: bool) -> None:
-    """Add members to a space, give them other roles, or remove them.
+    """Add members to a space, give them other roles, or remove them. A member without an account gets one.
 
     JSON: {"space", "members": [USER:ROLE], "added": [USER], "removed": [USER]}
     """
@@ -107,6 +107,7 @@ def member(database: str, name: str, members: tuple[Member, ...], remove: tuple[
         print_json({"space": name, "members": now, "added": added, "removed": removed})
     else:
         click.echo(f"Members of {name}: {', '.join(now) or 'none'}.")
+        _say_added(added)
 
 
 @space_command.command()
@@ -131,6 +132,11 @@ def project(database: str, name: str, projects: tuple[str, ...], remove: tuple[s
         print_json({"space": name, "projects": now, "removed": removed})
     else:
         click.echo(f"Projects of {name}: {', '.join(now) or 'none'}.")
+
+
+def _say_added(users: Sequence[str]) -> None:
+    for user in users:
+        click.echo(f"Added the user {user}, who has no token yet: anamnesis hub token create {user}")
 
 
 def _put_member(db: Connection, space: Space, name: str, role: str) -> bool:

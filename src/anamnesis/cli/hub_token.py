@@ -17,7 +17,7 @@ _DURATION = re.compile(r"([0-9]{1,5}) ?([a-z]{1,3})")
 
 
 def _expiry(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    """The moment at which a token ends: a date, or so long from now."""
+    """When a token expires: a date, or a duration from now."""
     if text is None:
         return None
     try:

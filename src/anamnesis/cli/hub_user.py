@@ -18,7 +18,7 @@ def user_command() -> None:
 @click.argument("name")
 @hub_command
 def add(database: str, name: str, as_json: bool) -> None:
-    """Add a user, with a space that nobody else can see. One who had left comes back to it.
+    """Add a user, with a space that nobody else can see. A user who had left gets the old space back.
 
     JSON: {"user", "personal"}
     """

@@ -44,7 +44,7 @@ def admit(store: MemoryStore, fields: dict[str, Any], session: str = "") -> Admi
     """Write a note with these fields of `MemoryStore.write`, or do what the gate decides instead."""
     draft = drafted(**fields)
     with store._catalogue.alone():  # of two simultaneous writes of the same text, the second must find the first
-        verdict, note = _done(store, judged(store, draft, session), draft, fields)
+        verdict, note = carry_out(store, judged(store, draft, session), draft, fields)
     named = note or verdict.note
     facts = {"note_id": named.id if named else "", "session": session}
     number = 0
@@ -111,7 +111,9 @@ def _is_by_hand(store: MemoryStore, note_id: str) -> bool:
         return note_id in database.by_hand([note_id])
 
 
-def _done(store: MemoryStore, verdict: Verdict, draft: Memory, fields: dict[str, Any]) -> tuple[Verdict, Memory | None]:
+def carry_out(
+    store: MemoryStore, verdict: Verdict, draft: Memory, fields: dict[str, Any]
+) -> tuple[Verdict, Memory | None]:
     """Carry out a decision; a note that has changed since the decision is left alone."""
     if verdict.decision == "reject":
         return verdict, None

@@ -128,9 +128,9 @@ def take(store: MemoryStore, lessons: Sequence[Lesson], done: Sequence[str], sta
         recover(store)
         before = store.hashes()
         ids = dict.fromkeys([*(id for lesson in lessons for id in lesson.sources), *done])
-        episodes = {id: _episode(store, id) for id in ids}
+        episodes = {id: unreflected_episode(store, id) for id in ids}
         for lesson in lessons:
-            _check(store, lesson, [episodes[id] for id in lesson.sources])
+            check_lesson(store, lesson, [episodes[id] for id in lesson.sources])
         foldings = folded(lessons, episodes, stamp, done=done)
         outcome = _decided(store, database, stamp.model or "an agent", foldings, len(episodes))
         outcome = _apply(store, database, outcome, before, start)
@@ -198,7 +198,7 @@ def _put_on_review(store: MemoryStore, database: DreamDatabase, review: Sequence
     database.save([NewProposal(proposal, REVIEW, "consolidate") for proposal in review], hashes, utcnow())
 
 
-def _episode(store: MemoryStore, id: str) -> Memory:
+def unreflected_episode(store: MemoryStore, id: str) -> Memory:
     """An episode that may be folded; raises with the reason if it may not."""
     note = store.find(id)
     if note is None:
@@ -212,7 +212,8 @@ def _episode(store: MemoryStore, id: str) -> Memory:
     return note
 
 
-def _check(store: MemoryStore, lesson: Lesson, sources: Sequence[Memory]) -> None:
+def check_lesson(store: MemoryStore, lesson: Lesson, sources: Sequence[Memory]) -> None:
+    """Refuse a lesson without sources, of several projects, or that supersedes what cannot be."""
     if not lesson.sources:
         raise InvalidArgument(f"The note {lesson.title!r} has no sources.", "Name the episodes that it comes from.")
     if len({source.project for source in sources}) > 1:

@@ -32,7 +32,7 @@ class Space(NamedTuple):
 
 
 class Redeemed(NamedTuple):
-    """What became of a device code: `pending`, `expired`, or `redeemed` with the user and a token."""
+    """The state of a device code: `pending`, `expired`, or `redeemed` with the user and a token."""
 
     state: str
     user: str = ""
@@ -40,7 +40,7 @@ class Redeemed(NamedTuple):
 
 
 def make_hub(db: Connection, key: Key) -> str:
-    """Name a new hub and remember by which key its tokens are hashed; a hub that is there keeps its name."""
+    """Create the hub with a new id and the check of its key; an existing hub keeps its id."""
     new = {"id": secrets.token_hex(16), "check": key.check}
     query = "INSERT INTO anamnesis.hub (id, key_check) VALUES (%(id)s, %(check)s) ON CONFLICT DO NOTHING RETURNING id"
     if made := one(db, query, new):
@@ -57,6 +57,13 @@ def hub_id(db: Connection) -> str:
     return str(found["id"])
 
 
+def name_new_history(db: Connection, action: str = "hub new history") -> str:
+    """Give the hub another id, so that clients compare everything: versions that they have may be gone."""
+    query = "UPDATE anamnesis.hub SET id = %(id)s RETURNING id"
+    audit.record(db, ADMINISTRATOR, action, hub_id(db))
+    return str((one(db, query, {"id": secrets.token_hex(16)}) or {})["id"])
+
+
 def check_key(db: Connection, key: Key) -> None:
     """Refuse a key under which no token of this hub would be found."""
     if (one(db, "SELECT anamnesis.is_key(%(check)s) AS same", {"check": key.check}) or {})["same"] is False:
@@ -67,7 +74,7 @@ def check_key(db: Connection, key: Key) -> None:
 
 
 def add_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> User:
-    """A new user with a personal space; one who had left comes back to it."""
+    """A new user with a personal space. A user who had left gets the old personal space back."""
     _check_name(name, "user")
     query = """
         INSERT INTO anamnesis.users AS u (name) VALUES (%(name)s)
@@ -90,7 +97,7 @@ def add_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> User:
 def find_user(db: Connection, name: str) -> User:
     found = one(db, "SELECT id FROM anamnesis.users WHERE name = %(name)s AND left_at IS NULL", {"name": name})
     if found is None:
-        raise NotFound(f"There is no user {name!r}.", f"Add one: anamnesis hub user add {name}")
+        raise NotFound(f"There is no user {name!r}.", "`anamnesis hub user list` shows all, `user add` adds one.")
     return User(found["id"], name)
 
 
@@ -176,7 +183,7 @@ def remove_member(db: Connection, space: Space, user: User, actor: str = ADMINIS
 
 
 def give_project(db: Connection, space: Space, project: str, actor: str = ADMINISTRATOR) -> None:
-    """Let the notes of a project belong to a space."""
+    """Assign a project to a space: notes of the project that its members write go there."""
     if not project.strip() or not project.isprintable() or len(project) > 500:
         raise InvalidArgument(f"{project!r} is not the key of a project.", "`anamnesis project show` prints one.")
     query = "INSERT INTO anamnesis.projects (space, project) VALUES (%(space)s, %(project)s) ON CONFLICT DO NOTHING"
@@ -227,16 +234,16 @@ def list_tokens(db: Connection, user: User | None = None) -> list[dict[str, Any]
     return [_dated(row) for row in rows]
 
 
-def revoke_token(db: Connection, number: int, actor: str = ADMINISTRATOR) -> bool:
-    """End a token at once; False if it had ended."""
-    values = {"id": number}
-    query = "UPDATE anamnesis.tokens SET revoked = now() WHERE id = %(id)s AND revoked IS NULL"
-    revoked = db.execute(query, values).rowcount > 0
-    if not one(db, "SELECT id FROM anamnesis.tokens WHERE id = %(id)s", values):
+def revoke_token(db: Connection, number: int, actor: str = ADMINISTRATOR, owner: User | None = None) -> bool:
+    """End a token at once, one of the `owner` if given; False if it had ended."""
+    values = {"id": number, "owner": owner.id if owner else None}
+    which = "id = %(id)s AND (%(owner)s::bigint IS NULL OR owner = %(owner)s)"
+    revoked = db.execute(f"UPDATE anamnesis.tokens SET revoked = now() WHERE {which} AND revoked IS NULL", values)
+    if not one(db, f"SELECT id FROM anamnesis.tokens WHERE {which}", values):
         raise NotFound(f"There is no token {number}.", "`anamnesis hub token list` shows all.")
-    if revoked:
+    if revoked.rowcount:
         audit.record(db, actor, "token revoke", str(number))
-    return revoked
+    return revoked.rowcount > 0
 
 
 def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:
@@ -250,11 +257,11 @@ def start_device(db: Connection, key: Key, machine: str) -> tuple[str, str]:
 
 
 def approve_device(db: Connection, user_code: str, user: str) -> str:
-    """Confirm a login as the user who was let in to this transaction; returns the machine."""
+    """Confirm a login as the user of this transaction; returns the name of the machine."""
     query = "SELECT anamnesis.approve_device(%(code)s) AS machine"
     machine = (one(db, query, {"code": plain_user_code(user_code)}) or {}).get("machine")
     if machine is None:
-        raise NotFound(f"No login waits with the code {user_code!r}.", "A code holds for 15 minutes, once.")
+        raise NotFound(f"No login waits with the code {user_code!r}.", "A code works once, within 15 minutes.")
     audit.record(db, user, "device approve", machine)
     return str(machine)
 
@@ -283,7 +290,7 @@ def _record(db: Connection, actor: str, action: str, space: Space, target: str =
 
 
 def _dated(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its moments as texts."""
+    """A row with its timestamps as ISO texts."""
     return {
         name: value.isoformat(timespec="seconds") if isinstance(value, datetime) else value
         for name, value in row.items()

@@ -1,6 +1,6 @@
 """The hub's ASGI application: its routes, and every error as one sentence of JSON.
 
-A new surface is a module with a list of routes, added to `_routes`.
+A new surface is a module with a list of routes, added to `routes`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Mount
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anamnesis.errors import AnamnesisError
@@ -32,7 +32,7 @@ _NO_SNIFF = (b"x-content-type-options", b"nosniff")
 
 def build(hub: Hub) -> Starlette:
     app = Starlette(
-        routes=[*_routes(), Mount(PAGES, build_site(hub))],
+        routes=[*routes(), Mount(PAGES, build_site(hub))],
         middleware=[Middleware(_Counting, metrics=hub.metrics)],
         exception_handlers={AnamnesisError: _refuse, HTTPException: _refuse_http, Exception: _fail},
     )
@@ -40,7 +40,8 @@ def build(hub: Hub) -> Starlette:
     return app
 
 
-def _routes() -> Sequence[BaseRoute]:
+def routes() -> Sequence[Route]:
+    """Every route but those of the dashboard. Its docstring is its documentation."""
     return [
         *health_routes.ROUTES,
         *exchange_routes.ROUTES,
@@ -49,7 +50,13 @@ def _routes() -> Sequence[BaseRoute]:
         *mcp.ROUTES,
         *oauth.ROUTES,
         *live_routes.ROUTES,
+        Route("/", show_dashboard),
     ]
+
+
+async def show_dashboard(_: Request) -> Response:
+    """A person who types the hub's address is led to the dashboard."""
+    return RedirectResponse(f"{PAGES}/")
 
 
 def answer_of(error: AnamnesisError) -> JSONResponse:
@@ -81,8 +88,8 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": sentence, "hint": ""}, error.status_code, error.headers)
 
 
-async def _fail(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+async def _fail(request: Request, _: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path)  # uvicorn logs the trace
     return JSONResponse({"error": "The hub failed at this request.", "hint": "Its log says more."}, 500)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from anamnesis.hub.database import Connection
-from anamnesis.hub.tenancy import Held
+from anamnesis.hub.tenancy import Caller, Held
 
 # The actor of commands on the server.
 ADMINISTRATOR = "(administrator)"
@@ -42,16 +42,34 @@ def record(
 
 
 def entries(
-    db: Connection, *, space: int | None = None, actor: str | None = None, before: int | None = None, limit: int = 100
+    db: Connection,
+    *,
+    space: int | None = None,
+    actor: str | None = None,
+    before: int | None = None,
+    limit: int = 100,
+    caller: Caller | None = None,
 ) -> list[dict[str, Any]]:
-    """The newest entries that the caller may see, the newest first; `before` is the number of the last one seen."""
+    """The newest entries first; `before` is the number of the last one seen.
+
+    A `caller` sees those of the spaces that the caller keeps, and what the caller did; an administrator sees all.
+    """
+    kept = [held.id for held in caller.spaces.values() if not caller.refusal(held, "keeper")] if caller else None
     rows = db.execute(
         """
         SELECT id, at, actor, action, space_name AS space, target, facts FROM anamnesis.audit
         WHERE (%(space)s::bigint IS NULL OR space = %(space)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)
             AND (%(before)s::bigint IS NULL OR id < %(before)s)
+            AND (%(kept)s::bigint[] IS NULL OR space = ANY (%(kept)s::bigint[]) OR actor = %(caller)s)
         ORDER BY id DESC LIMIT %(limit)s
         """,
-        {"space": space, "actor": actor, "before": before, "limit": limit},
+        {
+            "space": space,
+            "actor": actor,
+            "before": before,
+            "limit": limit,
+            "kept": kept,
+            "caller": caller.name if caller else None,
+        },
     ).fetchall()
     return [{**row, "at": row["at"].isoformat(timespec="seconds")} for row in rows]

@@ -1,8 +1,7 @@
 """A hub in one file, and back: every table as PostgreSQL copies it, of one moment, with a manifest that verifies it.
 
 The schema is not in the file: a restore makes it at the step of the backup, and migrates from there. The key is not
-either. A restored hub has another id, so that clients compare everything again: what they sent after the backup comes
-back.
+either. A restored hub has another id, so that clients compare everything and send again what is newer than the backup.
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ from psycopg import sql
 
 from anamnesis import __version__
 from anamnesis.errors import InvalidArgument, Unwritable
-from anamnesis.hub import audit
-from anamnesis.hub.accounts import hub_id
-from anamnesis.hub.audit import ADMINISTRATOR
+from anamnesis.hub.accounts import hub_id, name_new_history
 from anamnesis.hub.database import Connection
 from anamnesis.hub.migrations import applied, known, migrate
 from anamnesis.hub.refusal import Refusal
@@ -32,7 +29,7 @@ _FORMAT = 1
 _MANIFEST = "manifest.json"
 # In the order of their references.
 TABLES = ("hub", "users", "spaces", "members", "projects", "tokens", "notes", "versions", "supersessions", "audit")
-# What triggers make, what ends within minutes, and what the schema says itself.
+# `terms` is rebuilt by triggers, `devices` expire within minutes, and a restore writes `migrations`.
 LEFT_OUT = ("terms", "devices", "migrations")
 _DERIVED = {"spaces": ("notes", "words")}
 _NUMBERED = ("users", "spaces", "tokens", "audit")
@@ -102,8 +99,7 @@ def restore(db: Connection, file: Path) -> Manifest:
         )
         db.execute(identity.format(name=f"anamnesis.{name}", table=sql.Identifier("anamnesis", name)))
     migrate(db)
-    db.execute("UPDATE anamnesis.hub SET id = %(id)s", {"id": secrets.token_hex(16)})
-    audit.record(db, ADMINISTRATOR, "hub restore", manifest.hub)
+    name_new_history(db, "hub restore")
     return manifest
 
 

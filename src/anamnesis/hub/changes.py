@@ -26,8 +26,8 @@ _ABSENT = "There is no space {!r} that you may see."
 def changes_since(db: Connection, caller: Caller, cursors: Mapping[str, int], limit: int) -> dict[str, dict[str, Any]]:
     """Of each space that the caller may see, the current versions after its cursor, in order.
 
-    The sequences were read before: what commits meanwhile is for the next time, and is not skipped then. A cursor
-    beyond the sequence is of a history that this database does not have, so that everything is new.
+    The sequences were read first, so a change that commits after that comes with the next sync. A cursor beyond the
+    sequence belongs to a history that this database does not have: everything is sent.
     """
     answer: dict[str, dict[str, Any]] = {name: {"gone": True} for name in cursors if name not in caller.spaces}
     room, budget = min(limit, MOST_PULLED), _MOST_BYTES
@@ -85,13 +85,13 @@ def _after(db: Connection, held: Held, cursor: int, room: int, budget: int) -> t
 
 
 def accept(db: Connection, caller: Caller, machine: str, changes: Sequence[Incoming]) -> list[dict[str, Any]]:
-    """Apply changes, each if the version it was made on is the current one; returns what became of each, in order.
+    """Apply changes, each if the version it was made on is the current one; returns the result of each, in order.
 
-    One that the hub has already, because its answer was lost, is accepted as it is.
+    A change that the hub already has, because its answer was lost, is accepted with the version it got.
     """
     spaces = {name: held for name, held in caller.spaces.items() if not caller.refusal(held, "writer")}
     wanted = [each for each in changes if not each.refused and each.space in spaces]
-    seqs = _lock(db, {spaces[each.space].id for each in wanted})
+    seqs = lock_spaces(db, {spaces[each.space].id for each in wanted})
     current = current_versions(db, [(spaces[each.space].id, each.id) for each in wanted])
     at = moment(datetime.now(UTC))
     results, new = [], []
@@ -127,7 +127,7 @@ def _refusal(caller: Caller, space: str, seqs: Mapping[int, int]) -> str:
     return caller.refusal(held, "writer") or ("" if held.id in seqs else _ABSENT.format(space))
 
 
-def _lock(db: Connection, spaces: set[int]) -> dict[int, int]:
+def lock_spaces(db: Connection, spaces: set[int]) -> dict[int, int]:
     """Lock the spaces until the commit, in one order, so that no two requests wait for each other; their sequences."""
     if not spaces:
         return {}

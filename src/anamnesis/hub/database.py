@@ -20,7 +20,7 @@ from anamnesis.hub.tenancy import Caller
 
 SERVER_ROLE = "anamnesis_hub"
 Connection: TypeAlias = psycopg.Connection[DictRow]
-# What begins a transaction of somebody.
+# Begins a transaction of an authenticated caller.
 Entering: TypeAlias = Callable[[], AbstractContextManager[tuple[Connection, Caller]]]
 
 # In one statement, and for the transaction only: so it works behind a pooler of transactions too. A server that
@@ -30,7 +30,7 @@ SELECT set_config('role', %(role)s, true), set_config('statement_timeout', '30s'
     set_config('lock_timeout', '20s', true), set_config('idle_in_transaction_session_timeout', '30s', true)
 """
 _CONNECT_SECONDS = 5
-_AWAY = "The hub's database cannot be reached"
+_UNREACHABLE = "The hub's database cannot be reached"
 _RETRY = "Try again in a moment; nothing was changed."
 _ADDRESS = "Give one like postgresql://user@host/name."
 
@@ -106,7 +106,7 @@ def administrator(url: str) -> Iterator[Connection]:
 
 @contextmanager
 def as_server(url: str) -> Iterator[Connection]:
-    """A transaction of the server without a pool, whose errors are those of the connection."""
+    """A transaction of the server on a connection of its own, so that a failure to connect is reported as it is."""
     with administrator(url) as db:
         if (one(db, "SELECT to_regrole(%(role)s) AS found", {"role": SERVER_ROLE}) or {})["found"]:
             db.execute(_BEGIN, {"role": SERVER_ROLE})
@@ -122,7 +122,7 @@ def listening(url: str, channel: str) -> Iterator[Connection]:
 
 
 def execute_outside(url: str, statement: str) -> None:
-    """Run what cannot be in a transaction, such as VACUUM."""
+    """Run a statement that cannot be in a transaction, such as VACUUM."""
     with _in_sentences(), psycopg.connect(url, autocommit=True) as db:
         db.execute(statement.encode())
 
@@ -134,7 +134,7 @@ def one(db: Connection, query: str, values: Mapping[str, Any] | None = None) -> 
 
 @contextmanager
 def _in_sentences() -> Iterator[None]:
-    """The database's errors as sentences; what a caller did wrong is refused before it gets here."""
+    """Turn errors of the database into ours, each with one sentence; wrong input was refused before."""
     try:
         yield
     except (errors.InvalidSchemaName, errors.UndefinedTable, errors.UndefinedFunction) as error:
@@ -152,7 +152,7 @@ def _in_sentences() -> Iterator[None]:
     except (errors.QueryCanceled, errors.LockNotAvailable) as error:
         raise Unavailable("The database took too long.", _RETRY) from error
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, PoolClosed) as error:
-        raise Unavailable(f"{_AWAY}: {_first_line(error)}.", _RETRY) from error
+        raise Unavailable(f"{_UNREACHABLE}: {_first_line(error)}.", _RETRY) from error
     except psycopg.ProgrammingError as error:
         if error.sqlstate:
             raise

@@ -19,6 +19,12 @@ _PENDING = 428
 
 
 async def start(request: Request) -> Response:
+    """Begin a login: the code for the machine, and the one that a person confirms at the address. Without a token.
+
+    Body: {"machine"}
+
+    Answer: {"device_code", "user_code", "verification_uri", "interval", "expires_in"}
+    """
     hub = hub_of(request)
     hub.limits.device.take(address_of(request))
     machine = read_machine(read_object(json_of(await body_of(request))))
@@ -35,6 +41,12 @@ async def start(request: Request) -> Response:
 
 
 async def redeem(request: Request) -> Response:
+    """A token for a login that was confirmed, once; 428 until then, 400 once it has expired. Without a token.
+
+    Body: {"device_code"}
+
+    Answer: {"token", "user"}
+    """
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     code = read_object(json_of(await body_of(request))).get("device_code")

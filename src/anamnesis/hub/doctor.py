@@ -8,7 +8,6 @@ from anamnesis.doctor.finding import Finding
 from anamnesis.hub.database import SERVER_ROLE, Connection, one
 from anamnesis.hub.migrations import applied, known, pending
 
-_MIGRATE = "anamnesis hub migrate"
 _UNPROTECTED = """
 SELECT relname FROM pg_class WHERE relnamespace = 'anamnesis'::regnamespace AND relkind IN ('r', 'p')
     AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY 1
@@ -29,7 +28,8 @@ SELECT count(*) AS lost FROM anamnesis.notes n WHERE NOT EXISTS (
 def examine(db: Connection) -> list[Finding]:
     """The faults, each with its fix."""
     if missing := pending(db):
-        return [Finding("schema", f"The step {missing[0].number:03} {missing[0].name} is missing.", _MIGRATE)]
+        fix = "anamnesis hub migrate" if applied(db) else "anamnesis hub init"
+        return [Finding("schema", f"The step {missing[0].number:03} {missing[0].name} is missing.", fix)]
     return [*_changed_steps(db), *_roles(db), *_protection(db), *_contents(db)]
 
 

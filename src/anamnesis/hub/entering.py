@@ -1,4 +1,4 @@
-"""How a request is let in: by a token of the hub, or where a route takes it, by one of an external issuer."""
+"""Authenticates a request: by a token of the hub, or by one of an external issuer at routes that accept it."""
 
 from __future__ import annotations
 

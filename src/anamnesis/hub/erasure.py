@@ -10,11 +10,12 @@ from typing import Any
 
 from anamnesis.hub import accounts, audit
 from anamnesis.hub.audit import ADMINISTRATOR
-from anamnesis.hub.database import Connection, execute_outside, one
+from anamnesis.hub.database import Connection, administrator, execute_outside, one
 from anamnesis.hub.refusal import NotFound, Refusal
 from anamnesis.hub.tenancy import personal_space
 
-_TABLES = "anamnesis.versions, anamnesis.notes, anamnesis.terms, anamnesis.supersessions"
+# With texts of notes, or what was derived from them; `passages` is only there with pgvector.
+_TABLES = ["versions", "notes", "terms", "supersessions", "passages"]
 
 
 def erase_note(db: Connection, space: accounts.Space, id: str, actor: str = ADMINISTRATOR) -> int:
@@ -59,7 +60,11 @@ def erase_user(db: Connection, name: str, actor: str = ADMINISTRATOR) -> dict[st
 
 def vacuum(database: str, *, full: bool = False) -> None:
     """Remove deleted rows from the files; `full` rewrites and locks the tables and their indexes."""
-    execute_outside(database, f"VACUUM {'(FULL) ' if full else ''}{_TABLES}")
+    with administrator(database) as db:
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = 'anamnesis' AND tablename = ANY (%(tables)s)"
+        tables = [row["tablename"] for row in db.execute(query, {"tables": _TABLES})]
+    named = ", ".join(f"anamnesis.{name}" for name in tables)
+    execute_outside(database, f"VACUUM {'(FULL) ' if full else ''}{named}")
 
 
 def _remove(db: Connection, space: accounts.Space, actor: str, action: str) -> int:

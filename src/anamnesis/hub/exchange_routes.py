@@ -1,4 +1,7 @@
-"""The routes by which machines exchange notes with the hub."""
+"""The routes by which machines exchange notes with the hub.
+
+The docstrings of routes are the reference, docs/hub-api.md.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,17 @@ from starlette.routing import Route
 from anamnesis.hub import changes, exporting, versions
 from anamnesis.hub.incoming import read_changes, read_machine, read_object, whole_number
 from anamnesis.hub.refusal import Refusal
-from anamnesis.hub.routes import Call, address_of, get, hub_of, post, token_of
+from anamnesis.hub.routes import Call, address_of, get, hub_of, number_in, post, token_of
 from anamnesis.hub.tenancy import Held
 
 _MOST_CURSORS = 10_000
 
 
 def me(call: Call) -> Any:
+    """The user of the token, and the spaces that it may see. `hub` names the history: see POST /v1/sync.
+
+    Answer: {"user", "hub", "personal", "scopes": [SCOPE], "spaces": [{"id", "name", "role", "seq", "projects": [KEY]}]}
+    """
     caller = call.caller
     spaces = [
         {"id": each.id, "name": each.name, "role": each.role, "seq": each.seq, "projects": each.projects}
@@ -36,6 +43,18 @@ def me(call: Call) -> Any:
 
 
 def sync(call: Call) -> Any:
+    """The current versions of notes after the client's cursors, in order, of each space that the token may see.
+
+    A cursor is the last version of a space that the client has processed; without one, all notes come. A text that is
+    null is a deletion. While `more` is true, ask again from the last version. `reset` says that the cursor is beyond
+    the sequence, so that all notes came; `gone` that the space cannot be seen any more. If `hub` is another than the
+    last time, the database was set back to an earlier state: compare all notes.
+
+    Body: {"machine", "cursors": {SPACE: VERSION}, "limit"}, of which `machine` is required
+
+    Answer: {"hub", "spaces": {SPACE: {"id", "role", "projects", "seq", "more", "changes": [{"id", "version", "text",
+    "author", "machine", "at", "erased"}], "reset"} or {"gone"}}}
+    """
     fields = read_object(call.body)
     read_machine(fields)
     cursors = fields.get("cursors", {})
@@ -47,30 +66,60 @@ def sync(call: Call) -> Any:
 
 
 def push(call: Call) -> Any:
+    """Change notes, each only if `base` is still its current version; 0 for a new note. A null text deletes it.
+
+    Each change is accepted or not by itself, in the order given. The answer to a change has its new `version`, or the
+    current version in `conflict`, or a sentence in `refused`. If the hub removed secrets, `text` is what it stored. A
+    change that is sent again after a lost answer is accepted with the version that it got.
+
+    Body: {"machine", "changes": [{"space", "id", "base", "text"}]}
+
+    Answer: {"hub", "results": [{"id", "space", "version", "text"} or {"id", "space", "conflict": {"version", "text",
+    "author", "machine", "at"}} or {"id", "space", "refused"}]}
+    """
     machine, given = read_changes(call.body)
     return {"hub": call.caller.hub, "results": changes.accept(call.db, call.caller, machine, given)}
 
 
 def note(call: Call) -> Any:
+    """The current version of a note; its text is null if it was deleted.
+
+    Answer: {"space", "id", "version", "text", "author", "machine", "at", "erased"}
+    """
     held = _space(call)
     return {"space": held.name, **versions.current_version(call.db, held, call.path["id"]).shown()}
 
 
 def note_versions(call: Call) -> Any:
+    """The last 1,000 versions of a note without their texts, the newest first.
+
+    Answer: {"versions": [{"version", "author", "machine", "at", "deleted", "redacted", "erased"}]}
+    """
     held = _space(call)
     return {"versions": versions.list_versions(call.db, held, call.path["id"])}
 
 
 def note_version(call: Call) -> Any:
+    """One version of a note.
+
+    Answer: as of the current version
+    """
     held = _space(call)
-    text = call.path["version"]
-    if not text.isdecimal() or len(text) > 18:
-        raise Refusal(f"{text[:40]!r} is not a version.", "A version is a whole number.")
-    return {"space": held.name, **versions.past_version(call.db, held, call.path["id"], int(text)).shown()}
+    version = number_in(call.path["version"])
+    if version is None:
+        raise Refusal(f"{call.path['version'][:40]!r} is not a version.", "A version is a whole number.")
+    return {"space": held.name, **versions.past_version(call.db, held, call.path["id"], version).shown()}
 
 
 async def export(request: Request) -> Response:
-    """Everything the caller may see, one JSON object a line, read in short transactions while the client takes it."""
+    """Everything that the token may see, with all versions, one JSON object a line.
+
+    The first line says whose it is, a line per space follows, then a line per version of each note. It is read page by
+    page while the client receives it, so a change in between may be in it.
+
+    Answer: {"hub", "user", "spaces"}, {"space", "role", "seq", "projects", "members": {USER: ROLE}}, {"space", "id",
+    "version", "text", "author", "machine", "at", "erased"}
+    """
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     entered = partial(hub.database.entered, token_of(request))

@@ -1,4 +1,4 @@
-"""Everything that one may see, page by page, with all versions. No transaction is open while somebody takes a page."""
+"""Everything that a user may see, page by page, with all versions. No transaction stays open between pages."""
 
 from __future__ import annotations
 

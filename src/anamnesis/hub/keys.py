@@ -19,7 +19,7 @@ _CHECKED = b"anamnesis hub"
 
 
 class Key:
-    """A secret that only hashes."""
+    """The hub's secret. It can only be used to hash."""
 
     def __init__(self, secret: bytes) -> None:
         if len(secret) < _LEAST_BYTES:
@@ -33,7 +33,7 @@ class Key:
 
     @property
     def check(self) -> bytes:
-        """What recognises the key and tells nothing about it."""
+        """A fingerprint that recognises the key and reveals nothing of it."""
         return hmac.digest(self._secret, _CHECKED, hashlib.sha256)
 
 
@@ -72,6 +72,6 @@ def new_user_code() -> str:
 
 
 def plain_user_code(text: str) -> str:
-    """A code as it was given out, however it was typed."""
+    """A typed code in the form in which it was given out."""
     letters = "".join(letter for letter in text.upper() if letter.isalnum())
     return f"{letters[:4]}-{letters[4:]}"

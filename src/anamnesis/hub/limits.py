@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 from anamnesis.hub.refusal import TooMany
 
-# More callers than this are not told apart: the one that was silent for longest starts with a full bucket again.
+# Buckets that are kept. Beyond, the least recently used one is dropped, and its caller starts with a full one.
 _MOST_CALLERS = 50_000
 # Requests a second of one token.
 DEFAULT_RATE = 50.0
 
 
 class Limit:
-    """So many requests a second for each caller, and a burst beyond them."""
+    """A token bucket for each caller: `rate` requests a second, and a burst."""
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = rate

@@ -1,7 +1,7 @@
 """Which spaces change, as it happens: one connection listens for all clients of this process.
 
-It connects again by itself. A notification may be lost, and the cursor is the truth: so after each reconnection every
-client is told to look.
+It reconnects by itself. A notification may be lost, and the cursor is the truth: after each reconnection every client
+reads the sequences again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger("anamnesis.hub")
 CHANNEL = "anamnesis_changes"
 _MOST_CLIENTS = 500
 _RETRY_SECONDS = 1.0
-# How long a thread waits for the database before it looks whether it is to end.
+# Seconds between checks whether to stop.
 _PATIENCE = 0.25
 
 # A space's number and its last version; None says that changes may have been missed.
@@ -29,7 +29,7 @@ Change = tuple[int, int] | None
 
 
 class Subscription:
-    """What one client has not been told yet: of each space, the last version."""
+    """The pending notifications of one client: the last version of each space that changed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -39,7 +39,7 @@ class Subscription:
         self.ended = False
 
     def tell(self, change: Change) -> None:
-        """From any thread. Changes of one space that come fast are one."""
+        """Add a notification, from any thread. Pending ones of one space are merged."""
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._take, change)
 
@@ -56,7 +56,7 @@ class Subscription:
         self._woken.set()
 
     async def changes(self, timeout: float) -> dict[int, int] | None:
-        """What has changed since the last call, at most so many seconds later; None if changes may have been missed."""
+        """The changes since the last call, after at most `timeout` seconds; None if some may have been missed."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), timeout)
         self._woken.clear()
@@ -114,12 +114,12 @@ class Live:
                     while not self._stopping.is_set():
                         if select.select([db.fileno()], [], [], _PATIENCE)[0]:
                             for notice in db.notifies(timeout=0, stop_after=1000):
-                                self._told(notice.payload)
+                                self._notify(notice.payload)
             except Unavailable as error:
-                _log.warning("Changes are not followed now: %s", error)
+                _log.warning("Live changes are interrupted: %s", error)
                 self._stopping.wait(_RETRY_SECONDS)
 
-    def _told(self, payload: str) -> None:
+    def _notify(self, payload: str) -> None:
         space, _, seq = payload.partition(" ")
         if space.isdecimal() and seq.isdecimal():
             self._each(lambda client: client.tell((int(space), int(seq))))

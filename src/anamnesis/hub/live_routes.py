@@ -17,12 +17,18 @@ from anamnesis.hub.live import Subscription
 from anamnesis.hub.routes import Hub, address_of, hub_of
 from anamnesis.hub.tenancy import Caller
 
-# A comment that keeps proxies from closing the stream, and the time after which it sees that the token was revoked.
+# How often the stream sends a comment, so that proxies keep it open, and checks the token again.
 _HEARTBEAT_SECONDS = 20.0
 
 
 async def follow(request: Request) -> Response:
-    """At first, and whenever changes may have been missed, an event for each space; then one for each that changes."""
+    """Server-sent events about the spaces that the token may see, at first one for each, then one for each change.
+
+    `change` has the new sequence of a space, `gone` a space that cannot be seen any more, `end` an error, such as a
+    revoked token. Events say that there is something to get, and may be late: POST /v1/sync has the truth.
+
+    Answer: `change` with {"space", "seq"}, `gone` with {"space"}, `end` with {"error"}
+    """
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     entering = await entering_of(request)
@@ -37,7 +43,7 @@ def events_of(hub: Hub, entering: Entering) -> Response:
 
 
 async def _events(hub: Hub, entering: Entering, client: Subscription) -> AsyncIterator[str]:
-    """Each event is preceded by a look at what the caller may see now: rights that end, end here too."""
+    """Check the caller's rights before each event: a revoked token ends the stream, a lost role ends its events."""
     known: dict[str, int] = {}
     changed: dict[int, int] | None = None
     try:

@@ -16,16 +16,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from anamnesis import __version__
+from anamnesis.hub.admitting import admit
 from anamnesis.hub.database import Entering
 from anamnesis.hub.entering import entering_of
+from anamnesis.hub.reflecting import take
 from anamnesis.hub.refusal import NotAuthenticated
 from anamnesis.hub.routes import address_of, body_of, hub_of, refuse_other_origins
-from anamnesis.hub.store import HubStore
+from anamnesis.hub.store import MACHINE, HubStore
 from anamnesis.mcp import memory, session
 from anamnesis.mcp.answer import fitted, note_fields, shortened
 from anamnesis.mcp.arguments import optional, parameters, text
 from anamnesis.mcp.dispatcher import McpServer, Message, Tool, joined, unbatched
 from anamnesis.mcp.http import Reply, receive, reply
+from anamnesis.mcp.reflection import take_notes
 
 if TYPE_CHECKING:
     from anamnesis.store import MemoryStore
@@ -59,7 +62,9 @@ def build_server() -> McpServer:
             memory.get_tool(store),
             Tool(memory_status, "Memory status", read_only=True),
             *_writing_tools(store),
+            _reflect_tool(store),
         ],
+        prompts=memory.prompts(store),
         resources=memory.resources(store),
     )
 
@@ -92,11 +97,16 @@ def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
         Use type = procedural (verified how-tos, decisions, fixes), semantic (facts, preferences, conventions), or
         episodic (what happened). space = the name of a space that the team shares and that you may write; without it
         the note is in the space that its project was given to, or else the user's own, which nobody else can read.
-        Returns the created note's metadata. This modifies the store, so it is not auto-approved."""
+        Returns the created note's metadata. This modifies the store, so it is not auto-approved.
+
+        A gate keeps out what another note of the space says already. What code or git can tell by itself, and orders
+        beyond a number, wait for a person's review. If the note was not written as it is, gate in the answer says what
+        was done instead, why, and with which note."""
         given: dict[str, Any] = {"title": title, "body": body, "project": project, "tags": tags or []}
-        hub = _current.get()
-        note = hub.write(space=space, type=type, prov_session=session.current(), **given)
-        return memory.as_written(store(), note, given)
+        admitted = admit(_current.get(), space, {"type": type, "prov_session": session.current(), **given})
+        if admitted.verdict.decision == "allow" and admitted.note:
+            return memory.as_written(store(), admitted.note, given)
+        return memory.as_gated(store(), admitted, given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note for everybody who shares its space. The hub keeps its versions.
@@ -115,14 +125,32 @@ def _writing_tools(store: Callable[[], MemoryStore]) -> list[Tool]:
     ]
 
 
+def _reflect_tool(store: memory.OpenStore) -> Tool:
+    def memory_reflect(notes: list[Message], done: list[str] | None, model: str) -> Message:
+        """Fold episodes into durable notes: write what you learned from them, and tag them as reflected.
+
+        Give each note the ids of the unreflected episodic notes that it comes from, all of one space, and in done the
+        ids of those that hold nothing durable. The notes get the project and the space of their sources. All is written
+        as one change, or nothing if an id is not that of an unreflected episode that you may change, or if a person
+        has pinned or edited it. A search still finds the episodes. This modifies the store, so it is not
+        auto-approved."""
+        return take_notes(store(), notes, done or [], model, MACHINE, take)
+
+    return Tool(memory_reflect, "Fold episodes into notes", memory.reflect_parameters())
+
+
 async def speak(request: Request) -> Response:
-    """Answer an MCP message or a batch."""
+    """MCP over streamable HTTP: a message or a batch. A GET is answered with 405, as the server sends nothing unasked.
+
+    With a token of the hub, or one of the configured issuer. The tools are in docs/mcp-tools.md; `space` is a filter
+    here, and the space of a new note.
+    """
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     refuse_other_origins(request)
     try:
         entering = await entering_of(request)
-        # Also what needs no note, such as the handshake, is for those whom the hub knows.
+        # The handshake needs no note, but it needs a valid token too.
         received = receive(request.method, request.headers.items(), await body_of(request))
         if isinstance(received, Reply):
             await hub.run(partial(_enter, entering))

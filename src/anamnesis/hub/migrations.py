@@ -40,14 +40,19 @@ def applied(db: Connection) -> dict[int, str]:
     }
 
 
+def missing(db: Connection) -> list[Migration]:
+    """The steps that a database lacks, in order."""
+    have = applied(db)
+    return [each for each in known() if each.number not in have]
+
+
 def pending(db: Connection) -> list[Migration]:
     """The steps that a database lacks. A database of a newer program is refused."""
-    have, steps = applied(db), known()
-    if newer := have.keys() - {each.number for each in steps}:
+    if newer := applied(db).keys() - {each.number for each in known()}:
         raise Unavailable(
             f"The database is of a newer version of Anamnesis (step {max(newer)}).", "Upgrade this program first."
         )
-    return [each for each in steps if each.number not in have]
+    return missing(db)
 
 
 def migrate(db: Connection, upto: int | None = None) -> list[Migration]:

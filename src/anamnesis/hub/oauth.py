@@ -28,7 +28,7 @@ from anamnesis.web.guard import is_loopback
 
 METADATA = "/.well-known/oauth-protected-resource"
 _RESOURCE = "/mcp"
-# Only signatures whose keys can be published. The list is ours: a token does not choose.
+# Only asymmetric ones. The list is fixed, because a token must not choose its algorithm.
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 _PREFIX = "anamnesis:"
 _LEEWAY = 30
@@ -75,7 +75,7 @@ class Issuer:
         self._fetched = self._tried = -float("inf")
 
     def identify(self, token: str) -> Identity:
-        """Whose token it is; it may fetch the issuer's keys."""
+        """The user and the scopes of a token; may fetch the issuer's keys."""
         if len(token) > _LONGEST_TOKEN:
             raise NotAuthenticated("The token is too long.")
         try:
@@ -90,7 +90,7 @@ class Issuer:
                 options={"require": ["exp", "iss", "aud", self._claim]},
             )
         except jwt.PyJWTError as error:
-            raise NotAuthenticated(f"The issuer's token does not hold: {error}.") from error
+            raise NotAuthenticated(f"The issuer's token is not valid: {error}.") from error
         user = claims[self._claim]
         if not isinstance(user, str) or not user:
             raise NotAuthenticated(f"The token's {self._claim!r} is not the name of a user.")
@@ -126,7 +126,7 @@ class Issuer:
             return self._keys[name]
 
     def _fetch(self, *, keep: bool) -> None:
-        """Get the issuer's keys; if that fails and the old ones are to `keep`, they hold on."""
+        """Get the issuer's keys. If that fails, the known keys stay in use with `keep`."""
         try:
             keys = _get_json(self._keys_url or self._discovered()).get("keys", [])
             usable = [key for key in keys if isinstance(key, dict) and key.get("use", "sig") == "sig"]
@@ -212,6 +212,10 @@ def _check_url(url: str) -> str:
 
 
 async def show_metadata(request: Request) -> Response:
+    """The metadata of RFC 9728, by which MCP clients find the issuer; 404 without one. Without a token.
+
+    Answer: {"resource", "resource_name", "authorization_servers", "scopes_supported", "bearer_methods_supported"}
+    """
     issuer = hub_of(request).issuer
     if issuer is None:
         raise NotFound("This hub has no OAuth issuer.", "Use a token: anamnesis hub token create")

@@ -12,7 +12,7 @@ class Refusal(AnamnesisError):
 
 
 class NotAuthenticated(Refusal):
-    """No token, or one that does not hold."""
+    """No valid token."""
 
     status = 401
 
@@ -24,7 +24,7 @@ class NotAllowed(Refusal):
 
 
 class NotFound(Refusal):
-    """There is none, or the caller may not see it: both get the same answer."""
+    """It does not exist, or the caller may not see it: both get the same answer."""
 
     status = 404
 
@@ -36,7 +36,7 @@ class TooLarge(Refusal):
 
 
 class TooMany(Refusal):
-    """Over the rate limit; `seconds` later it is worth another try."""
+    """Over the rate limit; a client may try again after `seconds`."""
 
     status = 429
 

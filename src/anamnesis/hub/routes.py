@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_BODY_BYTES = 10_000_000
 _LONGEST_TOKEN = 200
+_MOST_DIGITS = 18
+# The largest body at 35 KB a second; a slower client loses its connection.
+_BODY_SECONDS = 300
 
 
 class Hub:
@@ -43,11 +47,11 @@ class Hub:
         self.limits = Limits(rate)
         self.live = Live(database.url)
         self.metrics = Metrics()
-        # As many requests at once as there are connections; the others wait here and not for a connection.
+        # One thread for each connection: further requests wait here, and not for a connection of the pool.
         self.threads = anyio.CapacityLimiter(database.size)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do what waits for the database in a thread. It is finished even if the client hangs up."""
+        """Run blocking work in a thread. It completes even if the client disconnects."""
         return await run_sync(work, limiter=self.threads)
 
 
@@ -67,9 +71,15 @@ class Call:
         text = self.query.get(name)
         if text is None:
             return default
-        if not text.isdecimal() or not 1 <= int(text) <= most:
+        found = number_in(text)
+        if found is None or not 1 <= found <= most:
             raise Refusal(f"`{name}` {text[:40]!r} is not a whole number from 1 to {most}.")
-        return int(text)
+        return found
+
+
+def number_in(text: str) -> int | None:
+    """A whole number of a path or a query, as PostgreSQL has them; None for any other text."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 
 class Json(JSONResponse):
@@ -127,11 +137,12 @@ async def body_of(request: Request) -> bytes:
     """The body of a request, which may not be longer than the hub accepts, whatever its head says."""
     data = bytearray()
     try:
-        async for part in request.stream():
-            data += part
-            if len(data) > MOST_BODY_BYTES:
-                raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
-    except ClientDisconnect as error:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for part in request.stream():
+                data += part
+                if len(data) > MOST_BODY_BYTES:
+                    raise TooLarge(f"The body is larger than {MOST_BODY_BYTES:,} bytes.", "Send fewer changes at once.")
+    except (ClientDisconnect, TimeoutError) as error:
         raise Refusal("The body is not complete.") from error
     return bytes(data)
 
@@ -144,6 +155,7 @@ def json_of(body: bytes) -> Any:
 
 
 def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
+    @wraps(work)
     async def endpoint(request: Request) -> Response:
         hub = hub_of(request)
         hub.limits.address.take(address_of(request))
@@ -163,7 +175,7 @@ def _authenticated(work: Work, *, has_body: bool) -> Endpoint:
 def _call(
     hub: Hub, token: bytes, work: Work, path: Mapping[str, str], query: Mapping[str, str], body: bytes
 ) -> Response:
-    """A request in a thread, with its JSON, which takes long enough to keep others waiting."""
+    """Answer a request, in a thread; a large body takes long to parse, so that is done here too."""
     given = json_of(body)
     with hub.database.entered(token) as (db, caller):
         answer = work(Call(hub, db, caller, path, query, given))

@@ -17,6 +17,14 @@ _EXCERPT = 300
 
 
 def find(call: Call) -> Any:
+    """The notes that best match a query, the best first, each with an excerpt. `weak` marks one that hardly fits.
+
+    Query: `q`, up to 10,000 characters; `space`, `project`, `type`; `limit`, 1 to 100, else 8; `mode`, fused (words and
+    meaning), words or meaning
+
+    Answer: {"notes": [{"id", "type", "title", "project", "machine_id", "scope", "tags", "created_at", "updated_at",
+    "space", "version", "score", "excerpt", "weak", "outdated_by", "contradicts", "stale"}]}
+    """
     query = call.query.get("q", "")
     if not query.strip() or len(query) > _LONGEST_QUERY:
         raise Refusal("`q` is empty or too long.", f"Give up to {_LONGEST_QUERY:,} characters.")

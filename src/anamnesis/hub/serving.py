@@ -1,7 +1,8 @@
-"""Runs the hub under uvicorn: address, TLS, signals. Beyond loopback it speaks TLS, or says that a proxy does."""
+"""Runs the hub under uvicorn: address, TLS, signals. Beyond loopback it requires TLS, by files or by a proxy."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import socket
@@ -10,7 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anamnesis.errors import InvalidArgument, StoreUnavailable
 from anamnesis.hub.app import build
@@ -22,7 +25,7 @@ LOOPBACK = "127.0.0.1"
 # How long requests that are in progress may take after a signal to stop.
 _GRACE_SECONDS = 15
 _MOST_CONNECTIONS = 1_000
-# Where a proxy may be. What it says about a client's address is believed, and what the client says itself is not.
+# The addresses that a proxy may have: a forwarded client address is trusted only if it comes from one of these.
 _PROXIES = "127.0.0.0/8,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,fc00::/7"
 
 
@@ -36,7 +39,7 @@ class Address(NamedTuple):
     behind_proxy: bool = False
 
     def check(self) -> None:
-        """Refuse to send tokens and notes in the clear."""
+        """Refuse to listen beyond loopback without TLS."""
         if (self.certificate is None) != (self.key is None):
             raise InvalidArgument("TLS needs a certificate and its key.", "Give --tls-certificate and --tls-key.")
         if not self.certificate and not self.behind_proxy and not _is_loopback(self.host):
@@ -63,6 +66,7 @@ def _configured(hub: Hub, address: Address) -> uvicorn.Config:
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         build(hub),
+        http=Protocol,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -82,6 +86,31 @@ def _configured(hub: Hub, address: Address) -> uvicorn.Config:
     return config
 
 
+class Protocol(H11Protocol):
+    """Closes a connection on which no whole head of a request comes in time: idle ones would use up the limit."""
+
+    head_seconds = 20.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(self.head_seconds, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        has_head = self.conn.their_state is not h11.IDLE
+        if has_head and self._timer:
+            self._timer.cancel()
+            self._timer = None
+        elif not has_head and not self._timer:
+            self._timer = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+
 class _Server(uvicorn.Server):
     """uvicorn, which says when it has started."""
 
@@ -96,9 +125,9 @@ class _Server(uvicorn.Server):
             self._started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._stopping()  # streams would be waited for
+        self._stopping()  # ends the streams, which uvicorn would wait for
         await super().shutdown(sockets)
-        self._captured_signals.clear()  # uvicorn would end by the signal; a server that was asked to stop ends with 0
+        self._captured_signals.clear()  # uvicorn would raise the signal again, and not exit with 0
 
 
 def listen(host: str, port: int) -> socket.socket:

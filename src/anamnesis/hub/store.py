@@ -12,11 +12,12 @@ from typing import Any
 
 from anamnesis.errors import InvalidArgument, NoteConflict, NoteNotFound
 from anamnesis.hub import search
-from anamnesis.hub.changes import accept
+from anamnesis.hub.changes import accept, lock_spaces
 from anamnesis.hub.database import Connection, one
 from anamnesis.hub.incoming import checked_change
 from anamnesis.hub.tenancy import Caller, Held
-from anamnesis.notes import TYPES, Memory, check_id, parse, render
+from anamnesis.notes import REFLECTED, TYPES, Memory, check_id, parse, render
+from anamnesis.notes.foreign import CLAUDE_CODE, REVIEWED, SOURCE, TO_REVIEW, is_waiting
 from anamnesis.notes.marks import CONTRADICTS, STALE, UPDATED_BY, mark_values
 from anamnesis.notes.spaces import with_space
 from anamnesis.recall.query import Mode
@@ -30,6 +31,10 @@ CHANGEABLE = frozenset({"title", "body", "type", "project", "tags"})
 MACHINE = "hub"
 # Counting more notes takes longer than the page that says how many there are.
 _MOST_COUNTED = 10_000
+_MOST_EPISODES = 1_000
+_NOT_SUPERSEDED = """
+    NOT EXISTS (SELECT FROM anamnesis.supersessions p WHERE p.space = n.space AND p.superseded = n.id)
+"""
 _ids = UlidMaker()
 
 
@@ -42,10 +47,11 @@ class SharedNote(Memory):
 
     @classmethod
     def of(cls, row: Mapping[str, Any], space: str) -> SharedNote:
-        note = parse(row["text"])
-        return cls(
-            **{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=row["version"]
-        )
+        return cls.new(parse(row["text"]), space, row["version"])
+
+    @classmethod
+    def new(cls, note: Memory, space: str, version: int = 0) -> SharedNote:
+        return cls(**{each.name: getattr(note, each.name) for each in fields(Memory)}, space=space, version=version)
 
 
 class HubStore:
@@ -54,7 +60,7 @@ class HubStore:
     root = None  # the hub keeps no record of what notes are used for
 
     def __init__(self, db: Connection, caller: Caller) -> None:
-        self._db = db
+        self.db = db
         self.caller = caller
         self._names = {held.id: held.name for held in caller.spaces.values()}
 
@@ -66,14 +72,8 @@ class HubStore:
         return note
 
     def find(self, memory_id: str, *, space: str | None = None) -> SharedNote | None:
-        query = """
-            SELECT n.space, n.version, v.text FROM anamnesis.notes n
-            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
-            WHERE n.space = ANY (%(spaces)s) AND n.id = %(id)s AND NOT n.deleted
-            ORDER BY n.updated_at DESC, n.space LIMIT 1
-        """
-        row = one(self._db, query, {"spaces": self._spaces(space), "id": check_id(memory_id)})
-        return SharedNote.of(row, self._names[row["space"]]) if row else None
+        found = self._where("n.id = %(id)s", self._spaces(space), 1, id=check_id(memory_id))
+        return found[0] if found else None
 
     def hits(
         self,
@@ -89,7 +89,7 @@ class HubStore:
     ) -> builtins.list[Hit]:
         """The k notes that best match a query, of the caller's spaces or of one of them."""
         wanted = search.Wanted(self._spaces(space), self._project_names(project), _checked_type(type))
-        found = search.search(self._db, query, wanted, min(k, search.MOST_HITS), mode)
+        found = search.search(self.db, query, wanted, min(k, search.MOST_HITS), mode)
         notes = self._notes((each.space, each.id) for each in found)
         hits = [
             Hit(notes[each.space, each.id], each.score, each.fit) for each in found if (each.space, each.id) in notes
@@ -107,7 +107,7 @@ class HubStore:
         """The k notes that are closest in meaning to a note; none where nothing is embedded."""
         note = self.get(memory_id)
         wanted = search.Wanted(self._spaces(None), self._project_names(project))
-        found = search.related(self._db, self.caller.spaces[note.space].id, note.id, wanted, k) if not warm else []
+        found = search.related(self.db, self.caller.spaces[note.space].id, note.id, wanted, k) if not warm else []
         notes = self._notes((each.space, each.id) for each in found)
         return [Hit(notes[each.space, each.id], each.score) for each in found if (each.space, each.id) in notes]
 
@@ -124,7 +124,7 @@ class HubStore:
         """Notes, newest first, of the caller's spaces or of one of them."""
         projects = self._project_names(project)
         reach = (100 if limit is None else limit) + offset
-        rows = self._db.execute(
+        rows = self.db.execute(
             """
             SELECT space, id, version, text FROM (
                 SELECT page.space, page.id, page.version, page.updated_at
@@ -164,7 +164,7 @@ class HubStore:
         values = {"spaces": self._spaces(space), "projects": self._project_names(project), "type": _checked_type(type)}
         if values["projects"] is None and type is None:
             query = "SELECT coalesce(sum(notes), 0) AS notes FROM anamnesis.spaces WHERE id = ANY (%(spaces)s)"
-            return int((one(self._db, query, values) or {})["notes"])
+            return int((one(self.db, query, values) or {})["notes"])
         query = f"""
             SELECT count(*) AS notes FROM (
                 SELECT FROM anamnesis.notes WHERE space = ANY (%(spaces)s) AND NOT deleted AND NOT hidden
@@ -172,16 +172,16 @@ class HubStore:
                     AND (%(type)s::text IS NULL OR type = %(type)s) LIMIT {_MOST_COUNTED}
             ) AS some
         """
-        return int((one(self._db, query, values) or {})["notes"])
+        return int((one(self.db, query, values) or {})["notes"])
 
     def sizes(self) -> dict[int, int]:
         """How many notes each of the caller's spaces has."""
         query = "SELECT id, notes FROM anamnesis.spaces WHERE id = ANY (%(spaces)s)"
-        return {row["id"]: row["notes"] for row in self._db.execute(query, {"spaces": self._spaces(None)})}
+        return {row["id"]: row["notes"] for row in self.db.execute(query, {"spaces": self._spaces(None)})}
 
     def projects(self) -> builtins.list[str]:
         """The projects of the caller's notes: one index lookup for each."""
-        rows = self._db.execute(
+        rows = self.db.execute(
             """
             WITH RECURSIVE found (space, project) AS (
                 SELECT given.space, (
@@ -206,17 +206,47 @@ class HubStore:
 
     def conflicts(self, most: int) -> builtins.list[SharedNote]:
         """The notes that a merge has made of what two machines wrote, in the spaces that the caller may write."""
-        spaces = [held.id for held in self.caller.spaces.values() if not self.caller.refusal(held, "writer")]
-        rows = self._db.execute(
-            """
-            SELECT n.space, n.id, n.version, v.text FROM anamnesis.notes n
-            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
-            WHERE n.space = ANY (%(spaces)s) AND 'conflict' = ANY (n.tags) AND NOT n.deleted AND NOT n.hidden
-            ORDER BY n.updated_at DESC, n.id DESC LIMIT %(most)s
-            """,
-            {"spaces": spaces, "most": most},
+        return self._where("'conflict' = ANY (n.tags) AND NOT n.hidden", self._writable(), most)
+
+    def waiting(self, most: int) -> builtins.list[SharedNote]:
+        """The notes that a person has to review, in the spaces that the caller may write."""
+        found = self._where(
+            f"(n.source = '{SOURCE}' OR '{TO_REVIEW}' = ANY (n.tags)) AND NOT '{REVIEWED}' = ANY (n.tags)"
+            f" AND NOT n.hidden AND (NOT '{CLAUDE_CODE}' = ANY (n.tags) OR '{TO_REVIEW}' = ANY (n.tags))",
+            self._writable(),
+            most,
         )
-        return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
+        return [note for note in found if is_waiting(note)]
+
+    def unreflected(self, project: str | None = None) -> dict[str, int]:
+        """The newest live episodes that were not folded into durable notes, the oldest first, with their versions.
+
+        Only those of the spaces that the caller may write: reflection tags them.
+        """
+        condition = (
+            f"n.type = 'episodic' AND NOT '{REFLECTED}' = ANY (n.tags) AND NOT n.hidden AND {_NOT_SUPERSEDED}"
+            " AND (%(projects)s::text[] IS NULL OR n.project = ANY (%(projects)s::text[]))"
+        )
+        found = self._where(condition, self._writable(), _MOST_EPISODES, projects=self._project_names(project))
+        return {note.id: note.version for note in reversed(found)}
+
+    def live(self, ids: Iterable[str]) -> builtins.list[SharedNote]:
+        """Those of the notes that are neither hidden nor superseded; of several with one id, the last changed."""
+        wanted = [*ids]
+        condition = f"n.id = ANY (%(ids)s) AND NOT n.hidden AND {_NOT_SUPERSEDED}"
+        found = self._where(condition, self._spaces(None), _MOST_COUNTED, ids=wanted)
+        return [*{note.id: note for note in reversed(found)}.values()]
+
+    def superseding(self, ids: Iterable[str]) -> dict[str, str]:
+        """Which of these notes are superseded, and by which."""
+        rows = self.db.execute(
+            """
+            SELECT superseded, max(id) AS id FROM anamnesis.supersessions
+            WHERE space = ANY (%(spaces)s) AND superseded = ANY (%(ids)s) GROUP BY superseded
+            """,
+            {"spaces": self._spaces(None), "ids": [*ids]},
+        )
+        return {row["superseded"]: row["id"] for row in rows}
 
     def marks(self, ids: Iterable[str]) -> dict[str, Marks]:
         """Those of the notes that are outdated, contradicted or stale."""
@@ -227,21 +257,32 @@ class HubStore:
         """Write a new note: into a space by its name, or into that of its project, or into the caller's own."""
         now = utcnow()
         note = Memory(id=_ids.next(), machine_id=MACHINE, created_at=now, updated_at=now, **given)
-        default = self._default_space(note.project)
-        held = self.caller.space(space, "writer") if space else default
-        return self._change(held, note.id, 0, note if held == default else with_space(note, held.name))
+        held = self.place(note.project, space)
+        return self._change(held, note.id, 0, self.placed(note, held))
+
+    def place(self, project: str, space: str | None) -> Held:
+        """The space for a new note: the named one, or that of its project, or the caller's own."""
+        return self.caller.space(space, "writer") if space else self._default_space(project)
+
+    def placed(self, note: Memory, held: Held) -> Memory:
+        """The note with the name of its space, unless it is in that space anyway."""
+        return note if held == self._default_space(note.project) else with_space(note, held.name)
+
+    def lock(self, held: Held) -> None:
+        """Let no other transaction change the space before this one ends."""
+        lock_spaces(self.db, {held.id})
 
     def update(
-        self, memory_id: str, *, space: str | None = None, expected: int | None = None, **changes: Any
+        self, memory_id: str, *, space: str | None = None, expected: SharedNote | None = None, **changes: Any
     ) -> SharedNote:
-        """Change some fields of a note and set its `updated_at`; not if its version is no longer the `expected` one."""
+        """Change some fields of a note and set its `updated_at`; not if it is no longer the `expected` one."""
         if unknown := sorted(changes.keys() - CHANGEABLE):
             names = ", ".join(sorted(CHANGEABLE))
             raise InvalidArgument(f"{unknown[0]!r} of a note cannot be changed.", f"These can: {names}.")
         note = self.get(memory_id, space=space)
         held = self.caller.space(note.space, "writer")
-        if expected not in (None, note.version):
-            raise _changed_meanwhile(memory_id)
+        if expected and expected.version != note.version:
+            raise _conflict_of(memory_id)
         changed = replace(note, **changes)
         if changed == note:
             return note
@@ -265,13 +306,37 @@ class HubStore:
         change = checked_change(held.name, id, base, text)
         if change.refused:
             raise InvalidArgument(change.refused)
-        (result,) = accept(self._db, self.caller, MACHINE, [change])
+        (result,) = accept(self.db, self.caller, MACHINE, [change])
         if "refused" in result:
             raise InvalidArgument(result["refused"])
         if "conflict" in result:
-            raise _changed_meanwhile(id)
+            raise _conflict_of(id)
         row = {"text": change.text or text, "version": result["version"]}
         return SharedNote.of(row, held.name) if text is not None else SharedNote(id, "semantic", "", "")
+
+    def put_all(self, notes: Iterable[SharedNote]) -> None:
+        """Store notes, new ones and changed ones, all or none; a changed one must still be the current version."""
+        given = [checked_change(note.space, note.id, note.version, render(note)) for note in notes]
+        with self.db.transaction():
+            for change, result in zip(given, accept(self.db, self.caller, MACHINE, given), strict=True):
+                if "refused" in result:
+                    raise InvalidArgument(result["refused"])
+                if "conflict" in result:
+                    raise _conflict_of(change.id)
+
+    def _where(self, condition: str, spaces: builtins.list[int], most: int, **values: Any) -> builtins.list[SharedNote]:
+        """The current notes of some spaces that meet a condition, the last changed first."""
+        query = f"""
+            SELECT n.space, n.version, v.text FROM anamnesis.notes n
+            JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+            WHERE n.space = ANY (%(spaces)s) AND NOT n.deleted AND {condition}
+            ORDER BY n.updated_at DESC, n.space, n.id DESC LIMIT %(most)s
+        """
+        rows = self.db.execute(query.encode(), {**values, "spaces": spaces, "most": most})
+        return [SharedNote.of(row, self._names[row["space"]]) for row in rows]
+
+    def _writable(self) -> builtins.list[int]:
+        return [held.id for held in self.caller.spaces.values() if not self.caller.refusal(held, "writer")]
 
     def _default_space(self, project: str) -> Held:
         """Where a note of a project is, if it names no space."""
@@ -284,12 +349,14 @@ class HubStore:
         return [self.caller.space(name).id] if name else [*self._names]
 
     def _project_names(self, project: str | None) -> builtins.list[str] | None:
+        if project and "\0" in project:
+            raise InvalidArgument(f"{project[:40]!r} is not the key of a project.")
         return None if not project else (names_of(project, self.projects()) or [project])
 
     def _notes(self, keys: Iterable[tuple[int, str]]) -> dict[tuple[int, str], SharedNote]:
         """The current notes of these spaces and ids."""
         wanted = [*keys]
-        rows = self._db.execute(
+        rows = self.db.execute(
             """
             SELECT v.space, v.id, v.version, v.text
             FROM unnest(%(spaces)s::bigint[], %(ids)s::text[]) AS given (space, id)
@@ -313,5 +380,5 @@ def _checked_type(type: str | None) -> str | None:
     return type or None
 
 
-def _changed_meanwhile(id: str) -> NoteConflict:
+def _conflict_of(id: str) -> NoteConflict:
     return NoteConflict(f"Somebody else has changed the note {id}.", "Look at it again.")

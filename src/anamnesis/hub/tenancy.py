@@ -1,4 +1,4 @@
-"""Who calls, and what of which space the caller may do. The database has the same answer in its policies."""
+"""The caller of a transaction, and what the caller may do in each space. The database's policies say the same."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Caller:
 
     @classmethod
     def of(cls, entered: dict[str, Any] | None) -> Caller:
-        """What `anamnesis.enter` returned."""
+        """The caller that `anamnesis.enter` returned; refuses if it returned none."""
         if entered is None:
             raise NotAuthenticated(
                 "The token is unknown, expired or revoked.", "Log in again: anamnesis login, or ask for a new token."

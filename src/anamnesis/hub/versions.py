@@ -10,6 +10,7 @@ from typing import Any
 from anamnesis.hub.database import Connection
 from anamnesis.hub.refusal import NotFound
 from anamnesis.hub.tenancy import Held
+from anamnesis.notes import Memory, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,32 @@ def version_texts(db: Connection, held: Held, id: str, limit: int) -> dict[int, 
         {"space": held.id, "id": id, "limit": limit},
     )
     return {row["version"]: row["text"] for row in rows}
+
+
+def version_notes(db: Connection, held: Held, id: str, limit: int) -> list[tuple[Memory, int]]:
+    """The last versions of a note, the oldest first, each with the nanosecond at which the hub got it."""
+    rows = db.execute(
+        """
+        SELECT text, at FROM anamnesis.versions
+        WHERE space = %(space)s AND id = %(id)s AND text IS NOT NULL ORDER BY version DESC LIMIT %(limit)s
+        """,
+        {"space": held.id, "id": id, "limit": limit},
+    ).fetchall()
+    return [(parse(row["text"]), int(row["at"].timestamp() * 1e9)) for row in reversed(rows)]
+
+
+def written_lately(db: Connection, held: Held, author: str, machine: str, most: int) -> int:
+    """How many of the last `most` changes of a space an author made on a machine within a minute."""
+    rows = db.execute(
+        """
+        SELECT count(*) AS notes FROM anamnesis.notes n
+        JOIN anamnesis.versions v ON v.space = n.space AND v.id = n.id AND v.version = n.version
+        WHERE n.space = %(space)s AND n.version > (SELECT seq FROM anamnesis.spaces WHERE id = %(space)s) - %(most)s
+            AND v.author = %(author)s AND v.machine = %(machine)s AND v.at > now() - interval '1 minute'
+        """,
+        {"space": held.id, "author": author, "machine": machine, "most": most},
+    )
+    return int((rows.fetchone() or {})["notes"])
 
 
 def moment(at: datetime) -> str:

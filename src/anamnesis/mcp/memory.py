@@ -203,7 +203,7 @@ def _writing_tools(store: OpenStore, settings: Settings) -> list[Tool]:
         admitted = admit(memory, fields, current())
         if admitted.verdict.decision == "allow" and admitted.note:
             return as_written(memory, admitted.note, given)
-        return _as_gated(memory, admitted, given)
+        return as_gated(memory, admitted, given)
 
     def memory_delete(id: str) -> Message:
         """Delete a note: its file goes to the trash, from where the user can restore it.
@@ -270,14 +270,15 @@ def as_written(store: MemoryStore, note: Memory, given: dict[str, Any]) -> Messa
     return fitted([note_fields(note) | {name: value for name, value in more.items() if value}])[0]
 
 
-def _as_gated(store: MemoryStore, admitted: Admission, given: dict[str, Any]) -> Message:
+def as_gated(store: MemoryStore, admitted: Admission, given: dict[str, Any]) -> Message:
     """The gate's decision about a note that was not written unchanged, with the note that was written instead."""
     verdict = admitted.verdict
     gate: Message = {"decision": verdict.decision, "reason": verdict.reason}
     if verdict.note:
         gate["note"] = _named([verdict.note])[0]
     if admitted.note is None:
-        gate["kept"] = f"anamnesis dream gate --accept {admitted.number}"
+        if admitted.number:  # a hub keeps no log
+            gate["kept"] = f"anamnesis dream gate --accept {admitted.number}"
         return {"gate": gate}
     return {**as_written(store, admitted.note, given), "gate": gate}
 
@@ -308,6 +309,11 @@ def _reflect_tool(store: OpenStore, machine_id: str) -> Tool:
 
         return take_notes(store(), notes, done or [], model, machine_id)
 
+    return Tool(memory_reflect, "Fold episodes into notes", reflect_parameters())
+
+
+def reflect_parameters() -> Message:
+    """The parameters of `memory_reflect`."""
     note = parameters(
         title=text("A short title."),
         body=text("The note itself, in markdown, understandable without its sources."),
@@ -316,12 +322,11 @@ def _reflect_tool(store: OpenStore, machine_id: str) -> Tool:
         tags=optional(texts("Words to find it by.")),
         supersedes=optional(texts("The ids of earlier durable notes that it replaces.")),
     )
-    given = parameters(
+    return parameters(
         notes=objects("The durable notes.", note, default=[]),
         done=optional(texts("The ids of unreflected episodes that hold nothing durable.")),
         model=text("The name of your model, as the provenance of the notes.", default=""),
     )
-    return Tool(memory_reflect, "Fold episodes into notes", given)
 
 
 def _sync_tool(store: OpenStore, settings: Settings) -> Tool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from anamnesis.dream.episodes import proposal_of, unreflected
 from anamnesis.dream.reflecting import ReflectionResult, take
@@ -14,6 +14,8 @@ from anamnesis.project import GLOBAL
 from anamnesis.reflect.folding import Lesson, Stamp
 from anamnesis.store import MemoryStore
 from anamnesis.store.ids import utcnow
+
+Take = Callable[[MemoryStore, Sequence[Lesson], Sequence[str], Stamp], ReflectionResult]
 
 # The episodes that the prompt shows, and their characters.
 _MOST_EPISODES = 20
@@ -51,9 +53,14 @@ def request(store: MemoryStore, project: str | None) -> str:
 
 
 def take_notes(
-    store: MemoryStore, notes: Sequence[Message], done: Sequence[str], model: str, machine_id: str
+    store: MemoryStore,
+    notes: Sequence[Message],
+    done: Sequence[str],
+    model: str,
+    machine_id: str,
+    take: Take = take,
 ) -> Message:
-    """Write the notes of an agent, and report the result."""
+    """Write the notes of an agent by `take`, and report the result."""
     if not notes and not done:
         raise InvalidArgument("memory_reflect got neither notes nor done.", "Give one of them.")
     if len(notes) > _MOST_NOTES:

@@ -25,7 +25,7 @@ _QUERY = f"""
 
 def may_repeat(store: MemoryStore, text: Memory) -> list[Memory]:
     """The newest notes of the same project that have all words of a text, or all words of its title in theirs."""
-    matches = [_all_of(telling_words(f"{text.title} {text.body}")), _all_of(telling_words(text.title), "title : ")]
+    matches = [_all_of(longest_words(f"{text.title} {text.body}")), _all_of(longest_words(text.title), "title : ")]
     wanted = [match for match in matches if match]
     ids = store._catalogue.ask(lambda db: [id for match in wanted for id in _ids(db, match, text.project)])
     return store.live(dict.fromkeys(ids))
@@ -36,6 +36,11 @@ def _ids(db: Connection, match: str, project: str) -> list[str]:
     return [id for (id,) in db.execute(_QUERY, values)]
 
 
+def longest_words(text: str) -> list[str]:
+    """The words by which notes that repeat a text are found."""
+    return sorted(telling_words(text), key=len, reverse=True)[:_MOST_WORDS]
+
+
 def _all_of(words: Iterable[str], column: str = "") -> str:
-    some = sorted(words, key=len, reverse=True)[:_MOST_WORDS]
-    return f"{column}({' AND '.join(f'{chr(34)}{word}{chr(34)}' for word in some)})" if some else ""
+    quoted = " AND ".join(f'"{word}"' for word in words)
+    return f"{column}({quoted})" if quoted else ""

@@ -1,4 +1,4 @@
-"""The login of a person: a token, kept in a cookie that no script can read and that no other site can send."""
+"""The login of a person: a token in a cookie that no script can read and no other site can send."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def show(request: Request) -> Response:
 
 
 async def enter(request: Request) -> Response:
-    """Wrong guesses of an address use up its allowance, and then it has to wait."""
+    """Log in. Failed attempts are limited by address."""
     refuse_other_origins(request)
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))

@@ -7,6 +7,7 @@ from anamnesis.hub import accounts, audit
 from anamnesis.hub.accounts import Space, User
 from anamnesis.hub.database import one
 from anamnesis.hub.refusal import NotAllowed, NotFound, Refusal
+from anamnesis.hub.routes import number_in
 from anamnesis.hub.tenancy import ROLES, Held
 from anamnesis.hub.ui.reading import spaces_of
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
@@ -16,10 +17,12 @@ _ENTRIES = 100
 
 
 def spaces(visit: Visit) -> Data:
+    """The caller's spaces, with the role and the number of notes."""
     return {"spaces": spaces_of(visit)}
 
 
 def space(visit: Visit) -> Data:
+    """A space with its members and projects."""
     held = visit.caller.space(visit.path["space"])
     rows = visit.db.execute(
         """
@@ -64,6 +67,7 @@ def change_member(visit: Visit, given: FormInput) -> Next:
 
 
 def change_project(visit: Visit, given: FormInput) -> Next:
+    """Give a project to a space, or take it back."""
     held = visit.caller.space(given.path["space"], "keeper")
     in_space, project = Space(held.id, held.name), given.text("project").strip()
     if given.text("remove"):
@@ -75,40 +79,50 @@ def change_project(visit: Visit, given: FormInput) -> Next:
 
 
 def log(visit: Visit) -> Data:
-    before = visit.query.get("before", "")
-    if before and (not before.isdecimal() or len(before) > 18):
-        raise Refusal(f"{before[:40]!r} is not the number of an entry.")
+    """The audit log of the spaces that the caller keeps, and what the caller did; the newest entries first."""
+    text = visit.query.get("before", "")
+    before = number_in(text)
+    if text and before is None:
+        raise Refusal(f"{text[:40]!r} is not the number of an entry.")
     name = visit.query.get("space")
     held = visit.caller.space(name) if name else None
     entries = audit.entries(
-        visit.db, space=held.id if held else None, before=int(before) if before else None, limit=_ENTRIES
+        visit.db,
+        space=held.id if held else None,
+        before=before,
+        limit=_ENTRIES,
+        caller=visit.caller,
     )
     return {"entries": entries, "before": entries[-1]["id"] if len(entries) == _ENTRIES else None}
 
 
 def tokens(visit: Visit) -> Data:
+    """The caller's tokens: not the tokens themselves, which are not kept."""
     return {"tokens": accounts.list_tokens(visit.db, User(visit.caller.id, visit.caller.name))}
 
 
 def revoke(visit: Visit, given: FormInput) -> Next:
-    number = given.path["id"]
-    if not number.isdecimal() or len(number) > 18:
-        raise NotFound(f"There is no token {number[:40]!r}.")
-    accounts.revoke_token(visit.db, int(number), visit.caller.name)
-    return Next("tokens", "The token does not hold any more.")
+    """Revoke one of the caller's tokens, at once."""
+    number = number_in(given.path["id"])
+    if number is None:
+        raise NotFound(f"There is no token {given.path['id'][:40]!r}.")
+    accounts.revoke_token(visit.db, number, visit.caller.name, User(visit.caller.id, visit.caller.name))
+    return Next("tokens", "The token is revoked.")
 
 
 def device(visit: Visit) -> Data:
+    """Where a person confirms the login of a machine."""
     return {"user": visit.caller.name}
 
 
 def approve(visit: Visit, given: FormInput) -> Next:
+    """Confirm the code that a machine shows: it gets a token of the caller."""
     if "write" not in visit.caller.scopes:
         raise NotAllowed(
             "Your token allows less than the machine would get.", "Log in with one that has the scope write."
         )
     machine = accounts.approve_device(visit.db, given.text("code")[:40], visit.caller.name)
-    return Next("device", f"{machine} is let in.")
+    return Next("device", f"{machine} is logged in.")
 
 
 def _roles(visit: Visit, held: Held) -> list[str]:

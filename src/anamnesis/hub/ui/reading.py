@@ -8,10 +8,12 @@ from typing import Any
 from anamnesis.history.diffs import differing
 from anamnesis.hub import search, versions
 from anamnesis.hub.refusal import Refusal
+from anamnesis.hub.routes import number_in
 from anamnesis.hub.search_routes import excerpt, shown
 from anamnesis.hub.store import SharedNote, marked_by_itself
 from anamnesis.hub.ui.visit import Data, Form, Next, Page, Visit
 from anamnesis.notes import as_dict
+from anamnesis.notes.foreign import as_reviewed, is_waiting
 from anamnesis.web.ui.action import FormInput
 from anamnesis.web.ui.markdown import rendered
 
@@ -22,12 +24,14 @@ _RELATED = 5
 
 
 def home(visit: Visit) -> Data:
+    """The newest notes, the caller's spaces, and how much waits for a decision."""
     sizes = visit.store.sizes()
     return {
         "total": sum(sizes.values()),
         "spaces": spaces_of(visit),
         "recent": [_row(note) for note in visit.store.list(limit=_RECENT)],
         "conflicts": len(visit.store.conflicts(_MOST_REVIEWED)),
+        "waiting": len(visit.store.waiting(_MOST_REVIEWED)),
     }
 
 
@@ -60,6 +64,7 @@ def notes(visit: Visit) -> Data:
 
 
 def note(visit: Visit) -> Data:
+    """A note with its last version, its marks, and notes about the same."""
     found = visit.store.get(visit.path["id"], space=visit.query.get("space") or None)
     held = visit.caller.spaces[found.space]
     last = versions.current_version(visit.db, held, found.id)
@@ -96,6 +101,7 @@ def history(visit: Visit) -> Data:
 
 
 def review(visit: Visit) -> Data:
+    """What a person decides: conflicts and unreviewed notes of the spaces that the caller may write; and redactions."""
     rows = visit.db.execute(
         """
         SELECT v.space, v.id, v.author, v.at, n.title FROM anamnesis.notes n
@@ -107,10 +113,28 @@ def review(visit: Visit) -> Data:
     )
     names = {held.id: held.name for held in visit.caller.spaces.values()}
     redacted = [{**row, "space": names[row["space"]], "at": versions.moment(row["at"])} for row in rows]
-    return {"conflicts": [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)], "redacted": redacted}
+    waiting = [{**_row(each), "html": str(rendered(each.body))} for each in visit.store.waiting(_MOST_REVIEWED)]
+    conflicts = [_row(each) for each in visit.store.conflicts(_MOST_REVIEWED)]
+    return {"conflicts": conflicts, "waiting": waiting, "redacted": redacted}
+
+
+def decide(visit: Visit, given: FormInput) -> Next:
+    """Accept a note that waits for a review, or delete it."""
+    found = visit.store.get(given.path["id"], space=given.text("space") or None)
+    visit.caller.space(found.space, "writer")
+    decision = given.text("decision")
+    if decision not in ("accept", "reject"):
+        raise Refusal(f"{decision[:40]!r} is neither accept nor reject.")
+    if not is_waiting(found):
+        raise Refusal(f"The note {found.id} needs no review.")
+    if decision == "reject":
+        return delete(visit, given)._replace(page="review")
+    visit.store.update(found.id, space=found.space, expected=found, tags=as_reviewed(found).tags)
+    return Next("review", f"Accepted “{found.title}”.")
 
 
 def delete(visit: Visit, given: FormInput) -> Next:
+    """Delete a note for everybody who shares its space; its versions stay."""
     note = visit.store.delete(given.path["id"], space=given.text("space") or None)
     return Next("notes", f"Deleted “{note.title}”; its versions stay.")
 
@@ -118,11 +142,11 @@ def delete(visit: Visit, given: FormInput) -> Next:
 def restore(visit: Visit, given: FormInput) -> Next:
     """Write an earlier version again, on top of the last one."""
     held = visit.caller.space(given.text("space"), "writer")
-    number = given.text("version")
-    if not number.isdecimal() or len(number) > 18:
-        raise Refusal(f"{number[:40]!r} is not a version.")
+    number = number_in(given.text("version"))
+    if number is None:
+        raise Refusal(f"{given.text('version')[:40]!r} is not a version.")
     id = given.path["id"]
-    old = versions.past_version(visit.db, held, id, int(number))
+    old = versions.past_version(visit.db, held, id, number)
     if old.text is None:
         raise Refusal("This version has no text.")
     visit.store.put_text(held.name, id, versions.current_version(visit.db, held, id).version, old.text)
@@ -139,9 +163,10 @@ def _space(note: object) -> str:
 
 def _page(visit: Visit) -> int:
     text = visit.query.get("page", "1")
-    if not text.isdecimal() or not 1 <= int(text[:9]) <= _MOST_PAGES:
+    number = number_in(text)
+    if number is None or not 1 <= number <= _MOST_PAGES:
         raise Refusal(f"{text[:40]!r} is not a page.", f"There are up to {_MOST_PAGES}: search for what is older.")
-    return int(text)
+    return number
 
 
 PAGES = [
@@ -151,4 +176,8 @@ PAGES = [
     Page("/notes/{id}/history", "hub/history.html", history),
     Page("/review", "hub/review.html", review),
 ]
-FORMS = [Form("/notes/{id}/delete", delete), Form("/notes/{id}/restore", restore)]
+FORMS = [
+    Form("/notes/{id}/delete", delete),
+    Form("/notes/{id}/restore", restore),
+    Form("/review/notes/{id}", decide),
+]

@@ -44,7 +44,7 @@ def build_site(hub: Hub) -> Starlette:
 
 
 async def follow(request: Request) -> Response:
-    """Tells a page that a note of the caller's spaces has changed since the moment it shows."""
+    """Server-sent events that a note of the caller's spaces has changed since the page was made."""
     hub = hub_of(request)
     enter = entering_of_visit(request)
 
@@ -67,7 +67,7 @@ async def follow(request: Request) -> Response:
                 if not changed:
                     yield ": still here\n\n"
                 else:
-                    await asyncio.sleep(0.2)  # what comes together is one change
+                    await asyncio.sleep(0.2)  # debounce
         except AnamnesisError:
             return
         finally:

@@ -34,7 +34,7 @@ Data = dict[str, Any]
 
 @dataclass(frozen=True)
 class Visit:
-    """Who visits, what is asked for, and the notes that there are for this caller."""
+    """One request of a logged-in user, in its transaction."""
 
     hub: Hub
     db: Connection
@@ -48,7 +48,7 @@ class Visit:
 
     @property
     def moment(self) -> str:
-        """Another text as soon as a note of the caller's spaces changes."""
+        """A text that changes whenever a note of the caller's spaces does."""
         return ".".join(f"{held.id}-{held.seq}" for held in self.caller.spaces.values())
 
 
@@ -123,12 +123,12 @@ def rendered(template: str, data: Mapping[str, Any]) -> str:
 
 
 def form_token_of(key: Key, token: bytes) -> str:
-    """What the forms of a login carry. Every server of the hub knows it, and a page of another site does not."""
+    """The token that the forms of a login carry. Every server can compute it, and a page of another site cannot."""
     return key.hash(f"form {token.hex()}").hex()
 
 
 def _sign(key: Key, token: bytes, done: str) -> str:
-    """Proves that what a page says was done comes from us, and not from a link that somebody sent."""
+    """Signs the message of a page, so that a link from somebody else cannot forge one."""
     return key.hash(f"done {token.hex()} {done}").hex()
 
 
@@ -144,7 +144,7 @@ def entering_of_visit(request: Request) -> Entering:
 
 
 def _logged_in(request: Request) -> tuple[Hub, bytes]:
-    """The hash of the token of a request: a program's, or that of a login."""
+    """The hash of the token of a request: from its header, or from the cookie of a login."""
     hub = hub_of(request)
     hub.limits.address.take(address_of(request))
     cookie = request.cookies.get(COOKIE, "")
