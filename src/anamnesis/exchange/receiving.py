@@ -17,7 +17,7 @@ from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, parse, render, validate
 from anamnesis.notes.merge import set_aside
-from anamnesis.notes.spaces import space_of, with_space
+from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
@@ -245,14 +245,17 @@ class Receiver:
     ) -> Agreed | None:
         """Set the version of a hidden space aside as a note of its own there: merged, it might be seen by too many.
 
-        In the user's own space, it takes the place of the note. Returns what the file here is to be compared with.
+        In the user's own space, it takes the place of the note; unless that may just have been moved there by another
+        machine, which will delete it in the other space: deleted in both, it would be lost. Returns what the file here
+        is to be compared with.
         """
         is_here = bool(home and home.space == hidden and local)
         found = versions.get(hidden) or (None if is_here else self.client.note(hidden, decision.note))
         text = local.text if is_here and local else found.text if found else None
         other = _parsed(Incoming(hidden, decision.note, 0, text)) if text else None
         theirs = _parsed(versions[chosen]) if chosen in versions else None
-        if other and theirs and not _says_the_same(other, theirs):
+        differs = bool(other and theirs and not _says_the_same(other, theirs))
+        if other and differs:
             aside = with_space(set_aside(other), hidden)
             path = f"{aside.type}/{aside.id}.md"
             if not is_taken(self.store, f"{_TREE}/{path}"):
@@ -260,8 +263,9 @@ class Receiver:
             decision.conflicted, decision.kind = True, "conflict"
         if self.spaces[hidden].is_personal:
             row = self._version(versions.pop(hidden), False, known) if hidden in versions else known[hidden]
-            decision.agreed.append(row._replace(is_here=False, is_leaving=True))
-            decision.wait = Waiting(decision.note, hidden, "")
+            is_leaving = differs or not (other and space_of(other).startswith(PERSONAL))
+            decision.agreed.append(row._replace(is_here=False, is_leaving=is_leaving))
+            decision.wait = Waiting(decision.note, hidden, "") if is_leaving else None
         return home._replace(hash=local.file.hash) if is_here and home and local else home
 
     def _bring(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
