@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable
@@ -23,6 +24,7 @@ class Space:
     projects: list[str] = field(default_factory=list)
     seq: int = 0
     versions: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
+    id: int = field(default_factory=itertools.count(1).__next__)
 
     def current(self, note: str) -> tuple[int, str | None]:
         return self.versions.get(note, [(0, None)])[-1]
@@ -124,7 +126,8 @@ class SmallHub:
         seen = {name: each for name, each in self.spaces.items() if user in each.members}
         if path == "/v1/me":
             shown = [
-                {"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()
+                {"id": s.id, "name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects}
+                for n, s in seen.items()
             ]
             return 200, {"user": user, "hub": self.id, "personal": f"~{user}", "spaces": shown}
         if path == "/v1/sync":
@@ -150,7 +153,7 @@ class SmallHub:
             shown = [{"id": n, "version": v, "text": t} for v, n, t in changed[:room]]
             more = len(changed) > room
             room -= len(shown)
-            answer[name] = {"role": space.members[user], "projects": space.projects, "seq": space.seq}
+            answer[name] = {"id": space.id, "role": space.members[user], "projects": space.projects, "seq": space.seq}
             answer[name] |= {"changes": shown, "more": more}
         return answer
 
