@@ -26,6 +26,8 @@ class Space:
     versions: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
     id: int = field(default_factory=itertools.count(1).__next__)
 
+    authors: dict[int, str] = field(default_factory=dict)
+
     def current(self, note: str) -> tuple[int, str | None]:
         return self.versions.get(note, [(0, None)])[-1]
 
@@ -107,12 +109,13 @@ class SmallHub:
     def add_user(self, name: str) -> None:
         self.spaces[f"~{name}"] = Space({name: "owner"})
 
-    def put(self, space: str, note: str, text: str | None) -> int:
+    def put(self, space: str, note: str, text: str | None, author: str = "mate") -> int:
         """A change as another client makes it."""
         with self.lock:
             held = self.spaces[space]
             held.seq += 1
             held.versions.setdefault(note, []).append((held.seq, text))
+            held.authors[held.seq] = author
         with self.changed:
             self.changed.notify_all()
         return held.seq
@@ -139,8 +142,12 @@ class SmallHub:
         found = None
         if space:
             versions = dict(space.versions.get(note, []))
+            if path.endswith("/versions"):
+                listed = [{"version": each, "author": space.authors.get(each, "")} for each in sorted(versions)]
+                return 200, {"versions": listed[::-1]}
             wanted = int(parts[4]) if len(parts) > 4 else max(versions, default=0)
-            found = {"id": note, "version": wanted, "text": versions[wanted]} if wanted in versions else None
+            described = {"id": note, "version": wanted, "author": space.authors.get(wanted, "")}
+            found = {**described, "text": versions[wanted]} if wanted in versions else None
         return (200, found) if found else (404, {"error": "There is no such note."})
 
     def _since(self, user: str, seen: dict[str, Space], cursors: Json) -> Json:
@@ -150,7 +157,9 @@ class SmallHub:
             cursor = cursors.get(name, 0)
             cursor = 0 if cursor > space.seq else cursor
             changed = sorted((v[-1][0], n, v[-1][1]) for n, v in space.versions.items() if v[-1][0] > cursor)
-            shown = [{"id": n, "version": v, "text": t} for v, n, t in changed[:room]]
+            shown = [
+                {"id": n, "version": v, "text": t, "author": space.authors.get(v, "")} for v, n, t in changed[:room]
+            ]
             more = len(changed) > room
             room -= len(shown)
             answer[name] = {"id": space.id, "role": space.members[user], "projects": space.projects, "seq": space.seq}
@@ -170,6 +179,7 @@ class SmallHub:
         version, current = seen[name].current(note)
         if text != current:
             if change["base"] != version:
-                return {**result, "conflict": {"version": version, "text": current}}
-            version = self.put(name, note, text)
+                author = seen[name].authors.get(version, "")
+                return {**result, "conflict": {"version": version, "text": current, "author": author}}
+            version = self.put(name, note, text, user)
         return {**result, "version": version, **({"text": text} if is_redacted else {})}

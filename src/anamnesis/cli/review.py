@@ -45,14 +45,15 @@ class _Items(NamedTuple):
 @yes_option
 @as_json
 def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool, as_json: bool) -> None:
-    """List what waits for you, or decide it: proposals of dreams, and notes that were imported from elsewhere.
+    """List what waits for you, or decide it: proposals of dreams, and notes that are imported or other members'.
 
     A dream proposes, and does not do, what it is not sure of and what concerns notes that you wrote, edited or pinned.
     With an ID alone, a proposal is shown with its diff. What you accept can be undone by `anamnesis dream undo`; what
     you reject is not proposed again.
 
-    Before its review, an imported global note is not injected by itself; a search finds it all the same. A rejected
-    note goes to the trash; `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is that of a
+    Before its review, a global note that is imported, or that another member of your team wrote, is not injected by
+    itself; a search finds it all the same. The latter is accepted for this machine. A rejected note goes to the trash;
+    `anamnesis restore ID` brings it back. To edit a note is to accept it. ID is that of a
     proposal or its beginning, or a note as in `anamnesis show`; where it is a guess, the command asks first, as
     `anamnesis delete` does.
 

@@ -51,6 +51,7 @@ class Incoming(NamedTuple):
     version: int
     text: str | None
     is_erased: bool = False
+    author: str = ""
 
 
 class Outgoing(NamedTuple):
@@ -123,6 +124,11 @@ class HubClient:
         found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions/{version:d}")
         text = found.get("text") if found else None
         return text if isinstance(text, str) else None
+
+    def authors(self, space: str, note: str) -> list[str]:
+        """Who wrote the versions of a note, the last first."""
+        found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions")
+        return [str(each.get("author", "")) for each in _held(found, "versions", list)] if found else []
 
     def ask_for_code(self, machine: str) -> Json:
         """Begin a login by device: the code that a person confirms, and where."""
@@ -302,7 +308,8 @@ def incoming(space: str, found: Json) -> Incoming:
     except (KeyError, TypeError, ValueError):
         raise HubRefused("The hub describes a version without a number.", _NOT_A_HUB) from None
     is_erased = bool(found.get("erased"))
-    return Incoming(space, str(found.get("id", "")), version, text if isinstance(text, str) else None, is_erased)
+    text = text if isinstance(text, str) else None
+    return Incoming(space, str(found.get("id", "")), version, text, is_erased, str(found.get("author", "")))
 
 
 def _held(answer: Json, name: str, kind: type[Any]) -> Any:

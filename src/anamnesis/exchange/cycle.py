@@ -51,6 +51,8 @@ class Cycle:
         state = self.receiver.state
         self.receiver.spaces = state.spaces()
         self._receive()
+        store = self.receiver.store
+        store.shared.close_spaces({name for name, space in self.receiver.spaces.items() if not space.can_write})
         self._catch_up()
         if self._find_lost():
             self._receive()

@@ -93,6 +93,10 @@ class HubState:
         self.number, self.start = database.change(lambda db: _enter(db, account))
 
     @property
+    def user(self) -> str:
+        return self._account.user
+
+    @property
     def identity(self) -> str:
         """The identity of the follower of the change log."""
         return f"{self._account.identity}/{self.start}"
