@@ -71,9 +71,7 @@ def reject(store: MemoryStore, note_id: str) -> Memory:
     if shared := store.shared.of([note_id] if note_id in _held(store) else ()):
         space = shared[note_id].space
         message = f"The note {note_id} is of the space {space}, and would be deleted for all of its members."
-        raise InvalidArgument(
-            message, f"It is not injected as long as you do not accept it. anamnesis delete {note_id}"
-        )
+        raise InvalidArgument(message, f"Leave it, as it is not injected by itself, or: anamnesis delete {note_id}")
     return store.delete(_waiting(store, note_id).id)
 
 

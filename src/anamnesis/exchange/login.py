@@ -12,7 +12,7 @@ from anamnesis.config import Proxies
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, LockHeld
 from anamnesis.exchange.account import Account, Address, forget_account, write_account
-from anamnesis.exchange.client import HubClient, HubRefused
+from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
 from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
@@ -42,8 +42,11 @@ def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXI
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidArgument("That is not a token.", "One begins with anh_; `anamnesis hub token create` prints it.")
-    with HubClient(address, token, timeout=_TIMEOUT, proxies=proxies) as client:
-        found = client.me()
+    try:
+        with HubClient(address, token, timeout=_TIMEOUT, proxies=proxies) as client:
+            found = client.me()
+    except HubUnreachable as error:
+        raise HubUnreachable(error.message, "Check the address and the network, and log in again.") from error
     try:
         account = Account(address.url, token, str(found["user"]), str(found["hub"]))
         spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
