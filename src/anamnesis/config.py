@@ -30,6 +30,7 @@ from anamnesis.setting import (
 CONFIG_NAME = "config.json"
 # The folders of a home that hold its notes, by scope.
 TREES = {"portable": "memory", "machine-local": "local"}
+_PROXIES = ("https", "http", "no")
 # The source of a value that is not set.
 DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
@@ -194,6 +195,17 @@ class Reflection(NamedTuple):
         return f"Reflection({self.provider}, {self.model}, {self.base_url})"  # without the key
 
 
+class Proxies(NamedTuple):
+    """The HTTP proxies of this machine for each scheme, and the hosts that are reached without one."""
+
+    https: str = ""
+    http: str = ""
+    no: str = ""
+
+    def __repr__(self) -> str:
+        return "Proxies()"  # an address may hold a password
+
+
 # A NamedTuple like the others here: declaring a frozen dataclass of this size would cost a hook 2 ms.
 class Settings(NamedTuple):
     """This machine's settings when the program read them. An invalid value is replaced by the default.
@@ -221,6 +233,7 @@ class Settings(NamedTuple):
     engram_port: str
     engram_project: str
     hub_key: str
+    proxies: Proxies
     user: str
     found: tuple[ResolvedSetting, ...]
 
@@ -289,6 +302,9 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         engram_port=environ.get("ENGRAM_PORT", ""),
         engram_project=environ.get("ENGRAM_PROJECT", ""),
         hub_key=environ.get(HUB_KEY, ""),
+        proxies=Proxies(
+            *(environ.get(f"{each}_proxy") or environ.get(f"{each}_proxy".upper(), "") for each in _PROXIES)
+        ),
         user=environ.get("USER") or environ.get("USERNAME") or _host_name() or "unknown",
         found=tuple(found.values()),
     )

@@ -26,6 +26,7 @@ def save_text(store: MemoryStore, before: Memory, text: str) -> Memory:
     after = as_edited(before, as_reviewed(parse_edited(before.id, text)))
     note = store.update(before.id, expected=before, **{name: getattr(after, name) for name in CHANGEABLE})
     record_edit(store, before, note)
+    store.shared.accept([note.id])
     return note
 
 

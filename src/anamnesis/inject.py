@@ -10,19 +10,23 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from anamnesis.config import DEFAULT_BUDGET, resolve_settings
 from anamnesis.notes import PINNED, REFLECTED, Memory
-from anamnesis.notes.foreign import TO_REVIEW, is_waiting
+from anamnesis.notes.foreign import TO_REVIEW, is_waiting, origin_name
 from anamnesis.project import GLOBAL, find_project
 from anamnesis.recall.query import telling_words
 from anamnesis.recall.relevance import is_about, says_something, subject
 from anamnesis.store import MemoryStore
 from anamnesis.store.question import Marks, Ranked, is_weak
+
+if TYPE_CHECKING:
+    from anamnesis.store.shared_notes import Shared
 
 __all__ = ["render_inject", "render_recall", "resolve_project_key", "select_inject", "select_recall", "why_injected"]
 
@@ -149,18 +153,32 @@ def _newer_first(store: MemoryStore, notes: list[Memory], known: Collection[str]
     """The notes with the marks that agents see, and with the newest note before each outdated one, unless known."""
     found = store.marks(note.id for note in notes)
     if not found and not any(note.extra for note in notes):
-        return notes
+        return _with_authors(store, notes)
     from anamnesis.notes.marks import with_marks
     from anamnesis.store.linked import in_order, newer_of
 
     newer = newer_of(found)
     missing = {ids[0] for ids in newer.values()}.difference(known, (note.id for note in notes))
-    all = {note.id: note for note in (*notes, *filter(_is_due, store.live(missing)))}
+    all = {note.id: note for note in (*notes, *_due(store, store.live(missing)))}
     found |= store.marks(missing)
-    return [
+    marked = [
         with_marks(note, found.get(note.id, Marks()).as_marks()) if note.id in found or note.extra else note
         for note in (all[id] for id in in_order([*all], newer))
     ]
+    return _with_authors(store, marked)
+
+
+def _with_authors(store: MemoryStore, notes: list[Memory]) -> list[Memory]:
+    """The notes of other members of a team with their authors and spaces as the origin, before what they say of it."""
+    written = _written_by_others(store, notes)
+    if not written:
+        return notes
+
+    def origin(note: Memory) -> str:
+        found = written[note.id]
+        return f"{origin_name(found.author)} in the space {origin_name(found.space)}, on {note.machine_id}"
+
+    return [replace(note, machine_id=origin(note)) if note.id in written else note for note in notes]
 
 
 def _random_word() -> str:
@@ -172,7 +190,7 @@ def _newest(store: MemoryStore, left_out: set[str], wanted: int, **filters: Any)
     found: list[Memory] = []
     for page in count():
         notes = store.list(**filters, limit=_PAGE, offset=page * _PAGE)
-        found += [note for note in notes if note.id not in left_out and _is_due(note)]
+        found += _due(store, [note for note in notes if note.id not in left_out])
         if len(found) >= wanted or len(notes) < _PAGE:
             break
     return sorted(found, key=_recency, reverse=True)[:wanted]
@@ -189,6 +207,20 @@ def _pinned(store: MemoryStore, superseded: set[str], project: str) -> list[Memo
 def _is_later(note: Memory) -> tuple[bool, bool]:
     """The order in which notes are dropped if not all fit: pinned ones last, global ones first."""
     return PINNED not in note.tags, note.project == GLOBAL
+
+
+def _due(store: MemoryStore, notes: Sequence[Memory]) -> list[Memory]:
+    """Those of the notes that may be injected: not a global one of another member that the user has not accepted."""
+    found = [note for note in notes if _is_due(note)]
+    written = _written_by_others(store, [note for note in found if note.project == GLOBAL])
+    return [note for note in found if note.id not in written or written[note.id].is_accepted]
+
+
+def _written_by_others(store: MemoryStore, notes: Iterable[Memory]) -> dict[str, Shared]:
+    """Those of the notes that other members of a team wrote; a machine without a hub imports nothing for it."""
+    if not store.has_shared:
+        return {}
+    return {id: each for id, each in store.shared.of(note.id for note in notes).items() if each.author}
 
 
 def _is_due(note: Memory) -> bool:
@@ -208,7 +240,7 @@ def _about(store: MemoryStore, project: str, hints: Sequence[str], known: set[st
     if not words:
         return []
     hits = store.hits(" ".join(words), project=project, k=_MOST_AT_HAND + len(known))
-    found = {hit.memory.id: hit.memory for hit in hits if hit.memory.id not in known and _is_due(hit.memory)}
+    found = {note.id: note for note in _due(store, [hit.memory for hit in hits if hit.memory.id not in known])}
     held, named, notes, total = store.coverage(words, list(found))
     asked = [{word: notes[word] for word in hint.split()} for hint in hints]
     about = [
@@ -228,7 +260,7 @@ def _global_notes(
     if len(notes) == most:  # older ones may matter more
         about = store.search(" ".join(sorted(matters)), project=GLOBAL, k=_MOST_ABOUT)
         known = {note.id for note in notes}
-        notes += [note for note in about if note.id not in known and _is_due(note)]
+        notes += _due(store, [note for note in about if note.id not in known])
     shared = [matters & _words(f"{note.title} {note.body}") for note in notes]
     held = Counter(word for words in shared for word in words)
     relevance = [sum(math.log(1 + len(notes) / held[word]) for word in words) for words in shared]

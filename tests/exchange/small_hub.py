@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from collections.abc import Callable
@@ -23,6 +24,9 @@ class Space:
     projects: list[str] = field(default_factory=list)
     seq: int = 0
     versions: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
+    id: int = field(default_factory=itertools.count(1).__next__)
+
+    authors: dict[int, str] = field(default_factory=dict)
 
     def current(self, note: str) -> tuple[int, str | None]:
         return self.versions.get(note, [(0, None)])[-1]
@@ -105,12 +109,13 @@ class SmallHub:
     def add_user(self, name: str) -> None:
         self.spaces[f"~{name}"] = Space({name: "owner"})
 
-    def put(self, space: str, note: str, text: str | None) -> int:
+    def put(self, space: str, note: str, text: str | None, author: str = "mate") -> int:
         """A change as another client makes it."""
         with self.lock:
             held = self.spaces[space]
             held.seq += 1
             held.versions.setdefault(note, []).append((held.seq, text))
+            held.authors[held.seq] = author
         with self.changed:
             self.changed.notify_all()
         return held.seq
@@ -124,7 +129,8 @@ class SmallHub:
         seen = {name: each for name, each in self.spaces.items() if user in each.members}
         if path == "/v1/me":
             shown = [
-                {"name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects} for n, s in seen.items()
+                {"id": s.id, "name": n, "role": s.members[user], "seq": s.seq, "projects": s.projects}
+                for n, s in seen.items()
             ]
             return 200, {"user": user, "hub": self.id, "personal": f"~{user}", "spaces": shown}
         if path == "/v1/sync":
@@ -136,8 +142,12 @@ class SmallHub:
         found = None
         if space:
             versions = dict(space.versions.get(note, []))
+            if path.endswith("/versions"):
+                listed = [{"version": each, "author": space.authors.get(each, "")} for each in sorted(versions)]
+                return 200, {"versions": listed[::-1]}
             wanted = int(parts[4]) if len(parts) > 4 else max(versions, default=0)
-            found = {"id": note, "version": wanted, "text": versions[wanted]} if wanted in versions else None
+            described = {"id": note, "version": wanted, "author": space.authors.get(wanted, "")}
+            found = {**described, "text": versions[wanted]} if wanted in versions else None
         return (200, found) if found else (404, {"error": "There is no such note."})
 
     def _since(self, user: str, seen: dict[str, Space], cursors: Json) -> Json:
@@ -147,10 +157,12 @@ class SmallHub:
             cursor = cursors.get(name, 0)
             cursor = 0 if cursor > space.seq else cursor
             changed = sorted((v[-1][0], n, v[-1][1]) for n, v in space.versions.items() if v[-1][0] > cursor)
-            shown = [{"id": n, "version": v, "text": t} for v, n, t in changed[:room]]
+            shown = [
+                {"id": n, "version": v, "text": t, "author": space.authors.get(v, "")} for v, n, t in changed[:room]
+            ]
             more = len(changed) > room
             room -= len(shown)
-            answer[name] = {"role": space.members[user], "projects": space.projects, "seq": space.seq}
+            answer[name] = {"id": space.id, "role": space.members[user], "projects": space.projects, "seq": space.seq}
             answer[name] |= {"changes": shown, "more": more}
         return answer
 
@@ -167,6 +179,7 @@ class SmallHub:
         version, current = seen[name].current(note)
         if text != current:
             if change["base"] != version:
-                return {**result, "conflict": {"version": version, "text": current}}
-            version = self.put(name, note, text)
+                author = seen[name].authors.get(version, "")
+                return {**result, "conflict": {"version": version, "text": current, "author": author}}
+            version = self.put(name, note, text, user)
         return {**result, "version": version, **({"text": text} if is_redacted else {})}

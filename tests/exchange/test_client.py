@@ -20,7 +20,7 @@ TOKEN = "anh_secret"
 
 
 @contextmanager
-def answering(status: int, body: bytes, secure: bool = False, **headers: str) -> Iterator[tuple[str, list[str]]]:
+def answering(status: int, body: bytes, secure: Path | None = None, **headers: str) -> Iterator[tuple[str, list[str]]]:
     """A server that always answers this; its address, and the requests that it got."""
     asked: list[str] = []
 
@@ -45,7 +45,7 @@ def answering(status: int, body: bytes, secure: bool = False, **headers: str) ->
     server = Server(("127.0.0.1", 0), Handler)
     if secure:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(PEM)
+        context.load_cert_chain(secure)
         server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -69,7 +69,7 @@ def test_a_redirect_is_not_followed() -> None:
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused() -> None:
-    with answering(200, b"{}", secure=True) as (url, seen):
+    with answering(200, b"{}", secure=PEM) as (url, seen):
         with pytest.raises(HubRefused, match="certificate of localhost is not valid: self") as refused:
             asked(url)
         assert "SSL_CERT_FILE" in refused.value.hint
@@ -78,7 +78,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused() -> None:
 
 def test_a_certificate_of_a_known_authority_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(PEM))
-    with answering(200, b'{"user": "you"}', secure=True) as (url, _):
+    with answering(200, b'{"user": "you"}', secure=PEM) as (url, _):
         assert asked(url) == {"user": "you"}
 
 
@@ -95,6 +95,16 @@ def test_a_certificate_of_a_known_authority_is_accepted(monkeypatch: pytest.Monk
 )
 def test_every_answer_that_is_no_success_is_a_sentence(status: int, body: bytes, kind: type, words: str) -> None:
     with answering(status, body) as (url, _), pytest.raises(kind, match=words):
+        asked(url)
+
+
+def test_an_answer_that_ends_too_early_is_a_connection_that_broke() -> None:
+    """It says nothing about what answers there, and the next sync tries again."""
+    headers = {"Content-Length": "15", "Connection": "close"}
+    with (
+        answering(200, b'{"user": "y', None, **headers) as (url, _),
+        pytest.raises(HubUnreachable, match="hung up in the middle of its answer"),
+    ):
         asked(url)
 
 

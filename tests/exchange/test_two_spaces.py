@@ -35,6 +35,33 @@ def test_what_was_taken_back_and_changed_by_somebody_else_is_two_notes(machine: 
     assert CONFLICT_TAG in one.store.get(aside).tags
 
 
+def test_two_machines_do_not_delete_a_note_in_both_spaces_while_one_of_them_moves_it(
+    machine: Machines, hub: SmallHub
+) -> None:
+    """One has created it in its new space, the other sees it in both, and the first deletes it in the old one."""
+    hub.spaces["core"] = Space({"you": "writer"})
+    one, two = machine("one"), machine("two")
+    note = one.write("a")
+    move(one, note, "core")
+    one.sync()
+    move(one, note, "~you")
+
+    def complete_the_move(path: str, when: str) -> bool:
+        if path == "/v1/changes" and when == "before" and hub.text("core", note):
+            hub.put("core", note, None)
+        return False
+
+    hub.cut = lambda path, when: path == "/v1/changes" and when == "before" and bool(hub.text("~you", note))
+    assert not one.sync().reached
+    hub.cut = complete_the_move
+    two.sync()
+    for each in (one, two, one):
+        each.sync()
+    assert one.bodies() == two.bodies() == {note: "a"}
+    assert [*hub.spaces["~you"].live()] == [note]
+    assert [*hub.spaces["core"].live()] == []
+
+
 def test_a_copy_under_the_same_id_in_another_space_is_left_alone(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     hub.spaces["team"] = Space({"you": "writer", "mate": "writer"})

@@ -49,6 +49,7 @@ def test_what_goes_wrong_is_one_sentence(running: RunningHub, person: People) ->
     desk = person("desk")
     assert "would get the token unencrypted" in desk("login", "http://example.com").err
     assert "does not accept the token" in desk("login", running.url, "--token-stdin", stdin="anh_x").err
+    assert "Check the address" in desk("login", "http://127.0.0.1:1", "--token-stdin", stdin="anh_x").err
     assert "not logged in" in desk("space").err
     assert not (desk.home / "hub.json").exists()
     you = running.user("you")

@@ -35,8 +35,9 @@ def command(address: str, token_stdin: bool, insecure_http: bool, as_json: bool)
         click.echo(f"Open {code.address} and enter the code {code.user_code} within {code.minutes} minutes.", err=True)
 
     parsed = parse_address(address, insecure=insecure_http)
-    token = _read_token() if token_stdin else ask_for_token(parsed, settings().machine_id, show)
-    done = log_in(settings().home, parsed, token)
+    machine, proxies = settings().machine_id, settings().proxies
+    token = _read_token() if token_stdin else ask_for_token(parsed, machine, show, proxies=proxies)
+    done = log_in(settings().home, parsed, token, proxies)
     if as_json:
         facts = done.account._asdict() | {"spaces": done.spaces}
         print_json({name: value for name, value in facts.items() if name != "token"})

@@ -45,13 +45,14 @@ class _Items(NamedTuple):
 @yes_option
 @as_json
 def command(ids: tuple[str, ...], are_all: bool, decision: str | None, yes: bool, as_json: bool) -> None:
-    """List the proposals of dreams and the imported notes that wait for you, or decide about them.
+    """List proposals of dreams, imported notes and notes of teammates that wait for you, or decide about them.
 
     A dream only proposes uncertain changes, and changes to notes that you wrote, edited or pinned. With an ID alone, a
     proposal is shown with its diff. `anamnesis dream undo` undoes an accepted proposal; a rejected one is not proposed
     again.
 
-    Before its review, an imported global note is not injected, but searches find it. A rejected note goes to the trash;
+    Before its review, a global note that was imported or that another member of your team wrote is not injected, but
+    searches find it. A teammate's note is accepted for this machine alone. A rejected note goes to the trash;
     `anamnesis restore ID` restores it. Editing a note accepts it. ID is that of a proposal or its beginning, or a note
     as in `anamnesis show`; if it is a guess, the command asks first, as `anamnesis delete` does.
 

@@ -108,8 +108,9 @@ class Exchanger:
             from anamnesis.exchange.account import parse_address
             from anamnesis.exchange.client import HubClient
 
-            self._listening = HubClient(parse_address(account.url, insecure=True), account.token)
+            address = parse_address(account.url, insecure=True)
             try:
+                self._listening = HubClient(address, account.token, proxies=self._settings.proxies)
                 with self._listening.live(self._rhythm.silence) as events:
                     for space in events:
                         if self._stopping.is_set():

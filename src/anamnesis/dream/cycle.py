@@ -187,9 +187,13 @@ class _Finder:
         return self.database.proposals(WAITING, REVIEW, phases=self._options.phases)
 
     def decide(self, open: Sequence[SavedProposal]) -> Decisions:
-        """Decide about the open proposals; proposals about notes that have changed since are dropped."""
+        """Decide about the open proposals.
+
+        Proposals about notes that have changed since are dropped, and those that this user's machines may not apply.
+        """
         hashes = self._hashes(each.proposal for each in open)
         valid = [each.proposal for each in open if each.seen == _seen(each.proposal, hashes)]
+        valid = [each for each in valid if self._store.shared.may_tidy(_existing(each, hashes))]
         live = self._live(id for each in valid for id in (*each.notes, *hidden(each)))
         by = self._store.superseding({id for each in valid for id in each.notes} - live.keys())
         valid = [each for each in valid if all(id in live or by.get(id) in each.notes for id in each.notes)]
@@ -323,6 +327,11 @@ def alone(store: MemoryStore, timeout: float = 0) -> Iterator[None]:
             yield
         except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(f"A dream cannot use its files in {store.root}: {error}.") from error
+
+
+def _existing(proposal: Proposal, hashes: Mapping[str, str]) -> set[str]:
+    """The notes that a proposal changes, hides or is about; not those that it adds."""
+    return {*proposal.notes, *hidden(proposal), *(id for id in involved(proposal) if id in hashes)}
 
 
 def _seen(proposal: Proposal, hashes: Mapping[str, str]) -> dict[str, str]:

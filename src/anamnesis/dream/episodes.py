@@ -40,10 +40,14 @@ Fold = Callable[[Sequence[Memory]], list[Folding]]
 
 
 def unreflected(store: MemoryStore, ids: Iterable[str]) -> list[Memory]:
-    """Those of the episodes that may be folded, in their order: without foreign notes that wait for a review."""
+    """Those of the episodes that may be folded, in their order.
+
+    Episodes of other members of a team are folded by their own machines; imported ones only after their review.
+    """
     wanted = [*ids]
     notes = {note.id: note for note in store.live(wanted)}
-    return [notes[id] for id in wanted if id in notes and not is_waiting(notes[id])]
+    others = {id for id, each in store.shared.of(notes).items() if not each.is_own}
+    return [notes[id] for id in wanted if id in notes and id not in others and not is_waiting(notes[id])]
 
 
 def find(look: Look, projects: Iterable[str]) -> Iterator[Proposal]:

@@ -106,6 +106,7 @@ def reflect(
             if progress:
                 progress(number, len(chosen))
             foldings += way.fold(group)
+        foldings = [each for each in foldings if store.shared.may_tidy(each.about)]
         rejected = database.statuses([proposal_of(each).key for each in foldings])
         foldings = [each for each in foldings if rejected.get(proposal_of(each).key) != REJECTED]
         looked_at = [episode for group in chosen for episode in group]

@@ -93,7 +93,7 @@ def _exchange(store: MemoryStore, settings: Settings, account: Account, how: Sha
     address = parse_address(account.url, insecure=True)  # the login has decided about that
     with (
         closing(HubDatabase(store.root)) as database,
-        HubClient(address, account.token, timeout=float(settings.sync_timeout)) as client,
+        HubClient(address, account.token, timeout=float(settings.sync_timeout), proxies=settings.proxies) as client,
     ):
         receiver = Receiver(store, HubState(database, account), client, how.purge)
         sender = Sender(receiver, settings.machine_id, how.retries)

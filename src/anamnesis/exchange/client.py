@@ -1,4 +1,7 @@
-"""HTTP to a hub: one connection, the standard library alone. It follows no redirect: a token goes to one host only."""
+"""HTTP to a hub, directly or through a proxy: one connection, the standard library alone.
+
+It follows no redirect: a token goes to one host only.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import contextlib
 import json
 import socket
 from collections.abc import Iterator, Mapping, Sequence
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
 from ssl import SSLCertVerificationError, SSLError, create_default_context
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from anamnesis import __version__
+from anamnesis.config import Proxies
 from anamnesis.errors import AnamnesisError
 from anamnesis.exchange.account import Address
+from anamnesis.exchange.proxy import NO_PROXIES, proxy_for
 
 # Bytes of an answer: more than the largest page of changes with every character escaped.
 _LONGEST_ANSWER = 64_000_000
@@ -46,6 +51,7 @@ class Incoming(NamedTuple):
     version: int
     text: str | None
     is_erased: bool = False
+    author: str = ""
 
 
 class Outgoing(NamedTuple):
@@ -65,8 +71,11 @@ class Outgoing(NamedTuple):
 class HubClient:
     """A hub as a user of it, or as nobody without a token. For one thread."""
 
-    def __init__(self, address: Address, token: str = "", *, timeout: float = 30.0) -> None:
+    def __init__(
+        self, address: Address, token: str = "", *, timeout: float = 30.0, proxies: Proxies = NO_PROXIES
+    ) -> None:
         self.address = address
+        self._proxy = proxy_for(address, proxies)
         self._token = token
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
@@ -116,6 +125,11 @@ class HubClient:
         text = found.get("text") if found else None
         return text if isinstance(text, str) else None
 
+    def authors(self, space: str, note: str) -> list[str]:
+        """Who wrote the versions of a note, the last first."""
+        found = self._find(f"/v1/spaces/{quote(space, safe='')}/notes/{quote(note, safe='')}/versions")
+        return [str(each.get("author", "")) for each in _held(found, "versions", list)] if found else []
+
     def ask_for_code(self, machine: str) -> Json:
         """Begin a login by device: the code that a person confirms, and where."""
         return self._ask("POST", "/v1/device", {"machine": machine})
@@ -139,7 +153,7 @@ class HubClient:
             self._live = connection = self._connect(patience)
         try:
             with self._telling():
-                connection.request("GET", f"{self.address.path}/v1/live", headers=self._headers("text/event-stream"))
+                connection.request("GET", self._target("/v1/live"), headers=self._headers("text/event-stream"))
                 response = connection.getresponse()
                 if response.status != 200:
                     self._refuse(response.status, response.read(10_000), response)
@@ -176,14 +190,23 @@ class HubClient:
 
     def _headers(self, accept: str = "application/json") -> dict[str, str]:
         known = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        if self._proxy and not self.address.is_secure:
+            known |= self._proxy.headers
         return {"Accept": accept, "User-Agent": f"anamnesis/{__version__}", **known}
+
+    def _target(self, path: str) -> str:
+        """What a request names: the path, or to a proxy without a tunnel the whole address."""
+        is_whole = self._proxy and not self.address.is_secure
+        return f"{self.address.url if is_whole else self.address.path}{path}"
 
     def _ask(self, method: str, path: str, content: Json | None = None) -> Json:
         body = None if content is None else json.dumps(content, ensure_ascii=False).encode("utf-8")
         headers = self._headers() | ({"Content-Type": "application/json"} if body is not None else {})
         with self._telling():
-            response = self._answer(method, f"{self.address.path}{path}", body, headers)
+            response = self._answer(method, self._target(path), body, headers)
             data = response.read(_LONGEST_ANSWER + 1)
+            if response.length and len(data) <= _LONGEST_ANSWER:  # `read` with a number of bytes does not complain
+                raise IncompleteRead(data, response.length)
         if response.status != 200 or len(data) > _LONGEST_ANSWER:
             self.close()
             self._refuse(response.status, data, response)
@@ -210,12 +233,17 @@ class HubClient:
 
     def _connect(self, timeout: float) -> HTTPConnection:
         _, host, port, _ = self.address
-        patience = min(timeout, _CONNECT_SECONDS)
+        proxy, patience = self._proxy, min(timeout, _CONNECT_SECONDS)
+        first = (proxy.host, proxy.port) if proxy else (host, port)
         connection = (
-            HTTPSConnection(host, port, timeout=patience, context=create_default_context())
+            HTTPSConnection(*first, timeout=patience, context=create_default_context())
             if self.address.is_secure
-            else HTTPConnection(host, port, timeout=patience)
+            else HTTPConnection(*first, timeout=patience)
         )
+        if proxy and self.address.is_secure:
+            connection.set_tunnel(
+                host, port, proxy.headers
+            )  # TLS is spoken with the hub, and the proxy sees none of it
         connection.connect()
         connection.sock.settimeout(timeout)
         return connection
@@ -224,6 +252,7 @@ class HubClient:
     def _telling(self) -> Iterator[None]:
         """Turn what the network raises into a sentence."""
         host = self.address.host
+        way = f" through the proxy {self._proxy.name}" if self._proxy else ""
         try:
             yield
         except SSLCertVerificationError as error:
@@ -237,14 +266,18 @@ class HubClient:
             raise HubRefused(f"{self.address.url} does not speak TLS: {reason}.", hint) from error
         except TimeoutError as error:
             self.close()
-            raise HubUnreachable(f"The hub {host} does not answer.", _LATER) from error
+            raise HubUnreachable(f"The hub {host} does not answer{way}.", _LATER) from error
         except socket.gaierror as error:
             self.close()
-            raise HubUnreachable(f"The hub {host} is not found: {error.strerror}.", _LATER) from error
+            what = f"proxy {self._proxy.name}" if self._proxy else f"hub {host}"
+            raise HubUnreachable(f"The {what} is not found: {error.strerror}.", _LATER) from error
+        except IncompleteRead as error:
+            self.close()
+            raise HubUnreachable(f"The hub {host} hung up in the middle of its answer.", _LATER) from error
         except (OSError, HTTPException) as error:
             self.close()
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise HubUnreachable(f"The hub {host} cannot be reached: {reason.rstrip('.')}.", _LATER) from error
+            raise HubUnreachable(f"The hub {host} cannot be reached{way}: {reason.rstrip('.')}.", _LATER) from error
 
     def _refuse(self, status: int, data: bytes, response: HTTPResponse) -> None:
         """Raise what an answer other than a success says."""
@@ -256,6 +289,9 @@ class HubClient:
         if status == 401:
             message = f"The hub {host} does not accept the token: it was revoked, has expired, or is another hub's."
             raise HubRefused(message, f"Log in again: anamnesis login {self.address.url}", status)
+        if status == 407 and self._proxy:
+            hint = "Give them in HTTP_PROXY: http://user:password@host:port"
+            raise HubRefused(f"The proxy {self._proxy.name} wants a user and a password.", hint, status)
         if status in (408, 425, 429, 500, 502, 503, 504):
             because = f": {reason.rstrip('.')}" if reason else ""
             raise HubUnreachable(f"The hub {host} cannot answer now{because} (status {status}).", hint or _LATER)
@@ -272,7 +308,8 @@ def incoming(space: str, found: Json) -> Incoming:
     except (KeyError, TypeError, ValueError):
         raise HubRefused("The hub describes a version without a number.", _NOT_A_HUB) from None
     is_erased = bool(found.get("erased"))
-    return Incoming(space, str(found.get("id", "")), version, text if isinstance(text, str) else None, is_erased)
+    text = text if isinstance(text, str) else None
+    return Incoming(space, str(found.get("id", "")), version, text, is_erased, str(found.get("author", "")))
 
 
 def _held(answer: Json, name: str, kind: type[Any]) -> Any:

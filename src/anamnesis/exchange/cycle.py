@@ -7,14 +7,14 @@ recognised when it comes back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from anamnesis.errors import StoreUnavailable
 from anamnesis.exchange.client import HubRefused, Incoming, Json, incoming
 from anamnesis.exchange.receiving import Receiver
 from anamnesis.exchange.sending import Sender
-from anamnesis.exchange.state import Space, Waiting
+from anamnesis.exchange.state import DOUBTED, Space, Waiting
 from anamnesis.notes.spaces import PERSONAL
 from anamnesis.store.ids import utcnow
 from anamnesis.store.tombstones import purged_ids
@@ -22,8 +22,9 @@ from anamnesis.sync.backend import Announce
 
 FOLLOWER = "hub"
 _BATCH = 500
-# Answers that announce more changes and hold none: one where a space starts again.
-_MOST_IDLE = 3
+# Answers without changes before an exchange gives up: the hub may have been restored, and spaces have other names or
+# start again.
+_MOST_IDLE = 5
 # Rounds of sending that one exchange makes at the most; the next one goes on.
 _MOST_ROUNDS = 10_000
 # More notes than these that vanish at once without a trace are lost, not deleted.
@@ -50,6 +51,8 @@ class Cycle:
         state = self.receiver.state
         self.receiver.spaces = state.spaces()
         self._receive()
+        store = self.receiver.store
+        store.shared.close_spaces({name for name, space in self.receiver.spaces.items() if not space.can_write})
         self._catch_up()
         if self._find_lost():
             self._receive()
@@ -78,9 +81,12 @@ class Cycle:
                 self._rename(hub)
                 idle += 1
                 continue
+            if any(not isinstance(entry, dict) for entry in answer["spaces"].values()):
+                raise HubRefused("The hub describes a space in a way that is not known.")
+            if self._match(answer["spaces"]):
+                idle += 1  # the answer is to the cursors of other spaces
+                continue
             for name, entry in answer["spaces"].items():
-                if not isinstance(entry, dict):
-                    raise HubRefused(f"The hub describes the space {name} in a way that is not known.")
                 has_more |= self._enter(name, entry, versions)
             receiver.state.save_spaces(receiver.spaces.values())
             cursors = {}
@@ -101,6 +107,30 @@ class Cycle:
         self.rename(hub)
         self.hub = hub
         self.receiver.spaces = self.receiver.state.spaces()
+
+    def _match(self, entries: Mapping[str, Json]) -> bool:
+        """Recognise the known spaces by their ids; whether one has another name now.
+
+        A shared space whose name another one has now is gone: its notes must not reach the members of that one.
+        """
+        receiver = self.receiver
+        present = {name: str(entry["id"]) for name, entry in entries.items() if entry.get("id")}
+        by_id = {id: name for name, id in present.items()}
+        names: dict[str, str] = {}
+        for known in receiver.spaces.values():
+            now, id = by_id.get(known.id, known.name), known.id.removeprefix(DOUBTED)
+            if now != known.name:
+                names[known.name] = now
+            elif not known.is_personal and id != known.name and present.get(known.name, id) != id:
+                names[known.name] = f"{known.name} (no. {id})"
+                receiver.spaces[known.name] = known._replace(role="", cursor=0)
+                self.removed += [names[known.name]] if known.role else []
+        if names:
+            receiver.state.save_spaces(receiver.spaces.values())
+            receiver.state.rename_spaces(names)
+            renamed = [space._replace(name=names.get(name, name)) for name, space in receiver.spaces.items()]
+            receiver.spaces = {space.name: space for space in renamed}
+        return bool(names)
 
     def _enter(self, name: str, entry: Json, versions: list[Incoming]) -> bool:
         """Take up what the hub says of a space; whether it has more to say."""

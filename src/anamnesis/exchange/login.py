@@ -8,10 +8,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from anamnesis.config import Proxies
 from anamnesis.disk import locked
 from anamnesis.errors import InvalidArgument, LockHeld
 from anamnesis.exchange.account import Account, Address, forget_account, write_account
-from anamnesis.exchange.client import HubClient, HubRefused
+from anamnesis.exchange.client import HubClient, HubRefused, HubUnreachable
+from anamnesis.exchange.proxy import NO_PROXIES
 from anamnesis.sync.worktree import EXCHANGE_LOCK
 
 _TIMEOUT = 30.0
@@ -35,13 +37,16 @@ class LoggedIn(NamedTuple):
     spaces: dict[str, str]
 
 
-def log_in(home: Path, address: Address, token: str) -> LoggedIn:
+def log_in(home: Path, address: Address, token: str, proxies: Proxies = NO_PROXIES) -> LoggedIn:
     """Check a token at its hub, and record it."""
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidArgument("That is not a token.", "One begins with anh_; `anamnesis hub token create` prints it.")
-    with HubClient(address, token, timeout=_TIMEOUT) as client:
-        found = client.me()
+    try:
+        with HubClient(address, token, timeout=_TIMEOUT, proxies=proxies) as client:
+            found = client.me()
+    except HubUnreachable as error:
+        raise HubUnreachable(error.message, "Check the address and the network, and log in again.") from error
     try:
         account = Account(address.url, token, str(found["user"]), str(found["hub"]))
         spaces = {str(each["name"]): str(each["role"]) for each in found["spaces"]}
@@ -68,10 +73,14 @@ def _without_exchange(home: Path) -> Iterator[None]:
 
 
 def ask_for_token(
-    address: Address, machine: str, show: Callable[[Code], object], wait: Callable[[float], object] = time.sleep
+    address: Address,
+    machine: str,
+    show: Callable[[Code], object],
+    wait: Callable[[float], object] = time.sleep,
+    proxies: Proxies = NO_PROXIES,
 ) -> str:
     """The token that the hub gives once a person has confirmed the code, which `show` gets."""
-    with HubClient(address, timeout=_TIMEOUT) as client:
+    with HubClient(address, timeout=_TIMEOUT, proxies=proxies) as client:
         asked = client.ask_for_code(machine)
         try:
             seconds = float(asked["expires_in"])

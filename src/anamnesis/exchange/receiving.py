@@ -10,6 +10,7 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from anamnesis.errors import InvalidNote, StoreUnavailable
 from anamnesis.exchange.client import HubClient, Incoming
@@ -17,10 +18,12 @@ from anamnesis.exchange.local import Local, is_taken, read_local
 from anamnesis.exchange.state import Agreed, HubState, Space, Waiting
 from anamnesis.notes import TYPES, Memory, check_id, parse, render, validate
 from anamnesis.notes.merge import set_aside
-from anamnesis.notes.spaces import space_of, with_space
+from anamnesis.notes.spaces import PERSONAL, space_of, with_space
+from anamnesis.project import GLOBAL
 from anamnesis.store import MemoryStore
 from anamnesis.store.files import TREES, digest
 from anamnesis.store.placing import place, without_secrets
+from anamnesis.store.shared_notes import Shared
 from anamnesis.store.steps import Step
 from anamnesis.store.tombstones import is_purged
 from anamnesis.sync.integrate import File, Side, integrate
@@ -29,6 +32,8 @@ from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, read_bytes, rep
 _TREE = TREES["portable"]
 # Retries when another program edits files at the same moment.
 _MOST_ROUNDS = 20
+# The author of a version of which the hub names none.
+SOMEBODY = "somebody"
 PURGED = "It was purged here, and is being deleted at the hub."
 
 
@@ -46,6 +51,8 @@ class Decision:
     is_trashed: bool = False  # by the store, as its file has no front matter
     is_erased: bool = False
     conflicted: bool = False
+    author: str = ""  # another member whose text the file gets
+    asides: list[str] = field(default_factory=list)  # the notes that such a text is set aside in
 
     def postpone(self, spaces: Iterable[str], reason: str = "") -> None:
         """Receive the versions of these spaces later."""
@@ -102,6 +109,7 @@ class Receiver:
         known, local = self.state.agreed(news), read_local(self.store, news)
         decided = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in news.items()]
         files = [file for decision in decided for file in decision.files]
+        self._record_authors(decided)  # before the texts are there
         left: set[str] = set()
         steps: list[Step] = []
         if files:
@@ -115,6 +123,28 @@ class Receiver:
         if files:
             self.store.refresh_files([f"{_TREE}/{file.path}" for file in files], steps)
         return [each.note for each in decided if each not in done]
+
+    def _record_authors(self, decided: Iterable[Decision]) -> None:
+        shared = []
+        for each in decided:
+            here = next((row.space for row in each.agreed if row.is_here and row.is_live), "")
+            if here and (each.author or not self._is_personal(here)):
+                shared += [Shared(note, here, each.author) for note in (each.note, *each.asides)]
+        self.store.shared.record(shared)
+
+    def _other_author(self, version: Incoming, note: Memory) -> str:
+        """Another member who wrote a version; of a global note, which is injected everywhere, any version of it."""
+        if self._is_personal(version.space):
+            return ""
+        if version.author != self.state.user:
+            return version.author or SOMEBODY
+        if note.project != GLOBAL:
+            return ""
+        authors = self.client.authors(version.space, version.note)
+        return next((each for each in authors if each not in ("", self.state.user)), "")
+
+    def _is_personal(self, space: str) -> bool:
+        return space in self.spaces and self.spaces[space].is_personal
 
     def _finish(self, done: Decision) -> None:
         if done.is_erased:
@@ -245,14 +275,17 @@ class Receiver:
     ) -> Agreed | None:
         """Set the version of a hidden space aside as a note of its own there: merged, it might be seen by too many.
 
-        In the user's own space, it takes the place of the note. Returns what the file here is to be compared with.
+        In the user's own space, it takes the place of the note; unless that may just have been moved there by another
+        machine, which will delete it in the other space: deleted in both, it would be lost. Returns what the file here
+        is to be compared with.
         """
         is_here = bool(home and home.space == hidden and local)
         found = versions.get(hidden) or (None if is_here else self.client.note(hidden, decision.note))
         text = local.text if is_here and local else found.text if found else None
         other = _parsed(Incoming(hidden, decision.note, 0, text)) if text else None
         theirs = _parsed(versions[chosen]) if chosen in versions else None
-        if other and theirs and not _says_the_same(other, theirs):
+        differs = bool(other and theirs and not _says_the_same(other, theirs))
+        if other and differs:
             aside = with_space(set_aside(other), hidden)
             path = f"{aside.type}/{aside.id}.md"
             if not is_taken(self.store, f"{_TREE}/{path}"):
@@ -260,8 +293,9 @@ class Receiver:
             decision.conflicted, decision.kind = True, "conflict"
         if self.spaces[hidden].is_personal:
             row = self._version(versions.pop(hidden), False, known) if hidden in versions else known[hidden]
-            decision.agreed.append(row._replace(is_here=False, is_leaving=True))
-            decision.wait = Waiting(decision.note, hidden, "")
+            is_leaving = differs or not (other and space_of(other).startswith(PERSONAL))
+            decision.agreed.append(row._replace(is_here=False, is_leaving=is_leaving))
+            decision.wait = Waiting(decision.note, hidden, "") if is_leaving else None
         return home._replace(hash=local.file.hash) if is_here and home and local else home
 
     def _bring(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
@@ -273,6 +307,7 @@ class Receiver:
             return False
         data = text.encode("utf-8")
         decision.title = note.title
+        decision.author = self._other_author(theirs, note) or decision.author
         if local is None:
             if is_purged(self.store.root, note.id):
                 decision.wait = Waiting(note.id, theirs.space, PURGED)
@@ -304,6 +339,7 @@ class Receiver:
                 decision.files.append(Replacement(path, local.data, file.data))
             elif not is_taken(self.store, f"{_TREE}/{path}"):  # else an interrupted exchange has set it aside
                 decision.files.append(Replacement(path, None, file.data))
+                decision.asides.append(PurePosixPath(path).stem)
         if local.path not in merged.files:
             decision.files.append(Replacement(local.path, local.data, None))
         decision.conflicted |= merged.conflicted

@@ -17,6 +17,7 @@ from anamnesis.notes import Memory
 from anamnesis.notes.merge import conflict_of
 from anamnesis.notes.spaces import PERSONAL, space_of
 from anamnesis.store.files import TREES, digest
+from anamnesis.store.shared_notes import Shared
 from anamnesis.sync.worktree import EXCHANGE_STAGE, Replacement, replace_files
 
 # What one request holds at the most.
@@ -197,12 +198,20 @@ class Sender:
                 kind = "deleted" if change.text is None else "changed" if row and row.is_live else "new"
                 if not (row and row.is_leaving and change.text is None):
                     self.sent.append((kind, offer.title or change.note))
+        self._record_shared(agreed)
         state.save([*agreed, *left], self._advanced(agreed))
         state.settle(each.note for each in agreed)
         state.wait(refused)
         if conflicts:
             self.receiver.receive(conflicts, is_current=True)
         return {each.note for each in conflicts}
+
+    def _record_shared(self, agreed: Iterable[Agreed]) -> None:
+        here = [each for each in agreed if each.is_here and each.is_live]
+        personal = {name for name, space in self.receiver.spaces.items() if space.is_personal}
+        shared = self.receiver.store.shared
+        shared.record(Shared(each.note, each.space) for each in here if each.space not in personal)
+        shared.forget_own(each.note for each in here if each.space in personal)
 
     def _accepted(self, offer: _Offer, version: Incoming, row: Agreed | None) -> Agreed:
         """What is agreed once the hub has taken a change; a text that it redacted is written here."""

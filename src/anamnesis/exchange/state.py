@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,8 @@ from anamnesis.store.machine_database import MachineDatabase
 
 # The hash of a file that is not known.
 UNKNOWN = b""
+# Begins the id of a space of a hub that was restored: the hub may give it to another space.
+DOUBTED = "?"
 WRITERS = ("writer", "keeper", "owner")
 
 
@@ -91,6 +93,10 @@ class HubState:
         self.number, self.start = database.change(lambda db: _enter(db, account))
 
     @property
+    def user(self) -> str:
+        return self._account.user
+
+    @property
     def identity(self) -> str:
         """The identity of the follower of the change log."""
         return f"{self._account.identity}/{self.start}"
@@ -108,6 +114,18 @@ class HubState:
             " cursor = excluded.cursor",
             rows,
         )
+
+    def rename_spaces(self, names: Mapping[str, str]) -> None:
+        """Give spaces other names, which may be those that others of them have now."""
+
+        def change(db: sqlite3.Connection) -> None:
+            for table, column in (("spaces", "name"), ("agreed", "space"), ("waiting", "space")):
+                query = f"UPDATE {table} SET {column} = ? WHERE account = ? AND {column} = ?"
+                between = {old: f"\0{old}" for old in names}  # no space has such a name
+                db.executemany(query, [(between[old], self.number, old) for old in names])
+                db.executemany(query, [(new, self.number, between[old]) for old, new in names.items()])
+
+        self._database.change(change)
 
     def save_projects(self, space: str, projects: Iterable[str]) -> None:
         self._change(
@@ -156,9 +174,12 @@ class HubState:
         self._database.change(change)
 
     def release(self, notes: Iterable[str]) -> None:
-        """Let notes be sent to this hub that are of a shared space of another one."""
-        query = "UPDATE agreed SET is_here = 0 WHERE account != ? AND note = ?"
-        self._change(query, [(self.number, note) for note in notes])
+        """Let notes be sent to this hub that are of a shared space of another one, or of a space that is gone."""
+        gone = "SELECT name FROM spaces WHERE account = :account AND role = ''"
+        query = f"UPDATE agreed SET is_here = 0 WHERE note = :note AND (account != :account OR space IN ({gone}))"
+        given = [*notes]
+        self._change(query, [{"account": self.number, "note": note} for note in given])
+        self.wait(Waiting(note, "", "") for note in given)  # its file may be as it was
 
     def forget(self, notes: Iterable[str]) -> None:
         """Forget notes that are lost here, and receive everything again."""
@@ -172,6 +193,8 @@ class HubState:
     def rename(self, hub: str) -> None:
         """The hub has another id: it was restored from a backup, and its versions are not those that are known."""
         self._change("UPDATE OR REPLACE accounts SET hub = ? WHERE number = ?", [(hub, self.number)])
+        query = "UPDATE spaces SET id = ? || id WHERE account = ? AND id NOT LIKE ? || '%'"
+        self._change(query, [(DOUBTED, self.number, DOUBTED)])
         for space in self.spaces():
             self.restart(space)
 
@@ -225,7 +248,7 @@ class HubState:
     def compared_at(self) -> float:
         return float(self._rows("SELECT compared_at FROM accounts WHERE number = :account")[0][0])
 
-    def _change(self, query: str, rows: list[tuple[Any, ...]]) -> None:
+    def _change(self, query: str, rows: Sequence[tuple[Any, ...] | dict[str, Any]]) -> None:
         if rows:
             self._database.change(lambda db: db.executemany(query, rows))
 

@@ -12,8 +12,9 @@ CREATE TABLE accounts (
     UNIQUE (hub, user)
 );
 
--- The spaces that the user can or could see; `role` is empty after a removal. `cursor` is the version up to which all changes
--- were received, `projects` a JSON list of the projects that were given to the space and have followed.
+-- The spaces that the user can or could see; `role` is empty after a removal. `id` is the hub's, by which a space is recognised
+-- that has another name now; `cursor` is the version up to which all changes were received, `projects` a JSON list of the
+-- projects that were given to the space and have followed.
 CREATE TABLE spaces (
     account     INTEGER NOT NULL,
     name        TEXT NOT NULL,

@@ -20,6 +20,7 @@ from anamnesis.notes.marks import (
 from anamnesis.notes.merge import CONFLICT_TAG
 from anamnesis.notes.record import PINNED
 from anamnesis.notes.redaction import redact
+from anamnesis.notes.spaces import PERSONAL, space_of, with_space
 
 SOURCE = "reflection"
 RULES = "rules"
@@ -91,7 +92,12 @@ def sessions_of(episodes: Iterable[Memory]) -> int:
 
 
 def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "") -> Memory:
-    """The durable note of a lesson: in the project of its sources, and machine-local if one of them is."""
+    """The durable note of a lesson: in the project of its sources, and machine-local if one of them is.
+
+    It is in the space that all of them name; if they name several, in the user's own, which nobody else can read.
+    """
+    named = {space_of(source) for source in sources}
+    space = PERSONAL if len(named) > 1 else named.pop()
     is_local = any(source.scope == "machine-local" for source in sources)
     name = "\n".join((SOURCE, *lesson.sources, lesson.title, lesson.body))
     note = Memory(
@@ -110,7 +116,7 @@ def note_of(lesson: Lesson, sources: Sequence[Memory], stamp: Stamp, id: str = "
         confidence=confidence_of(sessions_of(sources)),
         supersedes=[*lesson.supersedes],
     )
-    return with_link(note, SOURCES, *lesson.sources)
+    return with_link(with_space(note, space), SOURCES, *lesson.sources)
 
 
 def confirmed(note: Memory, episodes: Sequence[Memory]) -> Memory:

@@ -31,6 +31,7 @@ from anamnesis.store.tombstones import exhume, is_purged
 
 if TYPE_CHECKING:
     from anamnesis.store.gate_log import GateLog
+    from anamnesis.store.shared_notes import SharedNotes
     from anamnesis.store.usage import Usage
 
 # Up to about this many files, indexing them one by one is quicker than listing all files.
@@ -88,7 +89,7 @@ class MemoryStore(NoteReader):
         self.ranking.close()
         self._index.close()
         self.kept.close()
-        for name in ("usage", "decisions"):
+        for name in ("usage", "decisions", "shared"):
             if name in self.__dict__:
                 getattr(self, name).close()
 
@@ -112,6 +113,18 @@ class MemoryStore(NoteReader):
         from anamnesis.store.gate_log import GateLog  # no hook needs it
 
         return GateLog(self.root)
+
+    @property
+    def has_shared(self) -> bool:
+        """Whether this machine has, or had, notes of a shared space."""
+        return os.path.exists(f"{self.root}/shared.db")
+
+    @cached_property
+    def shared(self) -> SharedNotes:
+        """The notes of shared spaces on this machine, and who else wrote them."""
+        from anamnesis.store.shared_notes import SharedNotes  # only a machine with a hub has some
+
+        return SharedNotes(self.root)
 
     @property
     def is_empty(self) -> bool:

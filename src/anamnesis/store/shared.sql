@@ -1,0 +1,16 @@
+-- shared.db: the notes here that are of shared spaces of a hub, and the members besides the user who have written them. Not derived,
+-- and kept by the exchange with the hub.
+
+-- `author` is the last other member who has written the note, empty if none has; `is_accepted` is set once the user has accepted
+-- what that member wrote.
+CREATE TABLE shared (
+    note        TEXT NOT NULL PRIMARY KEY,
+    space       TEXT NOT NULL,
+    author      TEXT NOT NULL,
+    is_accepted INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+
+-- The shared spaces that the user may only read, or was removed from.
+CREATE TABLE closed (
+    space TEXT NOT NULL PRIMARY KEY
+) WITHOUT ROWID;
