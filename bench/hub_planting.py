@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import json
+import multiprocessing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.postgres import KEY, Postgres, binaries
@@ -15,6 +17,7 @@ from anamnesis.hub.tenancy import implied
 from anamnesis.hub.words import document
 from anamnesis.notes import Memory, render
 from bench import corpus
+from bench.driver import show
 
 _BATCH = 20_000
 _SETTINGS = {
@@ -66,13 +69,16 @@ def sizes(notes: int, spaces: int) -> list[int]:
     return [max(1, round(notes * share / sum(shares))) for share in shares]
 
 
-def plant(notes: int, spaces: int) -> Planted:
-    postgres = Postgres(binaries(), **_SETTINGS)
+def plant(notes: int, spaces: int, folder: Path | None = None) -> Planted:
+    """A server with the notes; in a folder that is kept, if one is given, where they are planted once."""
+    postgres = Postgres(binaries(), folder, **_SETTINGS)
+    kept = postgres.folder / "planted.json"
+    if kept.exists():
+        return Planted(postgres, **json.loads(kept.read_text()))
     url = postgres.url(postgres.new_database())
     with administrator(url) as db:
         migrate(db)
         accounts.make_hub(db, KEY)
-        db.execute(f"CREATE UNLOGGED TABLE given ({', '.join(' '.join(pair) for pair in _GIVEN.items())})".encode())
     made, tokens = {}, {}
     for rank, size in enumerate(sizes(notes, spaces), start=1):
         name = f"space-{rank}"
@@ -83,16 +89,41 @@ def plant(notes: int, spaces: int) -> Planted:
             _, tokens[name] = accounts.create_token(db, KEY, user, "bench", implied("admin"))
         made[name] = (space.id, size)
     _load(url, made)
-    return Planted(postgres, url, {name: size for name, (_, size) in made.items()}, tokens)
+    planted = Planted(postgres, url, {name: size for name, (_, size) in made.items()}, tokens)
+    kept.write_text(json.dumps({name: value for name, value in planted._asdict().items() if name != "postgres"}))
+    return planted
 
 
 def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
     with administrator(url) as db:
         db.execute("DROP INDEX anamnesis.notes_tsv, anamnesis.notes_heading")
-    rows = _rows(spaces)
-    while batch := list(itertools.islice(rows, _BATCH)):
-        with administrator(url) as db:
-            db.execute("SET session_replication_role = replica")  # the triggers' sums are made at the end
+    total, loaded = sum(size for _, size in spaces.values()), 0
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        for size in pool.imap_unordered(_load_space, [(url, *each) for each in spaces.values()]):
+            loaded += size
+            show(f"planting: {loaded:,} of {total:,} notes")
+    with administrator(url) as db:
+        show("planting: the frequencies of words")
+        _count(db)
+        show("planting: the index of words")
+        db.execute("CREATE INDEX notes_tsv ON anamnesis.notes USING gin (tsv) WITH (gin_pending_list_limit = 256)")
+        show("planting: the index of titles")
+        db.execute(
+            "CREATE INDEX notes_heading ON anamnesis.notes USING gin (ts_filter(tsv, '{a}'))"
+            " WITH (gin_pending_list_limit = 256)"
+        )
+    with administrator(url) as db:
+        db.execute("ANALYZE")
+    show("")
+
+
+def _load_space(given: tuple[str, int, int]) -> int:
+    url, space, size = given
+    rows = (_row(space, version, note) for version, note in enumerate(corpus.notes(size, seed=space), start=1))
+    with administrator(url) as db:
+        db.execute("SET session_replication_role = replica")  # the triggers' sums are made at the end
+        db.execute(f"CREATE TEMP TABLE given ({', '.join(' '.join(pair) for pair in _GIVEN.items())})".encode())
+        while batch := list(itertools.islice(rows, _BATCH)):
             db.execute("TRUNCATE given")
             with db.cursor().copy("COPY given FROM STDIN") as copy:
                 for row in batch:
@@ -102,16 +133,7 @@ def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
                 " SELECT space, id, version, text, 'bench', 'bench' FROM given"
             )
             db.execute(_INSERT.encode())
-    with administrator(url) as db:
-        _count(db)
-        db.execute("CREATE INDEX notes_tsv ON anamnesis.notes USING gin (tsv) WITH (gin_pending_list_limit = 256)")
-        db.execute(
-            "CREATE INDEX notes_heading ON anamnesis.notes USING gin (ts_filter(tsv, '{a}'))"
-            " WITH (gin_pending_list_limit = 256)"
-        )
-        db.execute("DROP TABLE given")
-    with administrator(url) as db:
-        db.execute("ANALYZE")
+    return size
 
 
 def _count(db: Connection) -> None:
@@ -126,13 +148,6 @@ def _count(db: Connection) -> None:
             SELECT space, count(*) AS notes, sum(words) AS words FROM anamnesis.notes GROUP BY 1
         ) AS d WHERE s.id = d.space
     """)
-
-
-def _rows(spaces: dict[str, tuple[int, int]]) -> Iterator[tuple[Any, ...]]:
-    notes = corpus.notes(sum(size for _, size in spaces.values()))
-    for space, size in spaces.values():
-        for version, note in enumerate(itertools.islice(notes, size), start=1):
-            yield _row(space, version, note)
 
 
 def _row(space: int, version: int, note: Memory) -> tuple[Any, ...]:
