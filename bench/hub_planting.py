@@ -1,20 +1,24 @@
-"""A hub with many notes in many spaces, loaded by COPY into a PostgreSQL of its own."""
+"""A hub with many notes in many spaces, and vectors of some, loaded by COPY into a PostgreSQL of its own."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from tests.postgres import KEY, Postgres, binaries
 
 from anamnesis.hub import accounts
-from anamnesis.hub.database import Connection, administrator
+from anamnesis.hub.database import Connection, administrator, execute_outside
 from anamnesis.hub.migrations import migrate
+from anamnesis.hub.passages import prepare, written
 from anamnesis.hub.tenancy import implied
 from anamnesis.hub.words import document
+from anamnesis.meaning.model import Vectors, load
 from anamnesis.notes import Memory, render
 from bench import corpus
 from bench.driver import show
@@ -22,7 +26,7 @@ from bench.driver import show
 _BATCH = 20_000
 _SETTINGS = {
     "shared_buffers": "2GB",
-    "maintenance_work_mem": "512MB",
+    "maintenance_work_mem": "1GB",
     "work_mem": "16MB",
     "max_wal_size": "8GB",
     "effective_cache_size": "8GB",
@@ -94,9 +98,60 @@ def plant(notes: int, spaces: int, folder: Path | None = None) -> Planted:
     return planted
 
 
+def plant_vectors(planted: Planted, names: Sequence[str]) -> None:
+    """Give each note of these spaces a passage; random vectors in the shape of real ones, once."""
+    with administrator(planted.url) as db:
+        if not prepare(db):
+            raise SystemExit("This PostgreSQL has no pgvector.")
+        if (db.execute("SELECT EXISTS (SELECT FROM anamnesis.embedded) AS done").fetchone() or {})["done"]:
+            return
+        index = _dropped(db, "passages_near")
+        shape = _shape()
+        for name in names:
+            show(f"planting: the vectors of {name}")
+            rows = db.execute(
+                "SELECT n.space, n.id FROM anamnesis.notes n JOIN anamnesis.spaces s ON s.id = n.space"
+                " WHERE s.name = %(name)s AND NOT n.deleted",
+                {"name": name},
+            ).fetchall()
+            with db.cursor().copy("COPY anamnesis.passages FROM STDIN") as copy:
+                for row, vector in zip(rows, shape(len(rows)), strict=True):
+                    copy.write_row((row["space"], row["id"], 1, written(vector)))
+        db.execute(
+            "INSERT INTO anamnesis.embedded (space, passages) SELECT space, count(*) FROM anamnesis.passages GROUP BY 1"
+        )
+        show("planting: the index of vectors")
+        db.execute(index)
+    execute_outside(planted.url, "VACUUM ANALYZE anamnesis.passages")
+    show("")
+
+
+def _shape() -> Callable[[int], Iterator[Vectors]]:
+    """Makes vectors with the mean and the covariance of those of some real notes."""
+    texts = Path(__file__).with_name("developer_notes.txt").read_text("utf-8").splitlines()
+    real = load().passages([text.split(" | ", 2)[2] for text in texts])
+    mean, chance = real.mean(0), np.random.default_rng(7)
+    apart = (real - mean) / np.float32(len(real) ** 0.5)
+
+    def made(count: int) -> Iterator[Vectors]:
+        for start in range(0, count, _BATCH):
+            own = chance.standard_normal((min(_BATCH, count - start), len(real)), np.float32)
+            vectors = mean + own @ apart
+            yield from vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    return made
+
+
+def _dropped(db: Connection, index: str) -> bytes:
+    """Drop an index, which is made faster when everything is there; returns the statement that makes it."""
+    row = db.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %(name)s", {"name": index}).fetchone() or {}
+    db.execute(f"DROP INDEX anamnesis.{index}".encode())
+    return str(row["indexdef"]).encode()
+
+
 def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
     with administrator(url) as db:
-        db.execute("DROP INDEX anamnesis.notes_tsv, anamnesis.notes_heading")
+        index = _dropped(db, "notes_levels")
     total, loaded = sum(size for _, size in spaces.values()), 0
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         for size in pool.imap_unordered(_load_space, [(url, *each) for each in spaces.values()]):
@@ -106,14 +161,9 @@ def _load(url: str, spaces: dict[str, tuple[int, int]]) -> None:
         show("planting: the frequencies of words")
         _count(db)
         show("planting: the index of words")
-        db.execute("CREATE INDEX notes_tsv ON anamnesis.notes USING gin (tsv) WITH (gin_pending_list_limit = 256)")
-        show("planting: the index of titles")
-        db.execute(
-            "CREATE INDEX notes_heading ON anamnesis.notes USING gin (ts_filter(tsv, '{a}'))"
-            " WITH (gin_pending_list_limit = 256)"
-        )
-    with administrator(url) as db:
-        db.execute("ANALYZE")
+        db.execute(index)
+    show("planting: VACUUM")
+    execute_outside(url, "VACUUM ANALYZE")
     show("")
 
 

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 # A word has a level by its count in a note, divided by 0.25 + 0.75 * words / _LENGTH of the note; as in the schema.
 _LEVELS = (1.5, 2.5, 4.0)
-_LENGTH = 100
+_LENGTH = 200
 # What a word adds is less than so many times its weight.
 _MOST = 2.2
 # So few notes are read rather than looked up in the lists of other words.
 _FEW = 100
 # Words that are combined; beyond, a condition gets longer than it is useful.
-_DEPTH = 3
+_DEPTH = 2
 # Of the rarest words, every combination is considered for the likely score.
 _COMBINED = 5
 
@@ -59,13 +59,20 @@ def entries(terms: Sequence[Term], least: float) -> int:
 
 
 def matching(terms: Sequence[Term], least: float, average: float) -> str:
-    """The tsquery for the notes that can reach a score, in spaces with so many words in a note on average.
+    """Tsqueries, separated by `;`, for the notes that can reach a score in spaces of this average length of a note.
 
-    An @ stands where the number of a space belongs. `terms` begin with the rarest.
+    An @ stands where the number of a space belongs. `terms` begin with the rarest. Several short queries are faster
+    than one: the index evaluates all of a query for each note that holds one of its words.
     """
-    longer = max(1.0, average / _LENGTH)
-    bounds = [*(_saturated(level * longer) for level in _LEVELS), _MOST]
-    return " | ".join(_alternatives(terms, _rests(terms), bounds, 0, least, _DEPTH))
+    bounds = [*(_bound(level, average) for level in _LEVELS), _MOST]
+    return ";".join(_alternatives(terms, _rests(terms), bounds, 0, least, _DEPTH))
+
+
+def _bound(level: float, average: float) -> float:
+    """The most that a word below a level adds, in weights: in the shortest note where so many of it are below."""
+    shortest = ((times, max(0.0, (times / level - 0.25) * _LENGTH / 0.75)) for times in range(1, 9))
+    most = max(times / (0.25 + 0.75 * words / average) for times, words in shortest)
+    return _saturated(max(most, level * average / _LENGTH))
 
 
 def _alternatives(

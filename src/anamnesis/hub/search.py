@@ -22,7 +22,7 @@ MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
 _MOST_TERMS = 32
 # The first estimate is a score that so many times k notes are expected to reach; with filters, so many.
-_SPARE, _SPARE_FILTERED = 4, 40
+_SPARE, _SPARE_FILTERED = 2, 40
 # Notes of a space that are scored at once, and entries of the index that are read for them. Where every word is in so
 # many notes that more would be read, the newest are scored.
 _REACH, _MOST_ENTRIES = 2_000, 60_000
@@ -112,22 +112,22 @@ def best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found
     is_filtered = wanted.projects is not None or wanted.type is not None
     spare = k * (_SPARE_FILTERED if is_filtered else _SPARE)
     found: list[Found] = []
+    query = None
     for least in (likely_score(terms, counted.total, spare, _REACH), likely_score(terms, counted.total, spare), 0.0):
-        found = _merged(_reaching(db, least, terms, counted.average, wanted, k), found)[:k]
+        query = _query(terms, least, counted.average)
+        found = _merged(_scored(db, query, terms, counted.average, wanted, k), found)[:k]
         if len(found) == k:
             break
     if len(found) == k and found[-1].score < least:
-        found = _reaching(db, found[-1].score, terms, counted.average, wanted, k)
+        closer = _query(terms, found[-1].score, counted.average)
+        if closer != query:
+            found = _merged(_scored(db, closer, terms, counted.average, wanted, k), found)[:k]
     return found
 
 
-def _reaching(
-    db: Connection, least: float, terms: Sequence[Term], average: float, wanted: Wanted, k: int
-) -> list[Found]:
-    """The k best of the notes that reach a score, as far as they can be read; or of the newest."""
-    is_affordable = entries(terms, least) <= _MOST_ENTRIES
-    query = matching(terms, least, average) if is_affordable else None
-    return _scored(db, query, terms, average, wanted, k)
+def _query(terms: Sequence[Term], least: float, average: float) -> str | None:
+    """The query for the notes that can reach a score; None if it would read too much of the index."""
+    return matching(terms, least, average) if entries(terms, least) <= _MOST_ENTRIES else None
 
 
 def _merged(found: Sequence[Found], before: Sequence[Found]) -> list[Found]:

@@ -6,7 +6,7 @@ CREATE FUNCTION anamnesis.leveled(tsv tsvector, words integer) RETURNS tsvector
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
     SELECT tsv || array_to_tsvector(coalesce(array_agg(l.lexeme || level.mark), '{}'))
     FROM unnest(tsv) AS l JOIN (VALUES ('/1', 1.5::float8), ('/2', 2.5), ('/3', 4)) AS level (mark, least)
-        ON cardinality(l.positions) >= level.least * (0.25 + 0.75 * words::float8 / 100)
+        ON cardinality(l.positions) >= level.least * (0.25 + 0.75 * words::float8 / 200)
 $$;
 
 DROP INDEX anamnesis.notes_tsv, anamnesis.notes_heading;
@@ -42,8 +42,8 @@ DROP FUNCTION anamnesis.search_words;
 
 -- The best notes by BM25, the newest first on a tie, without superseded ones; `held` are the places of the terms that each holds.
 --
--- `terms` come with their weights. The notes that match `query` are scored, up to `reach` of each space: a tsquery with an @ where the
--- number of a space belongs. Without a query, the newest notes are.
+-- `terms` come with their weights. The notes that match one part of `query` are scored, up to `reach` of each space: tsqueries with a ;
+-- between them and an @ where the number of a space belongs. Without a query, the newest notes are.
 CREATE FUNCTION anamnesis.search_words(
     query text, terms text[], weights float8[], average float8, wanted bigint[], of_projects text[], of_type text,
     most integer, reach integer
@@ -66,7 +66,9 @@ BEGIN
     ELSE
         places := ARRAY(
             SELECT matching.place FROM unnest(spaces) AS s CROSS JOIN LATERAL (
-                SELECT n.ctid AS place FROM notes n WHERE leveled(n.tsv, n.words) @@ replace(query, '@', s || ':')::tsquery
+                SELECT n.ctid AS place FROM notes n WHERE leveled(n.tsv, n.words) @@ ANY (
+                        string_to_array(replace(query, '@', s || ':'), ';')::tsquery[]
+                    )
                     AND (of_projects IS NULL OR n.project = ANY (of_projects)) AND (of_type IS NULL OR n.type = of_type)
                 LIMIT reach
             ) AS matching
