@@ -44,10 +44,12 @@ _numbers = itertools.count(1)
 
 
 class Postgres:
-    """A server in its own folder, reached by a socket there."""
+    """A server in its own folder, reached by a socket there. A given folder is kept, with its databases."""
 
-    def __init__(self, binaries: Path, **settings: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="anamnesis-pg-", dir="/tmp"))  # a socket's path must be short
+    def __init__(self, binaries: Path, folder: Path | None = None, **settings: str) -> None:
+        # A socket's path must be short.
+        self.folder = folder or Path(tempfile.mkdtemp(prefix="anamnesis-pg-", dir="/tmp"))
+        self.folder.mkdir(parents=True, exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
         self.log = self.folder / "log"
         self.settings = _SETTINGS | settings
@@ -55,9 +57,11 @@ class Postgres:
             os.chown(self.folder, 65534, 65534)
             binaries = _reachable(binaries, self.folder)
         self._binaries = binaries
-        self._run("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        data = self.folder / "data"
+        if not data.exists():
+            self._run("initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
         self.start()
-        atexit.register(self.remove)
+        atexit.register(self.stop if folder else self.remove)
 
     def url(self, database: str, user: str = "postgres") -> str:
         return f"postgresql://{user}@/{database}?host={self.folder}"
@@ -146,7 +150,8 @@ def _reachable(binaries: Path, folder: Path) -> Path:
     """Binaries that `nobody` can run: a copy, if the environment is in a private folder."""
     if all(parent.stat().st_mode & 0o005 == 0o005 for parent in binaries.parents):
         return binaries
-    shutil.copytree(binaries.parent, folder / "installed", symlinks=True)
+    if not (folder / "installed").exists():
+        shutil.copytree(binaries.parent, folder / "installed", symlinks=True)
     return folder / "installed" / "bin"
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import random
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -94,12 +98,81 @@ def test_any_text_is_a_query(you: Client) -> None:
         assert isinstance(found(you, query.encode("utf-8", "surrogatepass").decode("utf-8", "replace")), list)
 
 
-def test_common_words_alone_find_notes_too(hub: RunningHub) -> None:
-    """Where every word is in more notes than are scored, those with two of them or with one in the title come first."""
-    many = hub.user("many", crowd="writer")
+def test_the_best_notes_are_those_of_bm25_over_all_notes(hub: RunningHub) -> None:
+    """Notes that cannot be among the best are never read; which are the best is the same as if all were scored."""
+    many = hub.user("many", crowd="writer", second="writer")
+    texts = dict(crowded(random.Random(7), 1200))
+    for space, ids in (("crowd", [*texts][:900]), ("second", [*texts][900:])):
+        changes = [{"space": space, "id": id, "base": 0, "text": text_of(id, *texts[id][::-1])} for id in ids]
+        for start in range(0, len(changes), 450):
+            many("/v1/changes", {"machine": "desk", "changes": changes[start : start + 450]})
+    queries = [
+        "w2 w9 w30 w77 w150",
+        "w0 w1",
+        "w40",
+        "w3 w4 w5 w6",
+        "w180 w0",
+        "w1",
+        " ".join(f"w{n}" for n in range(90, 99)),
+    ]
+    for query, space, limit in itertools.product(queries, ("", "crowd"), (8, 50)):
+        searched = {id: text for id, text in texts.items() if not space or id < "C0900"}
+        wanted = bm25(searched, query.split())
+        hits = many(f"/v1/search?{urlencode({'q': query, 'space': space, 'limit': limit, 'mode': 'words'})}").json
+        got = {note["id"]: note["score"] for note in hits["notes"]}
+        best = sorted(wanted.values(), reverse=True)[:limit]
+        assert [*got.values()] == pytest.approx(best, abs=2e-6), query
+        assert [wanted[id] for id in got] == pytest.approx(best, abs=2e-6), query
+
+
+def crowded(chance: random.Random, count: int) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Notes of 5 to 200 words; the r-th of 200 words is drawn with a chance of 1/r."""
+    words, weights = [f"w{rank}" for rank in range(200)], [1 / rank for rank in range(1, 201)]
+    for number in range(count):
+        title, *body = chance.choices(words, weights, k=chance.choice((5, 20, 60, 200)))
+        yield f"C{number:04}", (title, " ".join(body))
+
+
+def bm25(texts: dict[str, tuple[str, str]], words: list[str]) -> dict[str, float]:
+    """The scores of the notes that hold any of the words."""
+    counts = {id: Counter(" ".join(text).split()) for id, text in texts.items()}
+    average = sum(count.total() for count in counts.values()) / len(texts)
+    scores: dict[str, float] = defaultdict(float)
+    for word in words:
+        held = [id for id in texts if counts[id][word]]
+        weight = math.log(1 + (len(texts) - len(held) + 0.5) / (len(held) + 0.5))
+        for id in held:
+            times, length = counts[id][word], counts[id].total()
+            scores[id] += weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * length / average))
+    return scores
+
+
+def test_filters_leave_no_note_out_however_common_the_words_are(hub: RunningHub) -> None:
+    few = hub.user("few", sparse="writer")
     changes = [
         {
-            "space": "crowd",
+            "space": "sparse",
+            "id": f"F{number}",
+            "base": 0,
+            "text": text_of(
+                f"F{number}", f"alpha word{number}", type="procedural" if number % 100 == 0 else "semantic"
+            ),
+        }
+        for number in range(1000)
+    ]
+    for start in range(0, len(changes), 500):
+        few("/v1/changes", {"machine": "desk", "changes": changes[start : start + 500]})
+    assert len(found(few, "alpha", type="procedural", limit="20", mode="words")) == 10
+    assert found(few, "alpha word300", type="procedural", limit="20", mode="words")[0] == "F300"
+    assert len(found(few, "alpha", limit="20", mode="words")) == 20
+
+
+def test_common_words_alone_find_notes_too(hub: RunningHub) -> None:
+    """A note with two of the words, or with the word twice, comes before hundreds of others."""
+    many = hub.user("common", throng="writer")
+    changes = [
+        {
+            "space": "throng",
             "id": f"C{number}",
             "base": 0,
             "text": text_of(f"C{number}", "alpha " + "x" * (number % 7 + 1)),
@@ -107,7 +180,7 @@ def test_common_words_alone_find_notes_too(hub: RunningHub) -> None:
         for number in range(900)
     ]
     changes += [
-        {"space": "crowd", "id": f"D{number}", "base": 0, "text": text_of(f"D{number}", "beta gamma")}
+        {"space": "throng", "id": f"D{number}", "base": 0, "text": text_of(f"D{number}", "beta gamma")}
         for number in range(900)
     ]
     changes[500]["text"] = text_of("C500", "alpha beta both")

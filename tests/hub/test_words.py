@@ -77,12 +77,12 @@ def test_a_search_uses_the_index_and_finds_the_words_of_its_space_only(running: 
         db.execute("SET LOCAL enable_seqscan = off")  # so few rows are read as fast without an index
         space = (db.execute("SELECT id FROM anamnesis.spaces WHERE name = 'core'").fetchone() or {})["id"]
         query = f"""
-            SELECT space, id FROM anamnesis.notes WHERE tsv @@ (
+            SELECT space, id FROM anamnesis.notes WHERE anamnesis.leveled(tsv, words) @@ (
                 SELECT string_agg(quote_literal(lexeme), ' | ')::tsquery
                 FROM unnest(anamnesis.document({space}, '', 'word7'))
             )
         """
         plan = "\n".join(str(row["QUERY PLAN"]) for row in db.execute(f"EXPLAIN {query}".encode()))
-        assert "Bitmap Index Scan on notes_tsv" in plan
+        assert "Bitmap Index Scan on notes_levels" in plan
         found = db.execute(query.encode()).fetchall()
     assert ({row["space"] for row in found}, len(found)) == ({space}, 10)

@@ -22,8 +22,10 @@ from anamnesis.store.fused import LEAST_CLOSE, LEAST_FIT, SHORT
 
 # Candidates beyond the k best of each kind.
 _FURTHER = 24
+# Passages that are looked for, for each note: a note may have several, and superseded ones are left out.
+_PASSAGES = 4
 # Up to so many passages are compared one by one.
-_EXACT = 10_000
+EXACT = 10_000
 # As for the local search: notes about one topic.
 _RELATED = 0.62
 
@@ -44,14 +46,16 @@ class _Usual(NamedTuple):
         return float(self.cosines.std()) + 1e-6 if len(self.cosines) else 1.0
 
 
-def by_meaning(db: Connection, query: str, wanted: Wanted, k: int, *, words: bool = True) -> list[Found]:
+def by_meaning(
+    db: Connection, query: str, wanted: Wanted, k: int, *, words: bool = True, exact: int = EXACT
+) -> list[Found]:
     """The k best notes. A note without a word of the query has to be close to it; one that is not embedded yet is as
     close as the average.
     """
     counted = count(db, query_terms(query).terms, wanted)
     held = {(each.space, each.id): each for each in best(db, counted, wanted, k + _FURTHER)}
     vector = written(_model().query(query))
-    near = _near(db, vector, wanted, k + _FURTHER)
+    near = closest(db, vector, wanted, k + _FURTHER, exact)
     keys = list(dict.fromkeys([*near, *held]))
     if not keys:
         return []
@@ -87,7 +91,7 @@ def like(db: Connection, space: int, id: str, wanted: Wanted, k: int) -> list[Fo
         return []
     mean = np.mean(vectors, axis=0)
     vector = written(mean / np.linalg.norm(mean))
-    keys = [key for key in _near(db, vector, wanted, k + 1) if key != (space, id)][:k]
+    keys = [key for key in closest(db, vector, wanted, k + 1, EXACT) if key != (space, id)][:k]
     close, _, _ = _compared(db, vector, wanted, keys)
     return [
         Found(key[0], key[1], float(score), frozenset())
@@ -96,24 +100,30 @@ def like(db: Connection, space: int, id: str, wanted: Wanted, k: int) -> list[Fo
     ]
 
 
-def _near(db: Connection, vector: str, wanted: Wanted, k: int) -> list[_Key]:
-    rows = db.execute(
-        "SELECT * FROM anamnesis.near(%(query)s, %(spaces)s, %(projects)s, %(type)s, %(most)s, %(exact)s)",
-        {
-            "query": vector,
-            "spaces": as_list(wanted.spaces),
-            "projects": as_list(wanted.projects),
-            "type": wanted.type,
-            "most": k,
-            "exact": _EXACT,
-        },
-    )
-    return list(dict.fromkeys((row["space"], row["id"]) for row in rows))
+def closest(db: Connection, vector: str, wanted: Wanted, k: int, exact: int) -> list[_Key]:
+    """The k closest notes; all, if there are fewer."""
+    found: list[_Key] = []
+    for reach, upto in ((_PASSAGES * k, exact), (_PASSAGES * k, None), (None, None)):
+        rows = db.execute(
+            "SELECT * FROM anamnesis.near(%(query)s, %(spaces)s, %(projects)s, %(type)s, %(reach)s, %(exact)s)",
+            {
+                "query": vector,
+                "spaces": as_list(wanted.spaces),
+                "projects": as_list(wanted.projects),
+                "type": wanted.type,
+                "reach": reach,
+                "exact": upto,
+            },
+        ).fetchall()
+        found = list(dict.fromkeys((row["space"], row["id"]) for row in rows))[:k]
+        if len(found) == k or (rows and rows[0]["is_all"]):
+            break
+    return found
 
 
 def _compared(db: Connection, vector: str, wanted: Wanted, keys: Sequence[_Key]) -> tuple[Vectors, list[bool], _Usual]:
     """How close each of the notes is, whether it is embedded, and what is usual."""
-    rows = db.execute(
+    first, *rows = db.execute(
         "SELECT * FROM anamnesis.compare(%(query)s, %(wanted)s, %(spaces)s, %(ids)s)",
         {
             "query": vector,
@@ -122,8 +132,8 @@ def _compared(db: Connection, vector: str, wanted: Wanted, keys: Sequence[_Key])
             "ids": [id for _, id in keys],
         },
     ).fetchall()
-    usual = _Usual(np.array([row["cosine"] for row in rows if row["id"] is None], np.float32))
-    known = {(row["space"], row["id"]): row for row in rows if row["id"] is not None}
+    usual = _Usual(np.array(first["usual"], np.float32))
+    known = {(row["space"], row["id"]): row for row in rows}
     cosines = np.array([known[key]["cosine"] if key in known else usual.mean for key in keys], np.float32)
     counts = np.array([known[key]["passages"] if key in known else 1 for key in keys], np.int64)
     return without_chance(cosines, counts, usual.spread), [key in known for key in keys], usual

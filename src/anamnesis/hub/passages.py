@@ -25,6 +25,8 @@ _log = logging.getLogger("anamnesis.hub")
 WIDTH = 384
 # Earlier ones stop looking for the rows of a small space too soon.
 _LEAST_VERSION = (0, 8)
+# Where the functions begin in `passages.sql`.
+_FUNCTIONS = "-- Functions: what follows is made anew by every migration.\n"
 _BATCH = 32
 _IDLE_SECONDS = 2.0
 
@@ -42,9 +44,10 @@ def prepare(db: Connection) -> bool:
         return False
     place = one(db, "SELECT extnamespace::regnamespace::text AS name FROM pg_extension WHERE extname = 'vector'") or {}
     template = files("anamnesis.hub").joinpath("passages.sql").read_text("utf-8")
-    made_by = f"model {VERSION}, {hashlib.sha256(template.encode()).hexdigest()[:16]}"
-    if _made_by(db) != made_by:
-        db.execute(template.format(vector=place["name"], width=WIDTH, made_by=made_by).encode())
+    tables, functions = template.split(_FUNCTIONS)
+    made_by = f"model {VERSION}, {hashlib.sha256(tables.encode()).hexdigest()[:16]}"
+    for part in (functions,) if _made_by(db) == made_by else (tables, functions):
+        db.execute(part.format(vector=place["name"], width=WIDTH, made_by=made_by).encode())
     return True
 
 

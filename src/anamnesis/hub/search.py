@@ -1,7 +1,7 @@
 """Search within what a caller may see: words by BM25, with the frequencies of the spaces that are searched.
 
-A word of many notes costs as much as all others together and says least. So rare words find the notes, and common ones
-count for those; where a query has no rare word, notes are found that hold two of its words or have one in the title.
+The score of the k-th best note is estimated, and the notes that can reach it are scored. If the k-th best of those does
+reach it, the ranking is exact; otherwise the search is repeated with the score that was found.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from anamnesis.hub.candidates import Term, entries, likely_score, matching
 from anamnesis.hub.database import Connection
 from anamnesis.hub.passages import is_prepared
 from anamnesis.hub.words import cut
 from anamnesis.recall.identifiers import split_query
-from anamnesis.recall.pruning import QueryWord, head_deciding, head_within, rarest_first
+from anamnesis.recall.pruning import QueryWord, rarest_first
 from anamnesis.recall.query import Mode, query_terms
 
 MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
 _MOST_TERMS = 32
-# Words that together are in no more notes are rare: all of these notes are scored.
-_FEW_NOTES = 600
-# Commoner words are looked for two by two and in titles, if the index has no more entries of them together; up to so
-# many notes of each kind are scored. With these numbers a search of a space of 170,000 notes takes 11 ms of CPU.
-_MOST_ENTRIES, _REACH = 20_000, 300
-# What the k-th best note usually scores, in weights of the rarest word.
-_LIKELY_SCORE = 1.6
+# The first estimate is a score that so many times k notes are expected to reach; with filters, so many.
+_SPARE, _SPARE_FILTERED = 2, 40
+# Notes of a space that are scored at once, and entries of the index that are read for them. Where every word is in so
+# many notes that more would be read, the newest are scored.
+_REACH, _MOST_ENTRIES = 2_000, 60_000
 
 
 class Wanted(NamedTuple):
@@ -57,6 +56,8 @@ class Counted(NamedTuple):
 
 def search(db: Connection, query: str, wanted: Wanted, k: int, mode: Mode = "fused") -> list[Found]:
     """The k best notes by words and meaning, or as `mode` says; by words where the database has no pgvector."""
+    # Every search runs the same statements, and planning them takes longer than running them.
+    db.execute("SET LOCAL plan_cache_mode = force_generic_plan")
     if mode == "words" or not query_terms(query).terms or not is_prepared(db):
         return by_words(db, query, wanted, k)
     from anamnesis.hub.fused import by_meaning  # numpy
@@ -105,41 +106,68 @@ def count(db: Connection, terms: Mapping[str, int], wanted: Wanted) -> Counted:
 
 def best(db: Connection, counted: Counted, wanted: Wanted, k: int) -> list[Found]:
     """The k best notes by these words."""
-    words = counted.words
-    if not words or not k:
+    if not counted.words or not k:
         return []
-    rare, common = _finding(words, counted.total, k)
+    terms = [Term(word.text, word.times * rarity(word.notes, counted.total), word.notes) for word in counted.words]
+    is_filtered = wanted.projects is not None or wanted.type is not None
+    spare = k * (_SPARE_FILTERED if is_filtered else _SPARE)
+    found: list[Found] = []
+    query = None
+    for least in (likely_score(terms, counted.total, spare, _REACH), likely_score(terms, counted.total, spare), 0.0):
+        query = _query(terms, least, counted.average)
+        found = _merged(_scored(db, query, terms, counted.average, wanted, k), found)[:k]
+        if len(found) == k:
+            break
+    if len(found) == k and found[-1].score < least:
+        closer = _query(terms, found[-1].score, counted.average)
+        if closer != query:
+            found = _merged(_scored(db, closer, terms, counted.average, wanted, k), found)[:k]
+    return found
+
+
+def _query(terms: Sequence[Term], least: float, average: float) -> str | None:
+    """The query for the notes that can reach a score; None if it would read too much of the index."""
+    return matching(terms, least, average) if entries(terms, least) <= _MOST_ENTRIES else None
+
+
+def _merged(found: Sequence[Found], before: Sequence[Found]) -> list[Found]:
+    """Both, the best first."""
+    known = {(each.space, each.id) for each in found}
+    more = [each for each in before if (each.space, each.id) not in known]
+    return sorted([*found, *more], key=lambda each: -each.score) if more else [*found]
+
+
+def _lower(least: float, terms: Sequence[Term]) -> float:
+    """The score to try if too few notes reach this one; 0 if no word alone does."""
+    lower = least * 0.6
+    return lower if lower > terms[-1].weight else 0.0
+
+
+def _scored(
+    db: Connection, query: str | None, terms: Sequence[Term], average: float, wanted: Wanted, k: int
+) -> list[Found]:
+    """The k best of the notes that match a query, or of the newest without one."""
     rows = db.execute(
         """
-        SELECT * FROM anamnesis.search_words(%(terms)s, %(weights)s, %(rare)s, %(common)s, %(reach)s, %(average)s,
-            %(spaces)s, %(projects)s, %(type)s, %(most)s)
+        SELECT * FROM anamnesis.search_words(%(query)s, %(terms)s, %(weights)s, %(average)s, %(spaces)s, %(projects)s,
+            %(type)s, %(most)s, %(reach)s)
         """,
         {
-            "terms": [word.text for word in words],
-            "weights": [word.times * rarity(word.notes, counted.total) for word in words],
-            "rare": rare,
-            "common": common,
-            "reach": _REACH,
-            "average": counted.average,
+            "query": query,
+            "terms": [term.text for term in terms],
+            "weights": [term.weight for term in terms],
+            "average": average,
             "spaces": as_list(wanted.spaces),
             "projects": as_list(wanted.projects),
             "type": wanted.type,
             "most": k,
+            "reach": _REACH,
         },
     )
     return [
-        Found(row["space"], row["id"], row["score"], frozenset(words[place - 1].text for place in row["held"]))
+        Found(row["space"], row["id"], row["score"], frozenset(terms[place - 1].text for place in row["held"]))
         for row in rows
     ]
-
-
-def _finding(words: Sequence[QueryWord], total: int, k: int) -> tuple[int, int]:
-    """How many of the rarest words find notes by themselves, and how many after them two by two or in a title."""
-    rare = head_within(words, _FEW_NOTES)
-    held = sum(word.notes for word in words[:rare])
-    if rare and held >= k and head_deciding(words, total, _LIKELY_SCORE * words[0].weight(total)) <= rare:
-        return rare, 0  # what the other words add is less than the best notes usually score
-    return rare, head_within(words, _MOST_ENTRIES) - rare
 
 
 def rarity(notes: int, total: int) -> float:
