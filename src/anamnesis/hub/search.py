@@ -137,12 +137,6 @@ def _merged(found: Sequence[Found], before: Sequence[Found]) -> list[Found]:
     return sorted([*found, *more], key=lambda each: -each.score) if more else [*found]
 
 
-def _lower(least: float, terms: Sequence[Term]) -> float:
-    """The score to try if too few notes reach this one; 0 if no word alone does."""
-    lower = least * 0.6
-    return lower if lower > terms[-1].weight else 0.0
-
-
 def _scored(
     db: Connection, query: str | None, terms: Sequence[Term], average: float, wanted: Wanted, k: int
 ) -> list[Found]:
