@@ -30,7 +30,6 @@ from anamnesis.setting import (
 CONFIG_NAME = "config.json"
 # The folders of a home that hold its notes, by scope.
 TREES = {"portable": "memory", "machine-local": "local"}
-_PROXIES = ("https", "http", "no")
 # The source of a value that is not set.
 DEFAULT = "default"
 _ENGRAM_DB = "engram.db"
@@ -303,7 +302,7 @@ def read_settings(environ: Mapping[str, str], user_home: Path) -> Settings:
         engram_project=environ.get("ENGRAM_PROJECT", ""),
         hub_key=environ.get(HUB_KEY, ""),
         proxies=Proxies(
-            *(environ.get(f"{each}_proxy") or environ.get(f"{each}_proxy".upper(), "") for each in _PROXIES)
+            *(environ.get(f"{each}_proxy") or environ.get(f"{each}_proxy".upper(), "") for each in Proxies._fields)
         ),
         user=environ.get("USER") or environ.get("USERNAME") or _host_name() or "unknown",
         found=tuple(found.values()),

@@ -1,8 +1,8 @@
-"""Which notes can have one of the best scores: a query for the index that finds those and few others. Pure.
+"""Selects the candidates of a search: an index query that finds all notes with a top score and few others. Pure.
 
-The index has each word of a note, and again with a level if the word weighs more in it (`leveled` in the schema). So
-the most that a word adds to the score of a note is known before the note is read, and a note that cannot reach the
-score of the k-th best is never read.
+The index has each word of a note, and again with a level if the word is frequent in it (`leveled` in the schema). The
+index therefore bounds what a word can add to the score of a note, and a note that cannot reach the k-th best score is
+never read.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple
 # A word has a level by its count in a note, divided by 0.25 + 0.75 * words / _LENGTH of the note; as in the schema.
 _LEVELS = (1.5, 2.5, 4.0)
 _LENGTH = 200
-# What a word adds is less than so many times its weight.
+# A word adds less than this many times its weight.
 _MOST = 2.2
-# So few notes are read rather than looked up in the lists of other words.
+# Up to this many notes of a word are scored directly, without intersecting them with other words.
 _FEW = 100
-# Words that are combined; beyond, a condition gets longer than it is useful.
+# Words in one condition of the query; more make it long and hardly more selective.
 _DEPTH = 2
-# Of the rarest words, every combination is considered for the likely score.
+# The likely score considers every combination of this many of the rarest words.
 _COMBINED = 5
 
 
@@ -33,9 +33,9 @@ class Term(NamedTuple):
 
 
 def likely_score(terms: Sequence[Term], total: int, notes: int, most: float = math.inf) -> float:
-    """The score that about so many of `total` notes reach, if words are spread over them at random.
+    """The score that about `notes` of `total` notes reach, if words are distributed at random.
 
-    A higher one, if otherwise more than `most` notes would.
+    It is higher if more than `most` notes would reach it.
     """
     reached = [(sum(term.weight * _mean(term, total) for term in terms[_COMBINED:]), float(total))]
     for term in terms[:_COMBINED]:
@@ -53,7 +53,7 @@ def likely_score(terms: Sequence[Term], total: int, notes: int, most: float = ma
 
 
 def entries(terms: Sequence[Term], least: float) -> int:
-    """How many entries of the index a query for this score reads, about; `terms` begin with the rarest."""
+    """About how many entries of the index a query for this score reads. `terms` are sorted, the rarest first."""
     rests = _rests(terms)
     return sum(term.notes for term, rest in zip(terms, rests, strict=False) if rest >= least)
 
@@ -61,15 +61,15 @@ def entries(terms: Sequence[Term], least: float) -> int:
 def matching(terms: Sequence[Term], least: float, average: float) -> str:
     """Tsqueries, separated by `;`, for the notes that can reach a score in spaces of this average length of a note.
 
-    An @ stands where the number of a space belongs. `terms` begin with the rarest. Several short queries are faster
-    than one: the index evaluates all of a query for each note that holds one of its words.
+    An @ is replaced by the number of a space. `terms` are sorted, the rarest first. Several short queries are faster
+    than one: the index evaluates a whole query for each note with one of its words.
     """
     bounds = [*(_bound(level, average) for level in _LEVELS), _MOST]
     return ";".join(_alternatives(terms, _rests(terms), bounds, 0, least, _DEPTH))
 
 
 def _bound(level: float, average: float) -> float:
-    """The most that a word below a level adds, in weights: in the shortest note where so many of it are below."""
+    """The maximum that a word below a level adds, in weights: the level is per length, so short notes decide it."""
     shortest = ((times, max(0.0, (times / level - 0.25) * _LENGTH / 0.75)) for times in range(1, 9))
     most = max(times / (0.25 + 0.75 * words / average) for times, words in shortest)
     return _saturated(max(most, level * average / _LENGTH))
@@ -78,7 +78,7 @@ def _bound(level: float, average: float) -> float:
 def _alternatives(
     terms: Sequence[Term], rests: Sequence[float], bounds: Sequence[float], start: int, least: float, depth: int
 ) -> Iterator[str]:
-    """Conditions of which a note meets one, if its terms from `start` on can add so much."""
+    """Conditions; a note meets at least one of them if its terms from `start` on can add `least`."""
     for place in range(start, len(terms)):
         if rests[place] < least:
             return
@@ -104,7 +104,7 @@ def _lexemes(term: Term, level: int) -> str:
 
 
 def _rests(terms: Sequence[Term]) -> list[float]:
-    """The most that the terms from each place on add together; 0 at the end."""
+    """For each place, the maximum that the terms from there on add together; 0 at the end."""
     rests = [0.0]
     for term in reversed(terms):
         rests.append(rests[-1] + _MOST * term.weight)
@@ -112,7 +112,7 @@ def _rests(terms: Sequence[Term]) -> list[float]:
 
 
 def _saturated(times: float) -> float:
-    """What a word adds to a note of average length, in weights."""
+    """The contribution of a word to the score of a note of average length, in weights."""
     return _MOST * times / (times + 1.2)
 
 

@@ -24,7 +24,7 @@ from anamnesis.store.fused import LEAST_CLOSE, LEAST_FIT, SHORT
 _FURTHER = 24
 # Passages that are looked for, for each note: a note may have several, and superseded ones are left out.
 _PASSAGES = 4
-# Up to so many passages are compared one by one.
+# Up to this many passages are compared one by one.
 EXACT = 10_000
 # As for the local search: notes about one topic.
 _RELATED = 0.62

@@ -87,7 +87,7 @@ class Embedder:
             self._stopping.wait(0 if done else _IDLE_SECONDS)
 
     def embed_some(self) -> int:
-        """Embed a batch of what has changed in one space; how many notes it was. No transaction is open meanwhile."""
+        """Embed a batch of changed notes of one space, outside of any transaction; returns their number."""
         with self._database.transaction() as db:
             if not is_prepared(db):
                 return 0

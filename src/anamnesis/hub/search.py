@@ -21,10 +21,10 @@ from anamnesis.recall.query import Mode, query_terms
 MOST_HITS = 100
 # Terms that are scored; the rarest of a longer query.
 _MOST_TERMS = 32
-# The first estimate is a score that so many times k notes are expected to reach; with filters, so many.
+# The first estimate is the score that this many times k notes are expected to reach, without and with filters.
 _SPARE, _SPARE_FILTERED = 2, 40
-# Notes of a space that are scored at once, and entries of the index that are read for them. Where every word is in so
-# many notes that more would be read, the newest are scored.
+# The most notes of a space that are scored at once, and the most entries of the index that are read for them. If all
+# words are so common that more would be read, the newest notes are scored.
 _REACH, _MOST_ENTRIES = 2_000, 60_000
 
 
