@@ -1,4 +1,4 @@
-"""What is known here is about a space and not about a name: spaces are renamed, and names are given to others."""
+"""The exchange state belongs to a space's id: spaces can be renamed, and a name can be given to another space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anamnesis.exchange.account import read_account
 from anamnesis.exchange.state import HubDatabase, HubState
 
 
-def test_a_renamed_space_keeps_its_notes_and_what_was_not_sent(machine: Machines, hub: SmallHub) -> None:
+def test_a_renamed_space_keeps_its_notes_and_unsent_changes(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one, two = machine("one"), machine("two", "mate")
     note = one.write("first\nsecond\nthird")
@@ -28,7 +28,7 @@ def test_a_renamed_space_keeps_its_notes_and_what_was_not_sent(machine: Machines
 
 
 def test_two_spaces_that_swap_their_names_are_told_apart(machine: Machines, hub: SmallHub) -> None:
-    """A cursor of the one must not skip versions of the other."""
+    """The cursor of one must not skip versions of the other."""
     hub.spaces |= {"core": Space({"you": "writer"}), "team": Space({"you": "writer", "mate": "writer"})}
     one, two = machine("one"), machine("two", "mate")
     notes = {name: one.write(name) for name in ("core", "team")}
@@ -71,7 +71,7 @@ def test_another_space_of_the_same_name_gets_no_notes_of_the_first(machine: Mach
     assert two.bodies() == {fresh: "for the second"}
 
 
-def test_a_note_of_a_space_that_is_gone_can_be_moved_to_another_of_its_name(machine: Machines, hub: SmallHub) -> None:
+def test_a_note_of_a_removed_space_can_be_moved_to_another_of_the_same_name(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     one = machine("one")
     note = one.write("a")
@@ -90,7 +90,7 @@ def test_a_note_of_a_space_that_is_gone_can_be_moved_to_another_of_its_name(mach
     assert one.reasons() == []
 
 
-def test_a_member_who_comes_back_goes_on_where_the_membership_ended(machine: Machines, hub: SmallHub) -> None:
+def test_a_member_who_returns_resumes_the_exchange(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer", "mate": "writer"})
     one = machine("one")
     note = one.write("a")
@@ -106,8 +106,8 @@ def test_a_member_who_comes_back_goes_on_where_the_membership_ended(machine: Mac
     assert len(hub.spaces["kernel"].versions[note]) == 2
 
 
-def test_a_restored_hub_may_give_an_id_again(machine: Machines, hub: SmallHub) -> None:
-    """A space that the backup did not have is not one that was made since and got its number."""
+def test_a_restored_hub_may_reuse_an_id(machine: Machines, hub: SmallHub) -> None:
+    """A space that the backup lacks is not a later space with the same id."""
     hub.spaces["core"] = lost = Space({"you": "writer"})
     one = machine("one")
     note = one.write("a")
