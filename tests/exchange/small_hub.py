@@ -171,6 +171,8 @@ class SmallHub:
         result: Json = {"space": name, "id": note}
         if name not in seen or seen[name].members[user] == "reader":
             return {**result, "refused": f"You may not write {name}."}
+        if change.get("space_id", seen[name].id) != seen[name].id:
+            return {**result, "refused": f"The space {name} is another one.", "space_id": seen[name].id}
         if text is not None and "REFUSE" in text:
             return {**result, "refused": "Not this one."}
         is_redacted = False

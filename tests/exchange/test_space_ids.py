@@ -71,6 +71,58 @@ def test_another_space_of_the_same_name_gets_no_notes_of_the_first(machine: Mach
     assert two.bodies() == {fresh: "for the second"}
 
 
+def test_a_space_that_is_replaced_during_an_exchange_gets_no_notes_of_the_first(
+    machine: Machines, hub: SmallHub
+) -> None:
+    hub.spaces["core"] = first = Space({"you": "writer"})
+    one = machine("one")
+    note, gone = one.write("for the first"), one.write("deleted")
+    for each in (note, gone):
+        move(one, each, "core")
+    one.sync()
+    one.store.update(note, body="for the first, changed")
+    one.store.delete(gone)
+    other = Space({"you": "writer", "mate": "writer"})
+
+    def replace_space(path: str, when: str) -> bool:
+        if path == "/v1/changes" and when == "before":
+            hub.spaces["core"] = other
+        return False
+
+    hub.cut = replace_space
+    one.sync()
+    assert other.versions == {}
+    one.sync()
+    assert other.versions == {}
+    fault = f"You are no longer a member of the space core (no. {first.id})."
+    assert sorted(one.reasons()) == [f"It was deleted here. {fault}", fault]
+    assert one.bodies() == {note: "for the first, changed"}
+
+
+def test_spaces_that_swap_names_during_an_exchange_get_their_notes_with_the_next(
+    machine: Machines, hub: SmallHub
+) -> None:
+    hub.spaces |= {"core": Space({"you": "writer"}), "team": Space({"you": "writer"})}
+    one = machine("one")
+    note = one.write("a")
+    move(one, note, "core")
+    one.sync()
+    one.store.update(note, body="b")
+    swaps = [True]
+
+    def swap(path: str, when: str) -> bool:
+        if path == "/v1/changes" and when == "before" and swaps:
+            hub.spaces["core"], hub.spaces["team"] = hub.spaces["team"], hub.spaces["core"]
+            swaps.pop()
+        return False
+
+    hub.cut = swap
+    assert one.sync().waiting == 1
+    assert one.sync().waiting == 0
+    assert hub.spaces["core"].live() == {}
+    assert "b" in (hub.text("team", note) or "")
+
+
 def test_a_note_of_a_removed_space_can_be_moved_to_another_of_the_same_name(machine: Machines, hub: SmallHub) -> None:
     hub.spaces["core"] = Space({"you": "writer"})
     one = machine("one")

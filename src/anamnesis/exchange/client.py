@@ -105,9 +105,13 @@ class HubClient:
         _field(answer, "spaces", dict)
         return answer
 
-    def send(self, machine: str, changes: Sequence[Outgoing]) -> list[Json]:
-        """Send changes; returns the result of each."""
-        offered = [{"space": each.space, "id": each.note, "base": each.base, "text": each.text} for each in changes]
+    def send(self, machine: str, changes: Sequence[Outgoing], space_ids: Mapping[str, int]) -> list[Json]:
+        """Send changes; returns the result of each. The hub refuses a change if its space's id is not the given one."""
+        offered = [
+            {"space": each.space, "id": each.note, "base": each.base, "text": each.text}
+            | ({"space_id": space_ids[each.space]} if each.space in space_ids else {})
+            for each in changes
+        ]
         answer = self._request("POST", "/v1/changes", {"machine": machine, "changes": offered})
         results: list[Json] = _field(answer, "results", list)
         if len(results) != len(changes):

@@ -170,8 +170,9 @@ class Sender:
     def _send(self, offers: Iterable[_Offer], known: Known) -> set[str]:
         """Send changes and record the result of each; returns the notes to send again."""
         again: set[str] = set()
+        space_ids = {name: int(space.id) for name, space in self.receiver.spaces.items() if space.id.isdecimal()}
         for batch in _batches(offers):
-            results = self.receiver.client.send(self.machine, [each.change for each in batch])
+            results = self.receiver.client.send(self.machine, [each.change for each in batch], space_ids)
             again |= self._record(batch, results, known)
         return again
 
@@ -187,7 +188,8 @@ class Sender:
             if isinstance(conflict := result.get("conflict"), dict):
                 conflicts.append(incoming(change.space, {**conflict, "id": change.note}))
             elif "refused" in result:
-                hash = offer.local.file.hash if offer.local else None
+                is_replaced = "space_id" in result  # the next exchange learns the new names: send it again then
+                hash = offer.local.file.hash if offer.local and not is_replaced else None
                 if row and row.is_leaving and change.text is None:
                     staying.append(row._replace(is_leaving=False))
                 else:
