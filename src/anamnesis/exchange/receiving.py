@@ -46,7 +46,7 @@ class Decision:
     title: str = ""
     agreed: list[Agreed] = field(default_factory=list)
     files: list[Replacement] = field(default_factory=list)
-    wait: Waiting | None = None
+    queued: Waiting | None = None
     missed: list[Waiting] = field(default_factory=list)  # versions to receive later
     is_trashed: bool = False  # the store moves it to the trash, because its file has no front matter
     is_erased: bool = False
@@ -79,25 +79,25 @@ class Receiver:
         Skips known and older versions. With `is_current`, the versions were fetched just now, and a lower number is not
         older.
         """
-        news: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
+        pending: Mapping[str, dict[str, Incoming]] = defaultdict(dict)
         for each in versions:
             with contextlib.suppress(InvalidNote):  # an id is a file name: a hub must not choose paths
-                news[check_id(each.note)][each.space] = each
+                pending[check_id(each.note)][each.space] = each
         skipped: list[tuple[str, str]] = []
-        known = self.state.agreed(news)
+        known = self.state.agreed(pending)
         for note, rows in known.items():
             for space, row in rows.items():
-                found = news[note].get(space)
+                found = pending[note].get(space)
                 if found and (found.version == row.version if is_current else found.version <= row.version):
-                    del news[note][space]
+                    del pending[note][space]
                     skipped.append((note, space))
-        news = {note: each for note, each in news.items() if each}
+        pending = {note: each for note, each in pending.items() if each}
         if is_current:
             self.state.remove_missed(skipped)
         for _ in range(_MOST_ROUNDS):
-            if not news:
+            if not pending:
                 break
-            news = {note: news[note] for note in self._receive(news)}
+            pending = {note: pending[note] for note in self._receive(pending)}
         else:
             raise StoreUnavailable(
                 f"Files in {self.store.memory_dir} keep changing.", "Sync again when no program writes there."
@@ -105,22 +105,22 @@ class Receiver:
         if cursors:
             self.state.save((), cursors)
 
-    def _receive(self, news: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
+    def _receive(self, pending: Mapping[str, Mapping[str, Incoming]]) -> list[str]:
         """Try once; returns the notes whose files another program has just changed."""
-        known, local = self.state.agreed(news), read_local(self.store, news)
-        decisions = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in news.items()]
+        known, local = self.state.agreed(pending), read_local(self.store, pending)
+        decisions = [self._decide(note, each, known.get(note, {}), local.get(note)) for note, each in pending.items()]
         files = [file for decision in decisions for file in decision.files]
         self._record_authors(decisions)  # before the texts are written
-        left: set[str] = set()
+        changed: set[str] = set()
         steps: list[Step] = []
         if files:
             replaced = replace_files(self.store.memory_dir, files, self.store.root / EXCHANGE_STAGE)
-            left, steps = {*replaced.left}, replaced.steps
-        done = [each for each in decisions if not left.intersection(file.path for file in each.files)]
+            changed, steps = {*replaced.left}, replaced.steps
+        done = [each for each in decisions if not changed.intersection(file.path for file in each.files)]
         for each in done:
             self._finish(each)
         self.state.save(agreed for each in done for agreed in each.agreed)
-        self.state.queue(each for decision in done for each in (decision.wait, *decision.missed) if each)
+        self.state.queue(each for decision in done for each in (decision.queued, *decision.missed) if each)
         if files:
             self.store.refresh_files([f"{_TREE}/{file.path}" for file in files], steps)
         return [each.note for each in decisions if each not in done]
@@ -296,7 +296,7 @@ class Receiver:
             row = self._agreement(versions.pop(hidden), False, known) if hidden in versions else known[hidden]
             is_leaving = differs or not (other and space_of(other).startswith(PERSONAL))
             decision.agreed.append(row._replace(is_here=False, is_leaving=is_leaving))
-            decision.wait = Waiting(decision.note, hidden, "") if is_leaving else None
+            decision.queued = Waiting(decision.note, hidden, "") if is_leaving else None
         return home._replace(hash=local.file.hash) if is_here and home and local else home
 
     def _apply(self, decision: Decision, theirs: Incoming, base: Agreed | None, local: Local | None) -> bool:
@@ -311,7 +311,7 @@ class Receiver:
         decision.author = self._other_author(theirs, note) or decision.author
         if local is None:
             if is_purged(self.store.root, note.id):
-                decision.wait = Waiting(note.id, theirs.space, PURGED)
+                decision.queued = Waiting(note.id, theirs.space, PURGED)
                 return True
             decision.kind = "back" if base and base.is_live else "new"
             decision.files.append(Replacement(self._path(note, None, data), None, data))
